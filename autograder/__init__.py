@@ -1,0 +1,1 @@
+"""Exam and grading system for Jupyter notebooks."""

@@ -1,0 +1,1 @@
+"""Formulas: read, compared exactly, typeset, and diagnosed; no evaluation of student text."""

@@ -1,0 +1,81 @@
+"""What a question kind is: a plan of calls, and a pure judgement of what they returned.
+
+A `Check` is made once per question and rubric. For each submission it says which calls to make in the
+student's box (`plan`); the same plan, bound to the reference solution, gave the expected observations
+in a box of its own. `judge` compares the two outside, without any sandbox: it is a pure function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Protocol
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.records import Answer, ItemResult, Observation, Scenario
+from autograder.rubric import Question, Rubric
+
+Observations = tuple[Observation, ...]
+"""The observations of one scenario, one per call."""
+
+
+class Draw(Struct, frozen=True):
+    """The source of hidden inputs for one question: the same for every submission of one course run.
+
+    The seed is HMAC-SHA256(course secret, assignment, rubric version, question), so nobody without the
+    secret can predict an input, and grading again draws the same ones.
+    """
+
+    seed: bytes
+
+    @classmethod
+    def for_question(cls, secret: bytes, rubric: Rubric, question: Question) -> Draw:
+        """The draw of one question of one rubric version."""
+        text = f"{rubric.assignment.name}\x00{rubric.version}\x00{question.id}".encode()
+        return cls(hmac.new(secret, text, hashlib.sha256).digest())
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """A generator of its own for each purpose, so that adding one draw does not move the others."""
+        digest = hmac.new(self.seed, purpose.encode(), hashlib.sha256).digest()
+        return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
+
+
+class Evidence(Struct, frozen=True, eq=False):
+    """All that a judgement may look at."""
+
+    answer: Answer
+    observed: Sequence[Observations]
+    """One entry per scenario of the plan, in order; shorter when the run was cut off."""
+    expected: Sequence[Observations] = ()
+    """The reference's, one entry per scenario of ``reference_plan``."""
+    earlier: Mapping[str, ItemResult] = {}
+    """Results of questions before this one, by ``"question.item"``."""
+
+
+class Check(Protocol):
+    """One question, ready to be asked and judged."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Validate the question's options.
+
+        Raises:
+            RubricError: an option is missing, misspelt or of the wrong type; names the question.
+        """
+
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls to make in the student's box; empty when the answer's text is enough."""
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls to make in the reference's box; empty when nothing is needed.
+
+        There the rubric's ``reference = "module:name"`` is bound to the name the student assigns
+        (`Question.answer`), so a plan that does not depend on the answer can be returned as it is.
+        """
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""

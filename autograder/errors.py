@@ -1,0 +1,97 @@
+"""Every exception this package raises on purpose.
+
+    AutograderError
+    ├── CourseError            a folder, file, secret or setting of the course is missing or unusable
+    ├── RubricError            a rubric is not readable, or disagrees with its assignment
+    ├── NotebookError          the bytes handed in are not a notebook we can grade
+    ├── AlgebraError
+    │   ├── Unreadable         a formula is not in the grammar; carries an offset into the text
+    │   └── Undecided          two formulas could not be proven equal or different: a human's job
+    ├── GradebookError         nbgrader's database refused, or disagrees with the rubric
+    └── SandboxError
+        ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
+        ├── SandboxFault       our own infrastructure failed; never the student's fault
+        └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
+
+Messages name the thing, what was expected, what came and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autograder.records import Ending
+
+
+class AutograderError(Exception):
+    """Base of all errors that are foreseen; the command line prints them without a traceback."""
+
+
+class CourseError(AutograderError):
+    """A folder, file, secret or setting of the course is missing or unusable."""
+
+
+class RubricError(AutograderError):
+    """A rubric is not readable, or disagrees with its assignment."""
+
+
+class NotebookError(AutograderError):
+    """The bytes handed in are not a notebook we can grade.
+
+    Attributes:
+        code: stable name of the fault, e.g. ``"not-json"``; the folder names of tests/submissions.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class AlgebraError(AutograderError):
+    """Base of the errors about formulas."""
+
+
+class Unreadable(AlgebraError):
+    """A formula is not in the grammar.
+
+    Attributes:
+        code: stable name of the fault, e.g. ``"unknown-name"``; also the key of its sentence.
+        offset: where in the text, in characters; -1 when no place can be named.
+        params: what the sentence mentions, e.g. ``{"name": "dmodel", "suggestion": "d_model"}``.
+    """
+
+    def __init__(self, code: str, offset: int = -1, **params: str) -> None:
+        super().__init__(f"{code} at {offset}: {params}" if params else f"{code} at {offset}")
+        self.code = code
+        self.offset = offset
+        self.params = params
+
+
+class Undecided(AlgebraError):
+    """Two formulas could be proven neither equal nor different within the limits."""
+
+
+class GradebookError(AutograderError):
+    """nbgrader's database refused, or disagrees with the rubric."""
+
+
+class SandboxError(AutograderError):
+    """Base of the errors of the sandbox."""
+
+
+class SandboxUnavailable(SandboxError):
+    """This machine lacks a layer of confinement; the message carries the remedies."""
+
+
+class SandboxFault(SandboxError):
+    """Our own infrastructure failed. The caller retries once, then reports NEEDS_REVIEW."""
+
+
+class BoxEnded(SandboxError):
+    """Student code ended its box: it exited, crashed, broke the protocol or met a limit."""
+
+    def __init__(self, ending: Ending, detail: str = "") -> None:
+        super().__init__(f"{ending.value}{': ' + detail if detail else ''}")
+        self.ending = ending
+        self.detail = detail

@@ -1,0 +1,1 @@
+"""The page a student gets back."""

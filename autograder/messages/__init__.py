@@ -1,0 +1,26 @@
+"""The closed vocabulary of student-facing sentences, in English and German.
+
+One module per area holds a table ``SENTENCES: dict[code, {"en": ..., "de": ...}]`` with named
+placeholders (``{name}``); this package joins them and renders a `Message`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograder.messages import algebra, checks
+from autograder.records import Message, Text
+
+LANGUAGES = ("en", "de")
+
+SENTENCES: Mapping[str, Text] = {**algebra.SENTENCES, **checks.SENTENCES}
+
+
+def render(message: Message, language: str) -> str:
+    """The sentence in one language; English where the rubric has no other.
+
+    Raises:
+        KeyError: the code is not in the vocabulary and the message carries no text of its own.
+    """
+    texts = message.text or SENTENCES[message.code]
+    return (texts.get(language) or texts["en"]).format_map(message.params)

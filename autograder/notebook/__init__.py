@@ -1,0 +1,1 @@
+"""From .ipynb bytes to a Submission, and from a source notebook to its release."""

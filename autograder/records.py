@@ -1,0 +1,301 @@
+"""Frozen records of every fact that travels between the parts. Imports nothing of ours.
+
+Values that cross the sandbox's wire are plain Python (None, bool, int, float, str, list, tuple, dict),
+numpy arrays, and the three records `Tensor`, `Ref` and `Opaque` below. Points are exact decimals.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from msgspec import Struct, field
+
+Text = Mapping[str, str]
+"""One sentence in several languages: language code → text."""
+
+
+class Message(Struct, frozen=True):
+    """A sentence for a student: either a code of the closed vocabulary, or a text of the rubric."""
+
+    code: str
+    params: dict[str, str] = {}
+    text: dict[str, str] = {}
+
+
+class Note(Struct, frozen=True):
+    """A remark for staff, in English; never shown to students."""
+
+    code: str
+    text: str
+    place: str = ""
+    """A grade_id, question id or cell number, when there is one."""
+
+
+# ---------------------------------------------------------------- notebooks
+
+
+class Cell(Struct, frozen=True):
+    """One code cell of the program that is run for a submission."""
+
+    source: str
+    grade_id: str = ""
+    """Empty for the student's own additional cells."""
+    locked: bool = False
+    """True when the source was taken from the release."""
+
+
+class Markdown(Struct, frozen=True):
+    """A cell that is shown in the executed notebook but not run."""
+
+    source: str
+    grade_id: str = ""
+
+
+class Answer(Struct, frozen=True):
+    """What a student wrote into one answer cell."""
+
+    grade_id: str
+    cell_type: str
+    """``"code"`` or ``"markdown"``."""
+    source: str
+    changed: bool
+    """False when the cell still holds the release's stub: not answered."""
+
+
+class Submission(Struct, frozen=True):
+    """One notebook of one student, made safe: locked cells are the release's own."""
+
+    student: str
+    assignment: str
+    notebook: str
+    """The notebook's name without its ending."""
+    digest: str
+    """SHA-256 of the bytes handed in, in hexadecimal."""
+    cells: tuple[Cell | Markdown, ...]
+    """In order; the code cells among them are run."""
+    answers: dict[str, Answer]
+    """By grade_id of the answer cell; an entry for every solution cell of the release."""
+    notes: tuple[Note, ...] = ()
+
+
+# ---------------------------------------------------------------- the sandbox
+
+
+class Tensor(Struct, frozen=True, eq=False):
+    """A torch tensor outside the sandbox: its numbers and what numpy cannot say.
+
+    ``array`` has the tensor's shape; bfloat16 arrives widened to float32, with ``dtype="bfloat16"``.
+    """
+
+    array: np.ndarray
+    dtype: str
+    """torch's name without the prefix, e.g. ``"float32"``."""
+    device: str = "cpu"
+    requires_grad: bool = False
+
+
+class Ref(Struct, frozen=True):
+    """A handle on an object that stays inside the box."""
+
+    name: str
+
+
+class Opaque(Struct, frozen=True):
+    """An object that has no plain form. Only its type's name and a capped text are known.
+
+    ``text`` is ``str(object)`` for sympy expressions, and empty for everything else.
+    """
+
+    type_name: str
+    text: str = ""
+
+
+class Call(Struct, frozen=True, eq=False):
+    """One question to a box: call something by name, or read it.
+
+    ``target`` is a name in the notebook's namespace, or a `Ref` kept by an earlier call of the same
+    `Scenario`. Arrays among the arguments arrive as they are sent: `Tensor` as torch tensors,
+    ``numpy.ndarray`` as numpy arrays; a `Ref` is replaced by the kept object.
+    """
+
+    target: str | Ref
+    attribute: str = ""
+    """Dotted path below the target, e.g. ``"load_state_dict"``."""
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = {}
+    read: bool = False
+    """Read the value (or attribute) instead of calling it; args and kwargs are ignored."""
+    keep: str = ""
+    """Keep the result in the box under this name; the observation's value is then ``Ref(keep)``."""
+    seed: int | None = None
+    """Seed random, numpy and torch immediately before."""
+    grad: bool = False
+    """Run with autograd on; otherwise under ``torch.no_grad``."""
+    default_dtype: str = ""
+    """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
+    copy_args: bool = True
+    """Fresh copies of the arguments at every call (always true across the wire; said for readers)."""
+
+
+class Scenario(Struct, frozen=True, eq=False):
+    """Calls that build on one another. They run in order in one box; the first failure skips the rest."""
+
+    name: str
+    calls: tuple[Call, ...]
+
+
+class Ending(enum.StrEnum):
+    """Why a box ended before we closed it."""
+
+    EXITED = "exited"
+    CRASHED = "crashed"
+    CELL_TIME = "cell-time"
+    CALL_TIME = "call-time"
+    SUBMISSION_TIME = "submission-time"
+    PROCESSOR_TIME = "processor-time"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    REPLY_SIZE = "reply-size"
+    PROTOCOL = "protocol"
+
+
+class Observation(Struct, frozen=True, eq=False):
+    """What came of one call: a value, an exception, or the end of the box.
+
+    Exactly one holds: ``ok``; ``error`` non-empty (an exception was raised, or the call was skipped
+    because an earlier one of its scenario failed: ``error="Skipped"``); ``ending`` set.
+    """
+
+    ok: bool
+    value: Any = None
+    error: str = ""
+    """The exception's type name, e.g. ``"TypeError"``."""
+    message: str = ""
+    """The exception's text, capped; shown to students as their own code's words."""
+    ending: Ending | None = None
+
+
+class CellOutput(Struct, frozen=True):
+    """One output of an executed cell, checked and capped, still to be sanitised before display."""
+
+    kind: str
+    """``"stream"``, ``"display"``, ``"result"`` or ``"error"``."""
+    data: dict[str, str]
+    """MIME type → text (base64 for images). A stream or error has only ``"text/plain"``."""
+
+
+class CellRun(Struct, frozen=True):
+    """What came of running one cell."""
+
+    outputs: tuple[CellOutput, ...] = ()
+    error: str = ""
+    """The exception's type name, empty when none was raised."""
+    ending: Ending | None = None
+    seconds: float = 0.0
+    truncated: bool = False
+    """Some output was over the cap and is not kept."""
+
+
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one submission may use. The defaults in one place; a rubric overrides single ones."""
+
+    cell_seconds: float = 30.0
+    call_seconds: float = 10.0
+    submission_seconds: float = 120.0
+    processor_seconds: int = 120
+    memory_mb: int = 2048
+    processes: int = 64
+    output_kb: int = 1024
+    """Kept per submission; four times as much ends the box."""
+    reply_mb: int = 64
+    scratch_mb: int = 64
+    scratch_files: int = 4096
+    descriptors: int = 256
+    restarts: int = 6
+    """How often a box is opened again after student code ended it."""
+
+
+# ---------------------------------------------------------------- judging
+
+
+class Status(enum.StrEnum):
+    """Whose fault it is."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NO_ANSWER = "no-answer"
+    NEEDS_REVIEW = "needs-review"
+
+
+class ItemResult(Struct, frozen=True):
+    """The verdict on one rubric item.
+
+    PASSED carries full points; FAILED may carry partial points; NO_ANSWER carries none;
+    NEEDS_REVIEW carries none yet: a human decides.
+    """
+
+    question: str
+    item: str
+    status: Status
+    points: Decimal
+    possible: Decimal
+    student: Message
+    staff: str
+    code: str = ""
+    """Stable name of the named mistake or fault, for statistics."""
+    reading: str = ""
+    """How a formula was read, as canonical plain text of the algebra; empty for other kinds."""
+
+
+class Score(Struct, frozen=True):
+    """The marks of one submission. What gradebook and feedback are both made from."""
+
+    student: str
+    assignment: str
+    rubric_version: int
+    items: tuple[ItemResult, ...]
+    """One for every item of the rubric, in its order."""
+    notes: tuple[Note, ...] = ()
+    isolation: str = "namespaces"
+
+    @property
+    def points(self) -> Decimal:
+        """Points earned so far; items that need review count as none."""
+        return sum((item.points for item in self.items), Decimal(0))
+
+    @property
+    def possible(self) -> Decimal:
+        """Points of all items."""
+        return sum((item.possible for item in self.items), Decimal(0))
+
+    @property
+    def pending(self) -> Decimal:
+        """Points that a human still decides on."""
+        open_items = (item.possible for item in self.items if item.status is Status.NEEDS_REVIEW)
+        return sum(open_items, Decimal(0))
+
+
+class ExecutedNotebook(Struct, frozen=True):
+    """The cells of one submission beside what running them gave, for the feedback page."""
+
+    name: str
+    cells: tuple[Cell | Markdown, ...]
+    runs: tuple[CellRun | None, ...]
+    """As long as ``cells``; None for markdown and for cells that were not run."""
+
+
+class Graded(Struct, frozen=True):
+    """Everything that grading one student's submission produced."""
+
+    score: Score
+    notebooks: tuple[ExecutedNotebook, ...] = ()
+    digest: str = ""
+    """SHA-256 over the digests of the notebooks handed in."""
+    seconds: float = 0.0
+    sandbox_seconds: float = 0.0
+    """The part of ``seconds`` that was spent opening and closing boxes and on the wire."""
+    times: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,234 @@
+"""Reads and validates rubrics (TOML). Kind-specific options are validated by the kind itself.
+
+The format is described in docs/rubric.md; points are exact decimals.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from autograder.errors import RubricError
+from autograder.records import Limits
+
+T = TypeVar("T")
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+class Symbol(Struct, frozen=True, forbid_unknown_fields=True):
+    """A symbol that formulas may use."""
+
+    domain: str = "positive integer"
+    """``"positive integer"``, ``"positive"`` or ``"real"``."""
+    aliases: tuple[str, ...] = ()
+    text: dict[str, str] = {}
+
+
+class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """One notebook of an assignment."""
+
+    name: str
+    """Without the ending."""
+    data: tuple[str, ...] = ()
+    """Files of the assignment's folder that lie read-only beside the notebook while it runs."""
+    take_along: tuple[str, ...] = ()
+    """Files of a submission that are taken along; none by default."""
+
+
+class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
+    """What holds for the whole assignment."""
+
+    name: str
+    points: Decimal
+    title: dict[str, str] = {}
+    languages: tuple[str, ...] = ("en",)
+    preload: tuple[str, ...] = ()
+    """Modules that are imported before a submission starts."""
+    notebooks: tuple[NotebookFile, ...] = ()
+    """Default: one notebook called as the assignment."""
+    limits: Limits = Limits()
+    symbols: dict[str, Symbol] = {}
+    assume: dict[str, str] = {}
+    """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
+
+
+class Item(Struct, frozen=True):
+    """One line of the rubric, worth some points."""
+
+    id: str
+    points: Decimal
+    text: dict[str, str]
+    manual: bool = False
+    """A human decides."""
+    cell: str = ""
+    """The grade cell that carries the points in the notebook; default: the question's id."""
+    options: Mapping[str, Any] = {}
+    """What only this kind understands."""
+
+
+class Question(Struct, frozen=True):
+    """One question: an answer cell and its items."""
+
+    id: str
+    kind: str
+    points: Decimal
+    items: tuple[Item, ...]
+    title: dict[str, str] = {}
+    notebook: str = ""
+    """Which notebook; default: the assignment's only one."""
+    answer: str = ""
+    """The name the student assigns or defines; empty for written answers."""
+    answer_cell: str = ""
+    """grade_id of the answer cell; default: ``<id>-answer``."""
+    reference: str = ""
+    """``module:name`` in the course's reference folder."""
+    options: Mapping[str, Any] = {}
+    """What only this kind understands."""
+
+    def item(self, item_id: str) -> Item:
+        """The item with this id."""
+        return next(item for item in self.items if item.id == item_id)
+
+    def cells(self) -> dict[str, Decimal]:
+        """Grade cells of this question in the notebook, with the points each carries."""
+        points: dict[str, Decimal] = {}
+        for item in self.items:
+            cell = item.cell or self.id
+            points[cell] = points.get(cell, Decimal(0)) + item.points
+        return points
+
+
+class Rubric(Struct, frozen=True):
+    """A whole rubric, validated but for the kinds' own options."""
+
+    version: int
+    assignment: Assignment
+    questions: tuple[Question, ...]
+    digest: str
+    """SHA-256 of the file, in hexadecimal."""
+
+    def question(self, question_id: str) -> Question:
+        """The question with this id."""
+        return next(question for question in self.questions if question.id == question_id)
+
+
+def load(path: Path) -> Rubric:
+    """Read a rubric file.
+
+    Raises:
+        RubricError: not readable, misspelt, or its points do not add up; names file and place.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RubricError(f"{path}: the rubric cannot be read: {error.strerror}") from error
+    return parse(data, str(path))
+
+
+def parse(data: bytes, place: str = "rubric") -> Rubric:
+    """Read a rubric from its bytes; see `load`."""
+    try:
+        table = tomllib.loads(data.decode(), parse_float=Decimal)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RubricError(f"{place}: not valid TOML: {error}") from error
+    known(table, ("version", "assignment", "question"), place)
+    version = table.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise RubricError(f"{place}: version: expected a whole number from 1, got {version!r}")
+    assignment = convert(table.get("assignment", {}), Assignment, f"{place}: [assignment]")
+    if not assignment.notebooks:
+        assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
+    questions = tuple(
+        _question(entry, f"{place}: question {number}", assignment)
+        for number, entry in enumerate(table.get("question", ()), start=1)
+    )
+    _unique((question.id for question in questions), f"{place}: question id")
+    _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
+    _sum(assignment.points, (question.points for question in questions), f"{place}: [assignment]")
+    return Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
+
+
+def convert(table: Mapping[str, Any], to: type[T], place: str) -> T:
+    """Make a record from a TOML table.
+
+    Raises:
+        RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
+    """
+    known(table, msgspec.structs.fields(to), place)  # type: ignore[arg-type]
+    try:
+        return msgspec.convert(table, to, strict=True)
+    except msgspec.ValidationError as error:
+        raise RubricError(f"{place}: {error}") from error
+
+
+def known(table: Mapping[str, Any], fields: Iterable[Any], place: str) -> None:
+    """Refuse unknown keys, with a suggestion.
+
+    Raises:
+        RubricError: the table has a key that is not a field.
+    """
+    names = [field if isinstance(field, str) else field.encode_name for field in fields]
+    for key in table:
+        if key not in names:
+            close = difflib.get_close_matches(key, names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names))}"
+            raise RubricError(f"{place}: unknown key {key!r}; {hint}")
+
+
+def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
+    """Sort a table's keys into the record's own fields and its ``options``."""
+    own = {field.encode_name for field in msgspec.structs.fields(to)} - {"options", "items"}
+    return {
+        **{key: value for key, value in table.items() if key in own},
+        "options": {key: value for key, value in table.items() if key not in own and key != "item"},
+    }
+
+
+def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Question:
+    identifier = table.get("id")
+    place = f"{place} ({identifier})" if identifier else place
+    if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
+        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
+    items = []
+    for number, entry in enumerate(table.get("item", ()), start=1):
+        item_place = f"{place}, item {number} ({entry.get('id', '?')})"
+        items.append(convert(_split(entry, Item), Item, item_place))
+    if not items:
+        raise RubricError(f"{place}: at least one [[question.item]] is needed")
+    _unique((item.id for item in items), f"{place}: item id")
+    try:
+        question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
+    except msgspec.ValidationError as error:
+        raise RubricError(f"{place}: {error}") from error
+    _sum(question.points, (item.points for item in items if item.points > 0), place)
+    names = [notebook.name for notebook in assignment.notebooks]
+    notebook = question.notebook or (names[0] if len(names) == 1 else "")
+    if notebook not in names:
+        raise RubricError(f"{place}: notebook: expected one of {', '.join(names)}, got {notebook!r}")
+    return msgspec.structs.replace(
+        question, notebook=notebook, answer_cell=question.answer_cell or f"{question.id}-answer"
+    )
+
+
+def _unique(names: Iterable[str], place: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise RubricError(f"{place}: {name!r} stands twice; each may stand once")
+        seen.add(name)
+
+
+def _sum(stated: Decimal, parts: Iterable[Decimal], place: str) -> None:
+    total = sum(parts, Decimal(0))
+    if total != stated:
+        raise RubricError(f"{place}: points: {stated} are stated, but the parts add up to {total}")

@@ -1,0 +1,1 @@
+"""Runs student code where it can reach nothing, and brings back observations."""

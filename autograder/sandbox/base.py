@@ -1,0 +1,78 @@
+"""What any sandbox promises. One contract suite (tests/sandbox/contract.py) is run on every one.
+
+A `Sandbox` is an environment that is ready to open boxes quickly; a `Box` is one confined process tree
+in which one submission's code runs. Whatever a box answers is the student's word and is judged as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from autograder.records import CellRun, Limits, Observation, Scenario
+
+
+class Environment(Struct, frozen=True):
+    """What a box contains before any student code runs. One zygote serves one environment."""
+
+    preload: tuple[str, ...] = ()
+    """Modules imported ahead, e.g. ``("torch",)``."""
+    files: tuple[tuple[str, Path], ...] = ()
+    """Files visible read-only in the working directory: name there → path here."""
+    packages: tuple[tuple[str, Path], ...] = ()
+    """Importable packages: name → folder. The reference solutions, and nothing else, come this way."""
+
+
+class Usage(Struct, frozen=True):
+    """What a box used: processor seconds, largest memory in bytes, wall seconds to open it."""
+
+    processor_seconds: float = 0.0
+    memory_bytes: int = 0
+    open_seconds: float = 0.0
+
+
+class Box(Protocol):
+    """One confined process tree. Not thread safe; one owner."""
+
+    def run_cell(self, source: str, *, seconds: float) -> CellRun:
+        """Run one notebook cell and return its outputs; an exception in it is part of the result.
+
+        Raises:
+            BoxEnded: the code exited, crashed, broke the protocol or met a limit.
+            SandboxFault: our side failed.
+        """
+
+    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
+        """Run scenarios in order, each within ``seconds``; one tuple per scenario, one entry per call.
+
+        When student code ends the box inside scenario k, the results of the scenarios before k are
+        returned followed by one for k whose observations carry the ending; the list is then shorter
+        than ``scenarios`` or its last entry carries the ending, and the box is closed.
+
+        Raises:
+            SandboxFault: our side failed.
+        """
+
+    def close(self) -> Usage:
+        """End everything in the box and remove what it left. Idempotent."""
+
+
+class Sandbox(Protocol):
+    """Opens boxes for one environment. Thread safe."""
+
+    isolation: str
+    """``"namespaces"``, ``"reduced"`` or ``"none"``; stamped on every result."""
+
+    def open(self, limits: Limits, *, seed: int = 0) -> Box:
+        """A fresh box with random generators seeded by ``seed``.
+
+        Raises:
+            SandboxFault: it could not be opened.
+            SandboxUnavailable: this machine lacks a layer of confinement.
+        """
+
+    def close(self) -> None:
+        """End every box and release everything. Idempotent."""
