@@ -38,7 +38,7 @@ class Note(Struct, frozen=True):
 # ---------------------------------------------------------------- notebooks
 
 
-class Cell(Struct, frozen=True):
+class Cell(Struct, frozen=True, tag=True):
     """One code cell of the program that is run for a submission."""
 
     source: str
@@ -48,7 +48,7 @@ class Cell(Struct, frozen=True):
     """True when the source was taken from the release."""
 
 
-class Markdown(Struct, frozen=True):
+class Markdown(Struct, frozen=True, tag=True):
     """A cell that is shown in the executed notebook but not run."""
 
     source: str

@@ -1,1 +1,4 @@
-"""Reference solutions, bound only into the sandbox that computes expected values; never imported by autograder."""
+"""Reference solutions, bound only into the sandbox that computes expected values.
+
+The autograder never imports them.
+"""

@@ -53,6 +53,10 @@ class Evidence(Struct, frozen=True, eq=False):
     """The reference's, one entry per scenario of ``reference_plan``."""
     earlier: Mapping[str, ItemResult] = {}
     """Results of questions before this one, by ``"question.item"``."""
+    answers: Mapping[str, Answer] = {}
+    """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
+    draw: Draw | None = None
+    """The draw that plan and reference plan were made with, so that sizes can be named."""
 
 
 class Check(Protocol):

@@ -1,0 +1,192 @@
+"""Values of formulas at given points: exact, and modulo a prime. Bounded in time and memory.
+
+Both walk the tree directly. At points of 61 bits an exponent that comes out small is a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+
+EXACT_BITS = 4096
+"""Numerators and denominators of exact values; beyond, values are taken modulo primes."""
+MAX_EXPONENT = 1000
+"""Largest constant exponent, and argument of a factorial."""
+MAX_DEGREE = 1 << 20
+"""Product of nested exponents modulo a prime: two formulas of that degree agree at a random 61-bit
+point by chance with a probability below 2^-40."""
+
+Rational = int | Fraction
+
+
+class TooLarge(Exception):
+    """A value is beyond the limits."""
+
+
+class Irrational(Exception):
+    """A value is not a rational number as far as this module can tell."""
+
+
+class Undefined(Exception):
+    """Division by zero."""
+
+
+def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
+    """The exact value of a formula at a point.
+
+    Raises:
+        TooLarge: an intermediate value has more than `EXACT_BITS` bits.
+        Irrational: a radical, logarithm, symbolic exponent or the like occurs.
+        Undefined: division by zero.
+        KeyError: a symbol has no value.
+    """
+    kind = type(node)
+    if kind is Sym:
+        return at[node.name]
+    if kind is Num:
+        return node.value
+    if kind is Mul:
+        product: Rational = 1
+        for factor in node.factors:
+            product *= exact(factor, at)
+            if product.numerator.bit_length() > EXACT_BITS:
+                raise TooLarge
+        return product
+    if kind is Add:
+        total: Rational = 0
+        for term in node.terms:
+            total += exact(term, at)
+            if type(total) is Fraction and total.denominator.bit_length() > EXACT_BITS:
+                raise TooLarge
+        return total
+    if kind is Pow:
+        return _exact_power(node, at)
+    if kind is Neg:
+        return -exact(node.operand, at)
+    if kind is Div:
+        numerator, denominator = exact(node.numerator, at), exact(node.denominator, at)
+        if denominator == 0:
+            raise Undefined
+        quotient = Fraction(numerator, denominator)
+        return quotient.numerator if quotient.denominator == 1 else quotient
+    return _constant_function(node)
+
+
+def constant_value(node: Node) -> Rational | None:
+    """The value of a formula without symbols; None when it has symbols or is not rational.
+
+    Raises:
+        TooLarge: beyond the limits.
+        Undefined: division by zero.
+    """
+    try:
+        return exact(node, {})
+    except (KeyError, Irrational):
+        return None
+
+
+def modular(node: Node, at: Mapping[str, int], prime: int, degree: int = 1) -> int:
+    """The value of a formula modulo a prime.
+
+    Raises:
+        TooLarge: the degree is above `MAX_DEGREE`.
+        Irrational: see `exact`.
+        Undefined: division by a multiple of the prime.
+    """
+    kind = type(node)
+    if kind is Sym:
+        return at[node.name]
+    if kind is Num:
+        return _residue(node.value, prime)
+    if kind is Mul:
+        product = 1
+        for factor in node.factors:
+            product = product * modular(factor, at, prime, degree) % prime
+        return product
+    if kind is Add:
+        return sum(modular(term, at, prime, degree) for term in node.terms) % prime
+    if kind is Neg:
+        return -modular(node.operand, at, prime, degree) % prime
+    if kind is Div:
+        denominator = modular(node.denominator, at, prime, degree)
+        if denominator == 0:
+            raise Undefined
+        return modular(node.numerator, at, prime, degree) * pow(denominator, -1, prime) % prime
+    if kind is Pow:
+        exponent = constant_value(node.exponent)
+        if type(exponent) is not int:
+            raise Irrational
+        degree *= max(1, abs(exponent))
+        if degree > MAX_DEGREE:
+            raise TooLarge
+        base = modular(node.base, at, prime, degree)
+        if base == 0 and exponent < 0:
+            raise Undefined
+        return pow(base, exponent, prime)
+    return _residue(_constant_function(node), prime)
+
+
+def _residue(value: Rational, prime: int) -> int:
+    if type(value) is int:
+        return value % prime
+    if value.denominator % prime == 0:
+        raise Undefined
+    return value.numerator * pow(value.denominator, -1, prime) % prime
+
+
+def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
+    exponent = exact(node.exponent, at)
+    if type(exponent) is not int or abs(exponent) > MAX_EXPONENT:
+        raise Irrational
+    base = exact(node.base, at)
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if bits * abs(exponent) > EXACT_BITS:
+        raise TooLarge
+    if exponent >= 0:
+        return base**exponent
+    if base == 0:
+        raise Undefined
+    power = Fraction(base) ** exponent
+    return power.numerator if power.denominator == 1 else power
+
+
+def _constant_function(node: Node) -> Rational:
+    """A function of constants where its value is rational and small."""
+    if type(node) is not Fn:
+        raise Irrational
+    values: list[Rational] = []
+    for argument in node.arguments:
+        value = constant_value(argument)
+        if value is None:
+            raise Irrational
+        values.append(value)
+    if node.name == "max":
+        return max(values)
+    if node.name == "min":
+        return min(values)
+    if node.name == "sqrt":
+        return _square_root(values[0])
+    if node.name in ("factorial", "binomial"):
+        return _count(node.name, values)
+    raise Irrational
+
+
+def _square_root(value: Rational) -> Rational:
+    if value < 0:
+        raise Undefined
+    root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    if root * root != value:
+        raise Irrational
+    return root.numerator if root.denominator == 1 else root
+
+
+def _count(name: str, values: list[Rational]) -> int:
+    whole = [value for value in values if type(value) is int]
+    if len(whole) != len(values) or min(whole) < 0:
+        raise Irrational
+    if max(whole) > MAX_EXPONENT:
+        raise TooLarge
+    return math.factorial(whole[0]) if name == "factorial" else math.comb(*whole)

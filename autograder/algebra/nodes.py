@@ -1,0 +1,146 @@
+"""The immutable trees that formulas are read into. A tree keeps the way a formula was written.
+
+``gc=False``: a tree has no cycles, so the garbage collector need not track it; this halves the cost
+of building one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from msgspec import Struct
+
+
+class Num(Struct, frozen=True, gc=False):
+    """A number written out, exact; never negative."""
+
+    value: int | Fraction
+
+
+class Const(Struct, frozen=True, gc=False):
+    """``pi`` or ``e``."""
+
+    name: str
+
+
+class Sym(Struct, frozen=True, gc=False):
+    """A declared symbol, by its declared name."""
+
+    name: str
+
+
+class Neg(Struct, frozen=True, gc=False):
+    """A minus sign."""
+
+    operand: Node
+
+
+class Add(Struct, frozen=True, gc=False):
+    """A sum of two or more terms; a difference has a `Neg` term."""
+
+    terms: tuple[Node, ...]
+
+
+class Mul(Struct, frozen=True, gc=False):
+    """A product of two or more factors."""
+
+    factors: tuple[Node, ...]
+
+
+class Div(Struct, frozen=True, gc=False):
+    """A quotient."""
+
+    numerator: Node
+    denominator: Node
+
+
+class Pow(Struct, frozen=True, gc=False):
+    """A power."""
+
+    base: Node
+    exponent: Node
+
+
+class Fn(Struct, frozen=True, gc=False):
+    """A function of `FUNCTIONS` applied to one or more arguments."""
+
+    name: str
+    arguments: tuple[Node, ...]
+
+
+Node = Num | Const | Sym | Neg | Add | Mul | Div | Pow | Fn
+
+
+class Relation(Struct, frozen=True, gc=False):
+    """An equation."""
+
+    left: Node
+    right: Node
+
+
+class Tuple(Struct, frozen=True, gc=False):
+    """A list of formulas in order, e.g. a shape."""
+
+    elements: tuple[Node, ...]
+
+
+Tree = Node | Relation | Tuple
+
+FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "sqrt": (1, 1),
+    "exp": (1, 1),
+    "log": (1, 2),
+    "ln": (1, 1),
+    "lg": (1, 1),
+    "max": (1, 16),
+    "min": (1, 16),
+    "factorial": (1, 1),
+    "binomial": (2, 2),
+}
+"""Name → least and largest number of arguments. ``log`` is natural unless a base is its second
+argument; ``lg`` has base 10."""
+
+
+def children(tree: Tree) -> tuple[Node, ...]:
+    """The parts directly below a tree's root, in the order they were written."""
+    match tree:
+        case Neg(operand):
+            return (operand,)
+        case Add(parts) | Mul(parts) | Tuple(parts) | Fn(_, parts):
+            return parts
+        case Div(first, second) | Pow(first, second) | Relation(first, second):
+            return (first, second)
+    return ()
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """The tree and everything below it."""
+    yield tree
+    for child in children(tree):
+        yield from walk(child)
+
+
+def symbols(tree: Tree) -> frozenset[str]:
+    """Names of the symbols that occur in a tree."""
+    return frozenset(node.name for node in walk(tree) if type(node) is Sym)
+
+
+def substitute(node: Node, name: str, by: Node) -> Node:
+    """Put a formula in the place of a symbol."""
+    match node:
+        case Sym():
+            return by if node.name == name else node
+        case Neg(operand):
+            return Neg(substitute(operand, name, by))
+        case Add(terms):
+            return Add(tuple(substitute(term, name, by) for term in terms))
+        case Mul(factors):
+            return Mul(tuple(substitute(factor, name, by) for factor in factors))
+        case Div(numerator, denominator):
+            return Div(substitute(numerator, name, by), substitute(denominator, name, by))
+        case Pow(base, exponent):
+            return Pow(substitute(base, name, by), substitute(exponent, name, by))
+        case Fn(function, arguments):
+            return Fn(function, tuple(substitute(argument, name, by) for argument in arguments))
+    return node

@@ -1,0 +1,101 @@
+r"""Reads formulas: recursive descent over `tokens`, with limits. Nothing is ever evaluated as code.
+
+    answer    := sum | sum "=" sum | "(" sum "," sum … ")"
+    sum       := ["+" | "-"] product (("+" | "-") product)*
+    product   := factor (("*" | "/" | nothing) factor)*
+    factor    := ("+" | "-")* power
+    power     := postfix ["^" factor]
+    postfix   := atom "!"*
+    atom      := number | symbol | constant | "(" sum ")" | function | "\frac" group group
+
+Where mathematicians themselves disagree (``a/b c``, ``log a b``, ``d 2``), a formula is refused with a
+question back instead of being read in one of the two ways.
+"""
+
+from __future__ import annotations
+
+from autograder.algebra.descent import CLOSING, Reader
+from autograder.algebra.nodes import Node, Relation, Tuple
+from autograder.algebra.tokens import Tokens, tokenize
+from autograder.algebra.vocabulary import Vocabulary
+from autograder.errors import Unreadable
+
+MAX_ELEMENTS = 16
+"""Elements of a tuple, sides of an equation."""
+
+
+def parse(text: str, vocabulary: Vocabulary) -> Node:
+    """Read one formula.
+
+    Raises:
+        Unreadable: it is not in the grammar, or beyond a limit; carries the offset in ``text``.
+    """
+    sides = parse_sides(text, vocabulary)
+    if len(sides) > 1:
+        raise Unreadable("unexpected-relation", text.find("="))
+    return sides[0]
+
+
+def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
+    """Read one formula, or several joined by equals signs.
+
+    Raises:
+        Unreadable: see `parse`.
+    """
+    reader = Reader(tokenize(text, vocabulary))
+    sides = [reader.sum()]
+    while reader.accept("="):
+        if len(sides) == MAX_ELEMENTS:
+            raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
+        sides.append(reader.sum())
+    reader.finish()
+    return tuple(sides)
+
+
+def parse_relation(text: str, vocabulary: Vocabulary) -> Relation:
+    """Read an equation with one equals sign.
+
+    Raises:
+        Unreadable: see `parse`; ``relation-expected`` when there is not exactly one equals sign.
+    """
+    sides = parse_sides(text, vocabulary)
+    if len(sides) != 2:
+        raise Unreadable("relation-expected", len(text))
+    return Relation(sides[0], sides[1])
+
+
+def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
+    """Read ``(a, b, c)``, ``[a, b, c]``, ``a, b, c`` or ``a × b × c``, with one element or more.
+
+    Raises:
+        Unreadable: see `parse`.
+    """
+    tokens = tokenize(text, vocabulary, in_list=True)
+    reader = Reader(tokens, in_list=True)
+    closing = _enclosing(tokens)
+    if closing:
+        reader.accept(tokens.kinds[0])
+    elements: list[Node] = []
+    while not (closing and elements and reader.kind == closing):  # a comma may stand before the end: (a,)
+        if len(elements) == MAX_ELEMENTS:
+            raise reader.error("too-many-parts", limit=str(MAX_ELEMENTS))
+        elements.append(reader.sum())
+        if not (reader.accept(",") or reader.accept("×")):
+            break
+    if closing:
+        reader.close(closing, tokens.places[0])
+    reader.finish()
+    return Tuple(tuple(elements))
+
+
+def _enclosing(tokens: Tokens) -> str:
+    """The bracket that closes at the very end what opens at the very beginning; else empty."""
+    closing = CLOSING.get(tokens.kinds[0], "")
+    if not closing or tokens.kinds[-2] != closing:
+        return ""
+    depth = 0
+    for kind in tokens.kinds[:-2]:
+        depth += (kind in CLOSING) - (kind in CLOSING.values())
+        if depth == 0:
+            return ""
+    return closing

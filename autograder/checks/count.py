@@ -1,0 +1,61 @@
+"""The kind ``count``: whole numbers, compared exactly."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from autograder.checks.base import Evidence
+from autograder.checks.compared import ComparedCheck
+from autograder.checks.integers import NotWhole, whole
+from autograder.checks.options import AnswerItem, CallOptions
+from autograder.checks.quoting import quote_integer
+from autograder.checks.results import Finding, failed
+from autograder.checks.targets import Target
+from autograder.rubric import Item
+
+
+class CountQuestion(CallOptions, frozen=True):
+    """Options of a ``count`` question."""
+
+
+class CountItem(AnswerItem, frozen=True):
+    """Options of an item of a ``count`` question."""
+
+    value: int | None = None
+    """The right number; without it the reference is asked."""
+    accept: tuple[int, ...] = ()
+    """Further right numbers."""
+
+
+class CountCheck(ComparedCheck[CountQuestion, CountItem]):
+    """Whole numbers from a variable, or from a function called on several configurations."""
+
+    kind: ClassVar[str] = "count"
+    question_type = CountQuestion
+    item_type = CountItem
+
+    def read(self, value: Any, target: Target) -> tuple[Any, Finding | None]:
+        """The whole number."""
+        number = whole(value)
+        if isinstance(number, NotWhole):
+            params = {**number.params, "what": target.what}
+            return None, failed(number.code, f"{target.what}: {number.code} {number.params}", **params)
+        return number.number, None
+
+    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+        """Whole numbers are equal or not; which one is right is not said."""
+        del item
+        if given == right:
+            return None
+        staff = f"{target.what}: {quote_integer(given)}, expected {quote_integer(right)}"
+        return failed("count.wrong", staff, what=target.what, value=quote_integer(given))
+
+    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
+        """The item's ``value`` and ``accept``."""
+        del evidence
+        options = self.items[item.id]
+        return (() if options.value is None else (options.value,)) + options.accept
+
+    def has_value(self, item: Item) -> bool:
+        """Whether the item states its ``value``."""
+        return self.items[item.id].value is not None

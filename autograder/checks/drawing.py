@@ -1,0 +1,241 @@
+"""Turns the arguments a rubric describes into values: hidden arrays, named sizes, stated arrays.
+
+Every case and purpose has a generator of its own (`Draw.generator`), so one course run draws the same
+inputs for every submission and for the reference, and one more case does not move the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.checks.base import Draw
+from autograder.checks.options import CallOptions, Case
+from autograder.errors import RubricError
+from autograder.records import Tensor
+from autograder.rubric import convert
+
+Size = int | str
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+SAMPLE = Draw(b"sample")
+"""A draw without a secret, to find slips in a rubric when it is read."""
+MAX_ENTRIES = 1 << 22
+"""Numbers in one array; a rubric that asks for more has a slip in it."""
+
+
+class Drawn(Struct, frozen=True, forbid_unknown_fields=True):
+    """A hidden array: ``{ draw = "normal", shape = [2, "d_model"] }``."""
+
+    draw: Literal["normal", "uniform", "integers", "mask", "padding_mask", "causal_mask"]
+    shape: tuple[Size, ...]
+    low: float = 0.0
+    high: float = 1.0
+    scale: float = 1.0
+    dtype: str = ""
+
+
+class Stated(Struct, frozen=True, forbid_unknown_fields=True):
+    """A stated array: ``{ array = [[1, 2], [3, 4]], dtype = "int64" }``."""
+
+    array: Any
+    dtype: str = ""
+
+
+class Sized(Struct, frozen=True, forbid_unknown_fields=True):
+    """A named size, or a product of sizes: ``{ size = "n_heads*d_head" }``."""
+
+    size: str
+
+
+class Same(Struct, frozen=True, forbid_unknown_fields=True):
+    """The same numbers as another argument of the case: ``{ same = "query" }``."""
+
+    same: str | int
+
+
+_FORMS: Mapping[str, type[Struct]] = {"draw": Drawn, "array": Stated, "size": Sized, "same": Same}
+_NAMED_TYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+
+
+class Inputs:
+    """Makes the arguments of one question's cases.
+
+    Attributes:
+        sizes: the named sizes that were drawn.
+    """
+
+    def __init__(self, options: CallOptions, draw: Draw) -> None:
+        """Draw the sizes.
+
+        Args:
+            options: sizes, precision and library of the question.
+            draw: the question's source of hidden numbers.
+        """
+        generator = draw.generator("sizes")
+        self.sizes = {
+            name: int(choices[int(generator.integers(len(choices)))])
+            for name, choices in options.sizes.items()
+        }
+        self._options = options
+        self._draw = draw
+
+    def arguments(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
+        """The values of one call.
+
+        Args:
+            name: of the case; cases with different names draw independently.
+            args: as the rubric has them.
+            kwargs: as the rubric has them.
+
+        Raises:
+            RubricError: an array is described in a way that cannot be drawn.
+        """
+        generator = self._draw.generator(f"case:{name}")
+        made: dict[str | int, Any] = {}
+        described: dict[str | int, Any] = dict(enumerate(args))
+        described.update(kwargs)
+        for key, value in described.items():
+            form = _form(value, f"case {name!r}, argument {key!r}")
+            if isinstance(form, Same):
+                if form.same not in made:
+                    raise RubricError(f"case {name!r}: same: no earlier argument {form.same!r}")
+                made[key] = made[form.same]
+            else:
+                made[key] = self._value(form, generator, f"case {name!r}, argument {key!r}")
+        return tuple(made[place] for place in range(len(args))), {key: made[key] for key in kwargs}
+
+    def case(self, name: str, case: Case) -> Arguments:
+        """The values of one case's call; see `arguments`."""
+        return self.arguments(name, case.args, case.kwargs)
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Hidden numbers for another purpose."""
+        return self._draw.generator(purpose)
+
+    def array(self, numbers: np.ndarray) -> Tensor | np.ndarray:
+        """An array as the question's library has it."""
+        return Tensor(numbers, numbers.dtype.name) if self._options.library == "torch" else numbers
+
+    def weights(self, shapes: Mapping[str, Sequence[Size]], *, biases: bool) -> dict[str, Tensor]:
+        """Drawn weights, of a spread that keeps activations at unit variance; biases are zero."""
+        generator = self._draw.generator("weights")
+        weights: dict[str, Tensor] = {}
+        for name, shape in shapes.items():
+            sizes = self._shape(shape, f"weights, {name!r}")
+            numbers = generator.standard_normal(sizes) / np.sqrt(max(sizes[-1:], default=1))
+            weights[name] = Tensor(numbers.astype(self._options.precision), self._options.precision)
+            if biases and name.endswith(".weight"):
+                zeros = np.zeros(sizes[:1], self._options.precision)
+                weights[name.removesuffix("weight") + "bias"] = Tensor(zeros, self._options.precision)
+        return weights
+
+    def _value(self, form: Any, generator: np.random.Generator, place: str) -> Any:
+        if isinstance(form, Drawn):
+            return self.array(self._numbers(form, generator, place))
+        if isinstance(form, Stated):
+            try:
+                numbers = np.asarray(plain(form.array), form.dtype or None)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise RubricError(f"{place}: array: {error}") from error
+            floating = not form.dtype and numbers.dtype.kind == "f"
+            return self.array(numbers.astype(self._options.precision) if floating else numbers)
+        if isinstance(form, Sized):
+            return self._size(form.size, place)
+        return form
+
+    def _numbers(self, form: Drawn, generator: np.random.Generator, place: str) -> np.ndarray:
+        shape = self._shape(form.shape, place)
+        match form.draw:
+            case "normal":
+                numbers = generator.standard_normal(shape) * form.scale
+            case "uniform":
+                numbers = generator.uniform(form.low, form.high, shape)
+            case "integers":
+                if not int(form.low) < int(form.high):
+                    raise RubricError(f"{place}: integers: low must be below high")
+                return generator.integers(int(form.low), int(form.high), shape).astype(form.dtype or "int64")
+            case "causal_mask":
+                return np.tril(np.ones(shape, bool)).astype(form.dtype or "bool")
+            case "padding_mask":
+                return _padding(shape, generator).astype(form.dtype or "bool")
+            case "mask":
+                return _mask(shape, generator).astype(form.dtype or "bool")
+        return numbers.astype(form.dtype or self._options.precision)
+
+    def _shape(self, shape: Sequence[Size], place: str) -> tuple[int, ...]:
+        sizes = tuple(self._size(size, place) for size in shape)
+        if prod(sizes) > MAX_ENTRIES or min(sizes, default=1) < 0:
+            raise RubricError(f"{place}: shape: {sizes} is negative or has over {MAX_ENTRIES} numbers")
+        return sizes
+
+    def _size(self, size: Size, place: str) -> int:
+        if isinstance(size, int):
+            return size
+        factors = [factor.strip() for factor in size.split("*")]
+        for factor in factors:
+            if factor not in self.sizes and not factor.isdecimal():
+                known = ", ".join(self.sizes) or "none"
+                raise RubricError(f"{place}: no size {factor!r}; sizes of the question are: {known}")
+        return prod(self.sizes[factor] if factor in self.sizes else int(factor) for factor in factors)
+
+
+def plain(value: Any) -> Any:
+    """A TOML value with floats instead of decimals."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    return value
+
+
+def describe(arguments: Arguments) -> str:
+    """The sizes of the arrays among arguments, e.g. ``query (2, 5, 12), mask (2, 1, 1, 5)``."""
+    args, kwargs = arguments
+    parts = []
+    placed = ((f"#{place}", value) for place, value in enumerate(args, start=1))
+    for name, value in (*placed, *kwargs.items()):
+        numbers = value.array if isinstance(value, Tensor) else value
+        if isinstance(numbers, np.ndarray):
+            parts.append(f"{name} ({', '.join(map(str, numbers.shape))})")
+        elif isinstance(value, bool | int | float) and value is not None:
+            parts.append(f"{name} = {value}")
+    return ", ".join(parts)
+
+
+def _form(value: Any, place: str) -> Any:
+    """The record a table describes, or the value itself.
+
+    Raises:
+        RubricError: a table describes no value.
+    """
+    if not isinstance(value, Mapping):
+        return plain(value)
+    for key, form in _FORMS.items():
+        if key in value:
+            made = convert(value, form, place)
+            dtype = getattr(made, "dtype", "")
+            if dtype and dtype not in _NAMED_TYPES:
+                raise RubricError(f"{place}: dtype: expected one of {', '.join(_NAMED_TYPES)}, got {dtype!r}")
+            return made
+    raise RubricError(f"{place}: expected one of the keys {', '.join(_FORMS)}")
+
+
+def _padding(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    length = shape[-1]
+    kept = generator.integers(1, max(length, 2), (*shape[:-1], 1))
+    return np.arange(length) < kept
+
+
+def _mask(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    length = shape[-1]
+    order = generator.permuted(np.broadcast_to(np.arange(length), shape), axis=-1)
+    kept = generator.integers(1, max(length, 2), (*shape[:-1], 1))
+    return order < kept

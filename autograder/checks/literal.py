@@ -1,0 +1,129 @@
+"""Reads the plain literal that an answer cell assigns to a name, without running anything."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+MAX_SOURCE = 64_000
+"""Characters of an answer cell; longer ones are left to the sandbox."""
+MAX_DEPTH = 8
+"""Nesting of tuples and lists."""
+MAX_BITS = 4096
+"""Size of an integer; larger ones cannot be printed in linear time."""
+
+Plain = str | int | float | bool | None | tuple["Plain", ...] | list["Plain"]
+
+
+class Literal(Struct, frozen=True):
+    """A value that stands in the source as it is. A record of its own, because None is a value, too."""
+
+    value: Plain
+
+
+class _NotPlain(Exception):
+    """The expression is not a plain literal."""
+
+
+def answer_literal(source: str, name: str) -> Literal | None:
+    """The plain literal that a cell assigns to ``name``.
+
+    The last assignment counts. It must stand at top level and its value must be a string, number, bool
+    or None, or tuples and lists of them. Nothing else in the cell may bind the name; when the value is
+    mutable, nothing else may mention it.
+
+    Args:
+        source: the answer cell.
+        name: the variable the student assigns.
+
+    Returns:
+        The literal; None when there is none, so that only running the cell can tell the value.
+    """
+    tree = _tree(source)
+    if tree is None:
+        return None
+    assigned: ast.expr | None = None
+    own: set[int] = set()
+    for statement in tree.body:
+        for target, expression in _assignments(statement):
+            if target.id == name:
+                own.add(id(target))
+                assigned = expression
+    if assigned is None:
+        return None
+    try:
+        value, frozen = _plain(assigned, 0)
+    except _NotPlain:
+        return None
+    if any(_touches(node, name, own, frozen=frozen) for node in ast.walk(tree)):
+        return None
+    return Literal(value)
+
+
+def _tree(source: str) -> ast.Module | None:
+    """The syntax tree; None for what is too long or not Python (magics included)."""
+    if len(source) > MAX_SOURCE:
+        return None
+    try:
+        with warnings.catch_warnings():  # LaTeX in an ordinary string: an invalid escape is not our concern
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """Pairs of name and value of ``a = b = value`` and ``a: type = value``."""
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                yield target, statement.value
+    elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+        yield statement.target, statement.value
+
+
+def _plain(node: ast.expr, depth: int) -> tuple[Plain, bool]:
+    """The value, and whether it is immutable throughout.
+
+    Raises:
+        _NotPlain: the expression would have to be run.
+    """
+    if isinstance(node, ast.Constant):
+        value = node.value
+        if value is None or isinstance(value, str | float | bool):
+            return value, True
+        if isinstance(value, int) and value.bit_length() <= MAX_BITS:
+            return value, True
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        operand = node.operand
+        if isinstance(operand, ast.Constant) and type(operand.value) in (int, float):
+            number, _ = _plain(operand, depth)
+            if isinstance(number, int | float):
+                return (-number if isinstance(node.op, ast.USub) else number), True
+    elif isinstance(node, ast.Tuple | ast.List) and depth < MAX_DEPTH:
+        parts = [_plain(element, depth + 1) for element in node.elts]
+        if isinstance(node, ast.List):
+            return [value for value, _ in parts], False
+        return tuple(value for value, _ in parts), all(frozen for _, frozen in parts)
+    raise _NotPlain
+
+
+def _touches(node: ast.AST, name: str, own: set[int], *, frozen: bool) -> bool:
+    """Whether a node may change what the name stands for."""
+    match node:
+        case ast.Name():
+            return node.id == name and id(node) not in own and not (frozen and isinstance(node.ctx, ast.Load))
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.ExceptHandler():
+            return node.name == name
+        case ast.Global() | ast.Nonlocal():
+            return name in node.names
+        case ast.alias():
+            return (node.asname or node.name.partition(".")[0]) in (name, "*")
+        case ast.MatchAs() | ast.MatchStar():
+            return node.name == name
+        case ast.MatchMapping():
+            return node.rest == name
+    return False

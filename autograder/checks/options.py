@@ -1,0 +1,179 @@
+"""What question writers may state: the option tables shared by several kinds, and how they are read.
+
+docs/rubric.md describes every table here with an example; a test parses those examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
+
+from autograder.errors import RubricError
+from autograder.rubric import Item, Question, convert
+
+Options = TypeVar("Options", bound=Struct)
+
+CENT = Decimal("0.01")
+"""The finest mark that is given."""
+
+
+class Rules(Struct, frozen=True, forbid_unknown_fields=True):
+    """When two arrays count as equal: the table ``compare`` of a question or an item."""
+
+    rtol: float = 1e-6
+    atol: float = 1e-8
+    dtype: Literal["exact", "kind", "any"] = "kind"
+    """``exact``: float32 is not float64; ``kind``: integer, floating, complex or boolean must agree."""
+    nan: Literal["refuse", "equal"] = "refuse"
+    """``refuse``: NaN in the answer is wrong unless expected there is NaN and this is ``equal``."""
+    device: str = ""
+    """The device a tensor must be on, e.g. ``"cpu"``; empty: any."""
+
+
+class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
+    """A named mistake: what it gives away is worth ``points`` and the student reads ``text``."""
+
+    code: str
+    when: Any
+    """The wrong answer: an integer, a shape, numbers or an option, as the kind has it."""
+    text: dict[str, str]
+    points: Decimal = Decimal(0)
+
+
+class Case(Struct, frozen=True, forbid_unknown_fields=True):
+    """One call of what the student wrote."""
+
+    name: str = ""
+    """Shown to students; default ``"1"``, ``"2"``, …"""
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    method: str = ""
+    """A method of the constructed object; empty: the object itself is called."""
+    seed: int | None = None
+    """Seeds random, numpy and torch immediately before the call."""
+    value: Any = None
+    """The right result, where no reference is asked."""
+
+
+class CallOptions(Struct, frozen=True):
+    """The question options of every kind that calls student code."""
+
+    case: tuple[Case, ...] = ()
+    sizes: dict[str, tuple[int, ...]] = {}
+    """Named sizes, one of each list is drawn per question: ``d_model = [12, 24]``."""
+    precision: str = "float64"
+    """dtype of drawn floating numbers, and torch's default dtype during the calls."""
+    library: Literal["torch", "numpy"] = "torch"
+    """What drawn and stated arrays arrive as."""
+    repeat: bool = True
+    """Ask every call twice: answers that change between equal calls are refused."""
+
+
+class CaseItem(Struct, frozen=True):
+    """The item options of every kind that calls student code."""
+
+    cases: tuple[str, ...] = ()
+    """Which cases the item is about; default: all."""
+    credit: Literal["all", "each"] = "all"
+    """``all``: every case or nothing; ``each``: an equal part of the points for each case."""
+
+
+class AnswerItem(CaseItem, frozen=True):
+    """The item options of the kinds that compare a value."""
+
+    answer: str = ""
+    """The variable this item reads, where it is another one than the question's."""
+    key: str | int | None = None
+    """The entry of the answer (or of what was returned) that this item is about."""
+    mistake: tuple[Mistake, ...] = ()
+
+
+def place(question: Question, item: Item | None = None) -> str:
+    """How errors about a question name it."""
+    return f"question {question.id!r}" + (f", item {item.id!r}" if item else "")
+
+
+def question_options(question: Question, to: type[Options]) -> Options:
+    """The question's own options as the kind's record.
+
+    Raises:
+        RubricError: a key is unknown, missing or of the wrong type; names the question.
+    """
+    return convert(question.options, to, place(question))
+
+
+def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
+    """The options of every item that is not left to a human, by item id.
+
+    Raises:
+        RubricError: a key is unknown, missing or of the wrong type; names question and item.
+    """
+    return {
+        item.id: convert(item.options, to, place(question, item))
+        for item in question.items
+        if not item.manual
+    }
+
+
+def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
+    """The cases by name, in order.
+
+    Raises:
+        RubricError: two cases have one name.
+    """
+    cases = {case.name or str(number): case for number, case in enumerate(options.case, start=1)}
+    if len(cases) != len(options.case):
+        raise RubricError(f"{place(question)}: case: two cases have the same name")
+    return cases
+
+
+def check_cases(item: Item, options: CaseItem, cases: Iterable[str], question: Question) -> None:
+    """Refuse items that name no case of the question, or whose points cannot be divided exactly.
+
+    Raises:
+        RubricError: names question and item.
+    """
+    names = tuple(cases)
+    for name in options.cases:
+        if name not in names:
+            raise RubricError(
+                f"{place(question, item)}: cases: no case {name!r}; known are: {', '.join(names) or 'none'}"
+            )
+    if options.credit == "each":
+        share(item.points, len(options.cases or names), place(question, item))
+
+
+def share(points: Decimal, parts: int, where: str) -> Decimal:
+    """One of so many equal parts of some points.
+
+    Raises:
+        RubricError: the part is not a whole number of hundredths.
+    """
+    part = (points / max(parts, 1)).quantize(CENT)
+    if part * parts != points:
+        raise RubricError(f"{where}: points: {points} cannot be divided into {parts} equal parts")
+    return part
+
+
+def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) -> None:
+    """Refuse mistakes that are worth too much, lack English or have unpaired braces in their text.
+
+    Raises:
+        RubricError: names question, item and mistake.
+    """
+    for mistake in mistakes:
+        where = f"{place(question, item)}, mistake {mistake.code!r}"
+        if not 0 <= mistake.points < abs(item.points):
+            raise RubricError(
+                f"{where}: points: expected from 0 to below {item.points}, got {mistake.points}"
+            )
+        if "en" not in mistake.text:
+            raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
+        for language, text in mistake.text.items():
+            try:
+                text.format_map({})
+            except (KeyError, ValueError, IndexError) as error:
+                raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error

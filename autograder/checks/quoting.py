@@ -1,0 +1,72 @@
+"""How values that student code made are named in sentences: short, on one line, at bounded cost."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from autograder.records import Opaque, Ref, Tensor
+
+MAX_TEXT = 120
+MAX_BITS = 400
+"""Integers above this are described by their size: printing them takes quadratic time."""
+MAX_AXES = 12
+
+
+def quote(text: str, limit: int = MAX_TEXT) -> str:
+    """A text on one line, without control characters, shortened in its middle."""
+    head = text if len(text) <= limit else f"{text[: limit * 2 // 3]} … {text[-limit // 4 :]}"
+    return "".join(_visible(character) for character in head).strip()
+
+
+def quote_integer(number: int) -> str:
+    """An integer with thousands separators, or how long it is."""
+    if number.bit_length() > MAX_BITS:
+        return f"(≈ 2^{number.bit_length()})"
+    return f"{number:,}"
+
+
+def quote_shape(shape: Iterable[Any]) -> str:
+    """A shape as Python writes it, shortened after some axes."""
+    sizes = [
+        quote_integer(size).replace(",", "") if isinstance(size, int) else quote(str(size)) for size in shape
+    ]
+    if len(sizes) > MAX_AXES:
+        sizes = [*sizes[:MAX_AXES], "…"]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def quote_value(value: Any) -> str:
+    """Any value, briefly: numbers and texts as they are, everything else by its type."""
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return quote_integer(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str):
+        return f"“{quote(value)}”"
+    return type_name(value)
+
+
+def type_name(value: Any) -> str:
+    """What kind of thing a value is, with the shape of arrays."""
+    if isinstance(value, Tensor):
+        return f"Tensor {quote_shape(getattr(value.array, 'shape', ()))}"
+    if isinstance(value, np.ndarray):
+        return f"ndarray {quote_shape(value.shape)}"
+    if isinstance(value, Opaque):
+        return quote(str(value.type_name), 60)
+    if isinstance(value, Ref):
+        return "object"
+    return type(value).__name__
+
+
+def _visible(character: str) -> str:
+    """The character, or a sign for it when it would not show or would reorder the line."""
+    if character.isspace():
+        return " "
+    return "�" if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn") else character

@@ -1,0 +1,69 @@
+"""The kind ``value``: numbers and arrays within a stated tolerance."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from autograder.checks.arrays import compare_values
+from autograder.checks.base import Evidence
+from autograder.checks.compared import ComparedCheck
+from autograder.checks.drawing import plain
+from autograder.checks.options import AnswerItem, CallOptions, Mistake, Rules
+from autograder.checks.results import Finding, failed
+from autograder.checks.targets import Target
+from autograder.rubric import Item
+
+
+class ValueQuestion(CallOptions, frozen=True):
+    """Options of a ``value`` question."""
+
+    compare: Rules = Rules()
+
+
+class ValueItem(AnswerItem, frozen=True):
+    """Options of an item of a ``value`` question."""
+
+    value: Any = None
+    """What is right; without it the reference is asked."""
+    accept: tuple[Any, ...] = ()
+    """Further right values."""
+    compare: Rules | None = None
+    """Instead of the question's."""
+
+
+class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
+    """Numbers, arrays, tensors and nests of them, from a variable or from calls."""
+
+    kind: ClassVar[str] = "value"
+    question_type = ValueQuestion
+    item_type = ValueItem
+
+    def read(self, value: Any, target: Target) -> tuple[Any, Finding | None]:
+        """Any value can be compared."""
+        del target
+        return value, None
+
+    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+        """The first difference by the rules of the item."""
+        rules = self.items[item.id].compare or self.options.compare
+        difference = compare_values(given, right, rules)
+        if difference is None:
+            return None
+        params = {**difference.params, "what": target.what}
+        return failed(difference.code, f"{target.what}: {difference.staff}", **params)
+
+    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
+        """The item's ``value`` and ``accept``."""
+        del evidence
+        options = self.items[item.id]
+        first = () if options.value is None else (options.value,)
+        return tuple(plain(value) for value in (*first, *options.accept))
+
+    def has_value(self, item: Item) -> bool:
+        """Whether the item states its ``value``."""
+        return self.items[item.id].value is not None
+
+    def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
+        """What a named mistake looks like."""
+        del evidence
+        return plain(mistake.when)

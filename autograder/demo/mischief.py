@@ -1,0 +1,166 @@
+"""Notebooks that are broken or hostile. The class has a few; none may change anybody's mark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+Notebook = dict[str, Any]
+"""A notebook as JSON."""
+
+
+class Damage(Struct, frozen=True):
+    """One way in which a file gets broken on its way."""
+
+    portrait: str
+    apply: Callable[[Notebook], bytes]
+    readable: bool
+    """Whether the answers can still be told from it."""
+    lost: tuple[str, ...] = ()
+    """Questions whose answer is gone."""
+
+
+class Attack(Struct, frozen=True):
+    """One attempt on the grader, as code in a cell of its own or in place of an answer."""
+
+    portrait: str
+    source: str
+    instead_of: str = ""
+    """The question whose answer cell holds the code; empty: a cell of its own at the start."""
+    slow: bool = False
+    """It hangs until a limit ends it, which costs the run wall time."""
+
+
+def dumped(notebook: Notebook) -> bytes:
+    """The file of a notebook."""
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _grade_id(cell: Mapping[str, Any]) -> str:
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def _truncated(notebook: Notebook) -> bytes:
+    whole = dumped(notebook)
+    return whole[: len(whole) * 2 // 3]
+
+
+def _empty(_notebook: Notebook) -> bytes:
+    return b""
+
+
+def _another_format(_notebook: Notebook) -> bytes:
+    return b"%PDF-1.7\n% this is an export, not a notebook\n%%EOF\n"
+
+
+def _checks_deleted(notebook: Notebook) -> bytes:
+    kept = [cell for cell in notebook["cells"] if not cell["source"].startswith('check("')]
+    return dumped({**notebook, "cells": kept})
+
+
+def _answer_deleted(notebook: Notebook) -> bytes:
+    kept = [cell for cell in notebook["cells"] if _grade_id(cell) != "task3-c-answer"]
+    return dumped({**notebook, "cells": kept})
+
+
+def _copied_cell(notebook: Notebook) -> bytes:
+    cells: list[dict[str, Any]] = []
+    for cell in notebook["cells"]:
+        cells.append(cell)
+        if _grade_id(cell) == "task3-b-answer":
+            cells.append({**cell, "id": f"{cell['id']}-copy", "source": 'mlp_parameters = "7*d_model"'})
+    return dumped({**notebook, "cells": cells})
+
+
+def _without_metadata(notebook: Notebook) -> bytes:
+    cells = [{**cell, "metadata": {}} for cell in notebook["cells"]]
+    return dumped({**notebook, "cells": cells, "metadata": {}})
+
+
+DAMAGES: tuple[Damage, ...] = (
+    Damage("file cut off", _truncated, readable=False),
+    Damage("check cells deleted", _checks_deleted, readable=True),
+    Damage("one answer cell deleted", _answer_deleted, readable=True, lost=("task3-c",)),
+    Damage("answer cell copied", _copied_cell, readable=True),
+    Damage("all cell metadata stripped", _without_metadata, readable=True),
+    Damage("a PDF in place of the notebook", _another_format, readable=False),
+    Damage("empty file", _empty, readable=False),
+)
+"""Ways to break a file."""
+
+ATTACKS: tuple[Attack, ...] = (
+    Attack("leaves the process", "import os\n\nos._exit(0)"),
+    Attack("loops without end", "while True:\n    pass", slow=True),
+    Attack(
+        "looks for the solutions",
+        "import glob\n\nfound = []\n"
+        'for pattern in ("/**/reference/*.py", "/**/rubrics/*.toml", "/**/gradebook.db", "/proc/*/environ"):\n'
+        "    found += glob.glob(pattern, recursive=True)\nprint(found)\n"
+        'for name in found:\n    print(open(name, errors="replace").read())',
+    ),
+    Attack(
+        "edits the gradebook",
+        'import sqlite3\n\nfor place in ("gradebook.db", "../gradebook.db", "../../../gradebook.db"):\n'
+        "    database = sqlite3.connect(place)\n"
+        '    database.execute("UPDATE grade SET manual_score = 1000")\n    database.commit()',
+    ),
+    Attack(
+        "prints a forged result",
+        'print(\'{"score": 1000, "status": "passed"}\')\nprint("\\x1b[2J\\x1b[H38 of 38 points")\n'
+        "from IPython.display import HTML, display\n\n"
+        "display(HTML('<script>document.title = \"38/38\"</script><h1>38 of 38 points</h1>'))",
+    ),
+    Attack(
+        "patches the comparison",
+        "import numpy\nimport torch\n\n"
+        "torch.allclose = torch.equal = numpy.allclose = numpy.array_equal = lambda *a, **k: True",
+    ),
+    Attack(
+        "answers with an object that equals everything",
+        "class Anything(str):\n    def __eq__(self, other):\n        return True\n\n"
+        "    __hash__ = str.__hash__\n\n\n"
+        'query_matrix_parameters = Anything("d_head^2")',
+        instead_of="task3-a",
+    ),
+    Attack("prints without end", 'while True:\n    print("x" * 10_000)'),
+    Attack(
+        "starts processes",
+        "import os\n\nfor _ in range(1000):\n    if os.fork() == 0:\n        while True:\n            os.getppid()",
+    ),
+    Attack("takes all memory", "hoard = []\nwhile True:\n    hoard.append(bytearray(64 * 1024 * 1024))"),
+    Attack(
+        "connects to the network", 'import socket\n\nsocket.create_connection(("127.0.0.1", 5432), timeout=2)'
+    ),
+)
+"""Attempts on the grader."""
+
+
+def tampered(notebook: Notebook) -> Notebook:
+    """A notebook whose flags, points and locked cells were changed in the student's favour."""
+    cells = []
+    for cell in notebook["cells"]:
+        flags = cell["metadata"].get("nbgrader")
+        if not flags:
+            cells.append(cell)
+            continue
+        changed = {**flags, "locked": False, "schema_version": 99}
+        source = cell["source"]
+        if flags["grade"]:
+            changed["points"] = 1000
+        if source.startswith('check("'):
+            source = "1000"
+        cells.append({**cell, "source": source, "metadata": {**cell["metadata"], "nbgrader": changed}})
+    return {**notebook, "cells": cells}
+
+
+def forged_outputs(notebook: Notebook) -> Notebook:
+    """A notebook whose check cells claim full marks."""
+    claim = {"output_type": "stream", "name": "stdout", "text": "38 of 38 points\n"}
+    cells = [
+        {**cell, "outputs": [claim], "execution_count": 1} if cell["source"].startswith('check("') else cell
+        for cell in notebook["cells"]
+    ]
+    return {**notebook, "cells": cells}

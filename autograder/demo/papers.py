@@ -1,0 +1,128 @@
+"""One student's answers to all questions: which are right, which carry a slip, which are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.demo import attention, decoders, formulas, lists
+from autograder.demo.formulas import Sample, assignment
+from autograder.demo.sentences import SENTENCES
+
+RIGHT: Mapping[str, tuple[Sample, ...]] = {**formulas.RIGHT, **lists.RIGHT, "mha": attention.RIGHT}
+WRONG: Mapping[str, tuple[Sample, ...]] = {**formulas.WRONG, **lists.WRONG, "mha": attention.WRONG}
+
+QUESTIONS: tuple[str, ...] = (*sorted({*RIGHT, "task5-a"}),)
+"""The questions with automatic items."""
+
+CARRIED: Mapping[str, str] = {
+    "widened the hidden layer in (h)": "n_layers*(4*d_model^2 + 48*d_model^2)",
+    "widened the output in (h)": "28*n_layers*d_model^2",
+    "summed one matrix only in (h)": "16*n_layers*d_model^2",
+}
+"""By the slip in (h): the right continuation in (i)."""
+
+
+class Level(Struct, frozen=True):
+    """How a student does on average, as probabilities."""
+
+    portrait: str
+    right: float
+    missing: float
+
+
+EXCELLENT = Level("all right", 1.0, 0.0)
+GOOD = Level("good", 0.8, 0.0)
+MIDDLING = Level("middling", 0.5, 0.15)
+WEAK = Level("weak", 0.2, 0.5)
+ABSENT = Level("nothing answered", 0.0, 1.0)
+
+
+class Paper(Struct, frozen=True):
+    """What one student writes into the answer cells."""
+
+    portrait: str
+    sources: Mapping[str, str]
+    """By grade_id of the cell; cells that are missing keep the stub."""
+    points: Mapping[str, Decimal]
+    """By ``question.item``: what every automatic item earns."""
+
+
+def write_paper(level: Level, listing: str, generator: np.random.Generator) -> Paper:
+    """Draw one student's answers.
+
+    Args:
+        level: how well the student does.
+        listing: the decoder as the release gives it.
+        generator: decides everything that is left to chance.
+    """
+    samples = {question: _answer(question, level, listing, generator) for question in QUESTIONS}
+    looking_back = samples["task3-h"]
+    if looking_back is None or looking_back.points["sum"] < 1:
+        samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
+    sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
+    for cell, sentences in SENTENCES.items():
+        if generator.random() >= level.missing:
+            sources[cell] = sentences[generator.integers(len(sentences))]
+    points = {
+        f"{question}.{item}": mark
+        for question, sample in samples.items()
+        for item, mark in (sample.points if sample else _nothing(question)).items()
+    }
+    return Paper(_portrait(level, samples), sources, points)
+
+
+def _answer(question: str, level: Level, listing: str, generator: np.random.Generator) -> Sample | None:
+    luck = generator.random()
+    if luck < level.missing:
+        return None
+    right = luck < level.missing + level.right
+    if question == "task5-a":
+        return _decoder(listing, generator, right=right)
+    among = RIGHT[question] if right else WRONG[question]
+    return among[generator.integers(len(among))]
+
+
+def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sample:
+    faults = tuple(decoders.REPAIRS)
+    way = int(generator.integers(6))
+    if right:
+        return decoders.repaired(listing, faults, way)
+    found = tuple(fault for fault in faults if generator.random() < 0.6)[: len(faults) - 1]
+    missed = [fault for fault in decoders.SLIPS if fault not in found]
+    slip = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
+    return decoders.repaired(listing, found, way, slip)
+
+
+def _continued(
+    looking_back: Sample | None, changed_model: Sample | None, generator: np.random.Generator
+) -> Sample | None:
+    """The answer to (i) of a student whose (h) is wrong: carried on from there, right, or missing."""
+    if changed_model is None:
+        return None
+    if looking_back is not None and looking_back.portrait in CARRIED:
+        source = assignment("changed_model_parameters", CARRIED[looking_back.portrait])
+        return Sample(source, {"formula": Decimal(2)})
+    right = RIGHT["task3-i"]
+    return right[generator.integers(len(right))]
+
+
+def _nothing(question: str) -> Mapping[str, Decimal]:
+    items = decoders.REPAIRS if question == "task5-a" else RIGHT[question][0].points
+    return dict.fromkeys(items, Decimal(0))
+
+
+def _portrait(level: Level, samples: Mapping[str, Sample | None]) -> str:
+    """What is wrong, in a line; the first two slips by name."""
+    slips = [sample.portrait for sample in samples.values() if sample and sample.portrait]
+    missing = sum(sample is None for sample in samples.values())
+    if missing == len(samples):
+        return ABSENT.portrait
+    if not slips and not missing:
+        return EXCELLENT.portrait
+    named = ", ".join(slips[:2]) or level.portrait
+    more = f" and {len(slips) - 2} more" if len(slips) > 2 else ""
+    return named + more + (f"; {missing} not answered" if missing else "")

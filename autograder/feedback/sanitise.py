@@ -1,0 +1,253 @@
+"""Makes what student code wrote safe to show. Everything here assumes that the text is hostile.
+
+Three walls stand one behind the other: the allow-list of `table_document`, the sandboxed frame that it is
+shown in, and the content security policy of page and frame (`POLICY`). No wall relies on another.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+
+import nh3
+from msgspec import Struct
+
+from autograder import messages
+from autograder.records import Message
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Content security policy of the page and of every frame in it: nothing is fetched, nothing runs."""
+
+MOST_CHARACTERS = 20_000
+"""Of one output; what is longer is cut, and the page says so."""
+MOST_HTML = 200_000
+MOST_TAGS = 10_000
+"""The cleaner's time grows with the square of the nesting."""
+MOST_IMAGE_BYTES = 3 * 2**20
+MOST_PIXELS = 40_000_000
+
+_TAGS = frozenset(
+    [
+        "table",
+        "thead",
+        "tbody",
+        "tfoot",
+        "tr",
+        "th",
+        "td",
+        "caption",
+        "p",
+        "div",
+        "span",
+        "br",
+        "hr",
+        "b",
+        "strong",
+        "i",
+        "em",
+        "u",
+        "s",
+        "sub",
+        "sup",
+        "small",
+        "code",
+        "pre",
+        "kbd",
+        "samp",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "blockquote",
+    ]
+)
+_DROPPED_WITH_CONTENT = frozenset(
+    ["script", "style", "template", "noscript", "iframe", "object", "svg", "math", "title", "textarea"]
+)
+_MATH_TAGS = frozenset(
+    [
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mstyle",
+        "mpadded",
+        "mphantom",
+    ]
+)
+_SPANS = {"colspan", "rowspan"}
+
+_ANSI = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # strings: titles, hyperlinks
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_BROKEN = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG = b"\xff\xd8\xff"
+
+_FRAME_STYLE = (
+    "body{margin:0;font:14px/1.45 system-ui,sans-serif;color:#1c2430;background:#fff;overflow-wrap:anywhere}"
+    "table{border-collapse:collapse}td,th{border:1px solid #ccd3dd;padding:.2em .55em;text-align:right}"
+    "pre,code{font:13px/1.45 ui-monospace,monospace;white-space:pre-wrap}"
+    "@media(prefers-color-scheme:dark){body{color:#e4e9f1;background:#161b24}td,th{border-color:#3a4454}}"
+)
+_LINES = re.compile(r"<(?:tr|br|p|li|h[1-6]|div|dt|dd|hr)\b|\n")
+
+
+class Frame(Struct, frozen=True):
+    """A document for ``<iframe sandbox srcdoc>``, with the height in pixels that it probably needs."""
+
+    document: str
+    height: int
+
+
+def visible(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Text without terminal codes; characters that hide or reorder others are spelled out.
+
+    Always encodes to UTF-8. What is longer than ``most`` characters is cut with a mark ``…``.
+    """
+    cut = text[: 4 * most]
+    lines = (_last_written(line) for line in _ANSI.sub("", cut).split("\n"))
+    shown = _BROKEN.sub("\ufffd", _CONTROL.sub(_name, "\n".join(lines)))
+    return shown if len(shown) <= most and len(text) <= 4 * most else shown[:most] + "…"
+
+
+def sentence(message: Message, language: str, most: int = 2_000) -> str:
+    """A message in words, or its code where it cannot be put in words; a fault of ours is no crash."""
+    try:
+        text = messages.render(message, language)
+    except (KeyError, IndexError, ValueError, AttributeError):
+        text = message.text.get(language) or message.text.get("en") or message.code
+    return visible(text, most)
+
+
+def image_uri(mime: str, data: str) -> str | None:
+    """A data URI for a PNG or JPEG that is what it says, or None.
+
+    The bytes are checked (strict base64, signature, size, number of pixels) and encoded anew.
+    """
+    if len(data) > 2 * MOST_IMAGE_BYTES:
+        return None
+    try:
+        content = base64.b64decode("".join(data.split()).encode("ascii"), validate=True)
+    except (UnicodeEncodeError, binascii.Error):
+        return None
+    if not 0 < len(content) <= MOST_IMAGE_BYTES:
+        return None
+    size = {"image/png": _png_size, "image/jpeg": _jpeg_size}.get(mime, lambda _: None)(content)
+    if size is None or not 0 < size[0] * size[1] <= MOST_PIXELS:
+        return None
+    return f"data:{mime};base64,{base64.b64encode(content).decode()}"
+
+
+def clean_html(fragment: str) -> str | None:
+    """Tables and text formatting of an HTML fragment, without any link, style or name; None if too long."""
+    if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS:
+        return None
+    whole = _BROKEN.sub("\ufffd", _CONTROL.sub(_name, fragment))
+    return nh3.clean(
+        whole,
+        tags=set(_TAGS),
+        clean_content_tags=set(_DROPPED_WITH_CONTENT),
+        attributes={"td": _SPANS, "th": _SPANS},
+        attribute_filter=_small_span,
+        url_schemes=set(),
+        link_rel=None,
+        strip_comments=True,
+    )
+
+
+def table_document(fragment: str) -> Frame | None:
+    """The cleaned fragment as a document of its own, for a sandboxed frame; None when nothing is left."""
+    cleaned = clean_html(fragment)
+    if cleaned is None or not cleaned.strip():
+        return None
+    lines = len(_LINES.findall(cleaned)) + len(cleaned) // 400
+    document = (
+        '<!doctype html><html><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">'
+        f"<title>output</title><style>{_FRAME_STYLE}</style></head><body>{cleaned}</body></html>"
+    )
+    return Frame(document, min(40 + 27 * lines, 480))
+
+
+def clean_mathml(markup: str) -> str:
+    """Presentation MathML without any attribute but ``display``; our own output, checked once more."""
+    return nh3.clean(
+        markup,
+        tags=set(_MATH_TAGS),
+        clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
+        attributes={"math": {"display"}},
+        url_schemes=set(),
+        link_rel=None,
+    )
+
+
+def _last_written(line: str) -> str:
+    """What a terminal shows of a line that was written over (progress bars)."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+def _name(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def _small_span(tag: str, attribute: str, value: str) -> str | None:
+    return (
+        value if attribute in _SPANS and re.fullmatch(r"[1-9][0-9]?", value) and tag in {"td", "th"} else None
+    )
+
+
+def _png_size(content: bytes) -> tuple[int, int] | None:
+    if not content.startswith(_PNG) or content[12:16] != b"IHDR" or len(content) < 24:
+        return None
+    return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
+
+
+def _jpeg_size(content: bytes) -> tuple[int, int] | None:
+    """Width and height from the first frame header, found by walking the segments."""
+    if not content.startswith(_JPEG):
+        return None
+    place = 2
+    while place + 9 <= len(content) and content[place] == 0xFF:
+        marker, length = content[place + 1], int.from_bytes(content[place + 2 : place + 4])
+        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+            return int.from_bytes(content[place + 7 : place + 9]), int.from_bytes(
+                content[place + 5 : place + 7]
+            )
+        place += 2 + length
+    return None

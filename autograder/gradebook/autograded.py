@@ -1,0 +1,176 @@
+"""The notebook in nbgrader's ``autograded`` folder, which formgrader and ``generate_feedback`` show.
+
+Both render it through nbconvert, which passes HTML and Markdown through to the grader's browser. So outputs
+are plain text and verified images only, and a student's Markdown that contains HTML, links to other than
+web pages, or risky TeX is shown as text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import GradebookError
+from autograder.feedback.sanitise import image_uri, visible
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, Markdown
+
+MOST_SOURCE = 200_000
+
+_RISKY = re.compile(
+    r"<[A-Za-z/!?]|!\["
+    r"|\]\s*[(:\[](?!\s*https?://)"
+    r"|\\(?:href|url|require|style|class|cssId|html|unicode|csname|def|gdef|let|newcommand|renewcommand|"
+    r"newenvironment|DeclareMathOperator|catcode|char|bbox|data|texttip|tooltip|toggle|action|mmlToken)"
+    r"|&(?:#|[A-Za-z]+;)",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"`{3,}|~{3,}")
+
+
+def write_autograded(course: Path, graded: Graded, releases: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """Write ``autograded/<student>/<assignment>/<notebook>.ipynb`` for every released notebook.
+
+    A notebook that could not be read is written as it was released. Files are replaced in one step and
+    left alone when they are the same already.
+
+    Raises:
+        GradebookError: a name is not the name of a folder, or a file cannot be written.
+    """
+    score = graded.score
+    for name in (score.student, score.assignment, *releases):
+        if not name or name in {".", ".."} or set(name) & {"/", "\\", "\0"}:
+            raise GradebookError(f"{name!r} cannot be the name of a folder below autograded/")
+    folder = course / "autograded" / score.student / score.assignment
+    executed = {notebook.name: notebook for notebook in graded.notebooks}
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, release in releases.items():
+            path = folder / f"{name}.ipynb"
+            _replace(path, autograded_notebook(executed.get(name), release))
+            written.append(path)
+    except (OSError, UnicodeEncodeError) as error:
+        raise GradebookError(f"{folder}: the autograded notebook could not be written: {error}") from error
+    return tuple(written)
+
+
+def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> bytes:
+    """The executed cells with the release's nbgrader metadata, as .ipynb.
+
+    Args:
+        executed: the cells and what came of them; None gives the released notebook as it is.
+        release: the released notebook, nbformat 4.
+    """
+    if executed is None:
+        return release
+    released = json.loads(release)
+    by_id = {
+        cell["metadata"]["nbgrader"]["grade_id"]: cell
+        for cell in released["cells"]
+        if cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
+    }
+    cells = [
+        _cell(number, cell, run, by_id.get(cell.grade_id))
+        for number, (cell, run) in enumerate(zip(executed.cells, executed.runs, strict=True), start=1)
+    ]
+    notebook = {
+        "cells": cells,
+        "metadata": {
+            key: value
+            for key, value in released["metadata"].items()
+            if key in {"kernelspec", "language_info"}
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def harmless_markdown(source: str) -> str:
+    """Markdown that nbconvert renders without raw HTML, script links or TeX that reaches outside of maths."""
+    shown = visible(source, MOST_SOURCE)
+    if not _RISKY.search(shown):
+        return shown
+    longest = max((len(fence) for fence in _FENCE.findall(shown)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def _cell(
+    number: int, cell: Cell | Markdown, run: CellRun | None, released: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    marks = (released or {}).get("metadata", {}).get("nbgrader")
+    metadata = {"nbgrader": marks} if marks else {}
+    identifier = str((released or {}).get("id") or f"cell-{number}")
+    if isinstance(cell, Cell):
+        outputs = [] if run is None else _outputs(number, run)
+        return {
+            "cell_type": "code",
+            "execution_count": None if run is None else number,
+            "id": identifier,
+            "metadata": metadata,
+            "outputs": outputs,
+            "source": visible(cell.source, MOST_SOURCE),
+        }
+    ours = marks is not None and not marks.get("solution")
+    source = cell.source if ours else harmless_markdown(cell.source)
+    return {"cell_type": "markdown", "id": identifier, "metadata": metadata, "source": source}
+
+
+def _outputs(number: int, run: CellRun) -> list[dict[str, Any]]:
+    outputs = [_output(number, output, run.error) for output in run.outputs]
+    notices = []
+    if run.truncated:
+        notices.append("[some output was over the limit and is not kept]")
+    if run.ending is not None:
+        notices.append(f"[this cell ended the run: {run.ending.value}; the rest was run without it]")
+    return outputs + [_stream(notice + "\n") for notice in notices]
+
+
+def _output(number: int, output: CellOutput, error: str) -> dict[str, Any]:
+    text = visible(output.data.get("text/plain", ""))
+    if output.kind == "stream":
+        return _stream(text)
+    if output.kind == "error":
+        last = text.rstrip().rpartition("\n")[2]
+        name = visible(error or "Error", 200)
+        return {"output_type": "error", "ename": name, "evalue": last, "traceback": text.split("\n")}
+    data: dict[str, str] = {}
+    for mime in ("image/png", "image/jpeg"):
+        uri = image_uri(mime, output.data.get(mime, ""))
+        if uri is not None:
+            data[mime] = uri.partition(",")[2]
+    if text or not data:
+        data["text/plain"] = text or f"[output of type {visible(', '.join(sorted(output.data)), 200)}]"
+    shown: dict[str, Any] = {"output_type": "display_data", "data": data, "metadata": {}}
+    return (
+        shown
+        if output.kind != "result"
+        else {**shown, "output_type": "execute_result", "execution_count": number}
+    )
+
+
+def _stream(text: str) -> dict[str, Any]:
+    return {"output_type": "stream", "name": "stdout", "text": text}
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file in one step, unless it holds just this."""
+    with contextlib.suppress(FileNotFoundError):
+        if path.read_bytes() == content:
+            return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".autograded-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,174 @@
+"""The cells of an assignment as the gradebook knows them: made from the release, kept up to date.
+
+Cells are created through nbgrader's own API; rows are removed through its tables, because the API removes
+whole notebooks only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+from nbgrader import api
+
+from autograder.errors import GradebookError
+from autograder.gradebook import tables
+from autograder.rubric import Rubric
+
+GRADED = ("GradeCell", "TaskCell")
+COMMENTED = ("SolutionCell", "TaskCell")
+_SOURCE = "SourceCell"
+
+Wanted = dict[tuple[str, str, str], dict[str, Any]]
+"""(notebook, grade_id, type) → the values of the cell's row."""
+
+
+class Place(Struct, frozen=True):
+    """One cell that carries marks or comments: a row of nbgrader's ``base_cell``."""
+
+    id: str
+    name: str
+    type: str
+    notebook: str
+    notebook_id: str
+
+
+def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
+    """The cells that the release notebooks and the rubric call for.
+
+    Raises:
+        GradebookError: a notebook of the rubric is missing or not JSON, or lacks a grade cell.
+    """
+    wanted: Wanted = {}
+    for notebook in rubric.assignment.notebooks:
+        if notebook.name not in releases:
+            raise GradebookError(f"notebook {notebook.name!r} of the rubric is not among the released ones")
+        points = {
+            cell: float(worth)
+            for question in rubric.questions
+            if question.notebook == notebook.name
+            for cell, worth in question.cells().items()
+        }
+        for cell in _parsed(releases[notebook.name], notebook.name).get("cells", ()):
+            wanted |= _wanted_rows(cell, notebook.name, points)
+        for cell in points:
+            if (notebook.name, cell, "GradeCell") not in wanted:
+                raise GradebookError(f"notebook {notebook.name!r} has no cell {cell!r} marked as graded")
+    return wanted
+
+
+def create(book: api.Gradebook, assignment: str, wanted: Wanted, releases: Mapping[str, bytes]) -> None:
+    """Create what is missing and update what differs."""
+    book.update_or_create_assignment(assignment)
+    update = {
+        "GradeCell": book.update_or_create_grade_cell,
+        "SolutionCell": book.update_or_create_solution_cell,
+        _SOURCE: book.update_or_create_source_cell,
+    }
+    for notebook in dict.fromkeys(key[0] for key in wanted):
+        kernelspec = _parsed(releases[notebook], notebook).get("metadata", {}).get("kernelspec", {})
+        stored = book.update_or_create_notebook(notebook, assignment, kernelspec=json.dumps(kernelspec))
+        known = {
+            **{(cell.name, cell.type): cell for cell in (*stored.grade_cells, *stored.solution_cells)},
+            **{(cell.name, _SOURCE): cell for cell in stored.source_cells},
+        }
+        for (place, cell, kind), values in wanted.items():
+            if place == notebook and not _agrees(known.get((cell, kind)), values):
+                update[kind](cell, notebook, assignment, **values)
+    book.db.remove()
+
+
+def load(connection: sa.Connection, assignment: str) -> tuple[Place, ...]:
+    """The cells of an assignment that carry marks or comments."""
+    query = (
+        sa.select(
+            tables.CELL.c.id,
+            tables.CELL.c.name,
+            tables.CELL.c.type,
+            tables.NOTEBOOK.c.name,
+            tables.NOTEBOOK.c.id,
+        )
+        .join(tables.NOTEBOOK, tables.NOTEBOOK.c.id == tables.CELL.c.notebook_id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.NOTEBOOK.c.assignment_id)
+        .where(tables.ASSIGNMENT.c.name == assignment)
+        .order_by(tables.NOTEBOOK.c.name, tables.CELL.c.name, tables.CELL.c.type)
+    )
+    return tuple(Place(*row) for row in connection.execute(query))
+
+
+def remove_others(
+    connection: sa.Connection, assignment: str, wanted: Collection[tuple[str, str, str]]
+) -> None:
+    """Remove the cells that the release no longer has, with their automatic marks.
+
+    Raises:
+        GradebookError: a human gave a mark or wrote a comment on one of them.
+    """
+    places = load(connection, assignment)
+    gone = [place for place in places if (place.notebook, place.name, place.type) not in wanted]
+    for place in gone:
+        if _touched_by_a_human(connection, place.id):
+            raise GradebookError(
+                f"cell {place.name!r} is no longer in the release, but carries marks or comments of a human; "
+                "put the cell back, or export the marks and remove them in formgrader first"
+            )
+    identifiers = [place.id for place in gone]
+    for table in (tables.GRADE, tables.COMMENT):
+        connection.execute(sa.delete(table).where(table.c.cell_id.in_(identifiers)))
+    for table in (*tables.CELL_DETAILS, tables.CELL):
+        connection.execute(sa.delete(table).where(table.c.id.in_(identifiers)))
+    for notebook_id, notebook in {place.notebook_id: place.notebook for place in places}.items():
+        names = [cell for where, cell, kind in wanted if where == notebook and kind == _SOURCE]
+        source = tables.SOURCE_CELL
+        connection.execute(
+            sa.delete(source).where(source.c.notebook_id == notebook_id, source.c.name.not_in(names))
+        )
+
+
+def _touched_by_a_human(connection: sa.Connection, cell_id: str) -> bool:
+    grade, comment = tables.GRADE, tables.COMMENT
+    marked = sa.exists().where(
+        grade.c.cell_id == cell_id, grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
+    )
+    commented = sa.exists().where(comment.c.cell_id == cell_id, comment.c.manual_comment.is_not(None))
+    return bool(connection.execute(sa.select(marked | commented)).scalar_one())
+
+
+def _parsed(release: bytes, notebook: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(release)
+    except ValueError as error:
+        raise GradebookError(f"the released notebook {notebook!r} is not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise GradebookError(f"the released notebook {notebook!r} is not a notebook")
+    return parsed
+
+
+def _wanted_rows(cell: Mapping[str, Any], notebook: str, points: Mapping[str, float]) -> Wanted:
+    marks = cell.get("metadata", {}).get("nbgrader", {})
+    grade_id, kind = marks.get("grade_id"), cell.get("cell_type")
+    if not grade_id:
+        return {}
+    rows: Wanted = {}
+    graded, solution = bool(marks.get("grade")), bool(marks.get("solution"))
+    if graded and grade_id in points:
+        rows[notebook, grade_id, "GradeCell"] = {"max_score": points[grade_id], "cell_type": kind}
+    if solution:
+        rows[notebook, grade_id, "SolutionCell"] = {}
+    locked = not solution and (graded or bool(marks.get("locked")))
+    if graded or solution or locked:
+        source = cell.get("source", "")
+        rows[notebook, grade_id, _SOURCE] = {
+            "cell_type": kind,
+            "locked": locked,
+            "source": source if isinstance(source, str) else "".join(source),
+            "checksum": marks.get("checksum"),
+        }
+    return rows
+
+
+def _agrees(stored: object | None, values: Mapping[str, Any]) -> bool:
+    return stored is not None and all(getattr(stored, name) == value for name, value in values.items())

@@ -1,0 +1,117 @@
+"""nbgrader's tables: opened, created complete, and never half-way."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbgrader
+import sqlalchemy as sa
+from alembic.script import ScriptDirectory
+from nbgrader import api
+
+from autograder.errors import GradebookError
+
+STUDENT: sa.Table = api.Student.__table__
+ASSIGNMENT: sa.Table = api.Assignment.__table__
+NOTEBOOK: sa.Table = api.Notebook.__table__
+CELL: sa.Table = api.BaseCell.__table__
+SOURCE_CELL: sa.Table = api.SourceCell.__table__
+CELL_DETAILS: tuple[sa.Table, ...] = (
+    api.GradeCell.__table__,
+    api.SolutionCell.__table__,
+    api.TaskCell.__table__,
+)
+SUBMISSION: sa.Table = api.SubmittedAssignment.__table__
+SUBMITTED_NOTEBOOK: sa.Table = api.SubmittedNotebook.__table__
+GRADE: sa.Table = api.Grade.__table__
+COMMENT: sa.Table = api.Comment.__table__
+
+RECORDED = sa.Table(
+    "autograder_recorded",
+    sa.MetaData(),
+    sa.Column("assignment", sa.String(128), primary_key=True),
+    sa.Column("student", sa.String(128), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+)
+"""Ours: which submission the marks of a student were last written from."""
+
+_VERSION = "alembic_version"
+_UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
+
+
+def connect(database: Path | str) -> api.Gradebook:
+    """Open nbgrader's gradebook; create it if it is new.
+
+    nbgrader itself stamps a new database by starting ``alembic`` from PATH after it has made the tables,
+    and leaves the database unstamped where that fails; here both happen in one transaction.
+
+    Raises:
+        GradebookError: the database cannot be opened, or is of another version of nbgrader.
+    """
+    url = url_of(database)
+    with refusals(f"the gradebook {database} cannot be opened"):
+        engine = sa.create_engine(url)
+        try:
+            _create(engine, str(database))
+            RECORDED.metadata.create_all(engine)
+        finally:
+            engine.dispose()
+        opened = api.Gradebook(url)
+        opened.db.remove()
+    return opened
+
+
+def url_of(database: Path | str) -> str:
+    """The database URL of a path; a URL is returned as it is.
+
+    Raises:
+        GradebookError: the folder does not exist.
+    """
+    if isinstance(database, str) and "://" in database:
+        return database
+    path = Path(database).absolute()
+    if not path.parent.is_dir():
+        raise GradebookError(f"{path}: the gradebook cannot be created: there is no folder {path.parent}")
+    # Another grader may hold the file for as long as it writes one student.
+    return sa.URL.create("sqlite", database=str(path), query={"timeout": "60"}).render_as_string()
+
+
+@contextlib.contextmanager
+def refusals(action: str) -> Iterator[None]:
+    """Turn what the database or nbgrader raises into a GradebookError that begins with ``action``."""
+    try:
+        yield
+    except (sa.exc.SQLAlchemyError, api.InvalidEntry, api.MissingEntry, UnicodeEncodeError) as error:
+        raise GradebookError(f"{action}: {error}") from error
+
+
+def _create(engine: sa.Engine, name: str) -> None:
+    """Make and stamp the tables of a new database; stamp one that nbgrader left unstamped."""
+    folder = Path(nbgrader.__file__).parent / "alembic"
+    newest = ScriptDirectory(str(folder)).get_current_head()
+    ours: sa.MetaData = api.Base.metadata
+    with engine.begin() as connection:
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        inspector = sa.inspect(connection)
+        present = set(inspector.get_table_names())
+        if _VERSION in present:
+            stamp = connection.execute(sa.text(f"SELECT version_num FROM {_VERSION}")).scalar()  # noqa: S608
+            if stamp != newest:
+                raise GradebookError(
+                    f"{name}: its tables have nbgrader's revision {stamp}, needed is {newest}; {_UPGRADE}"
+                )
+            return
+        for table in ours.sorted_tables:
+            if table.name in present:
+                columns = {column["name"] for column in inspector.get_columns(table.name)}
+                if missing := sorted({column.name for column in table.columns} - columns):
+                    raise GradebookError(
+                        f"{name}: table {table.name} has no {', '.join(missing)}; {_UPGRADE}"
+                    )
+        ours.create_all(connection)
+        connection.execute(sa.text(f"CREATE TABLE {_VERSION} (version_num VARCHAR(32) NOT NULL)"))
+        stamped = sa.text(f"INSERT INTO {_VERSION} (version_num) VALUES (:version)")  # noqa: S608
+        connection.execute(stamped, {"version": newest})

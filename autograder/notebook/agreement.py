@@ -1,0 +1,54 @@
+"""A notebook and its rubric must name the same cells with the same points."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from autograder.errors import CourseError, RubricError
+from autograder.notebook.release import Release
+from autograder.rubric import Question, Rubric, did_you_mean
+
+
+def check_agreement(release: Release, rubric: Rubric) -> None:
+    """Refuse a notebook (source or release) that disagrees with its rubric.
+
+    Raises:
+        RubricError: an answer cell or a grade cell is missing, points differ, or a cell with points is
+            not in the rubric; names the cell, what was expected and what came.
+    """
+    place = f"notebook {release.name!r}"
+    names = [notebook.name for notebook in rubric.assignment.notebooks]
+    if release.name not in names:
+        raise RubricError(f"{place}: the rubric's notebooks are: {', '.join(names)}")
+    expected: dict[str, Decimal] = {}
+    for question in rubric.questions:
+        if question.notebook == release.name:
+            _check_answer_cell(release, question)
+            expected |= question.cells()
+    found = {cell.grade_id: cell for cell in release.cells if cell.points is not None}
+    for grade_id, points in expected.items():
+        cell = found.get(grade_id)
+        if cell is None:
+            raise RubricError(
+                f"{place}: the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
+                f"that name; {did_you_mean(grade_id, found)}"
+            )
+        if cell.points != points:
+            raise RubricError(
+                f"{place}, cell {cell.number} ({grade_id}): points: the rubric says {points}, "
+                f"the notebook {cell.points}"
+            )
+    for grade_id, cell in found.items():
+        if grade_id not in expected:
+            raise RubricError(
+                f"{place}, cell {cell.number}: {grade_id!r} carries {cell.points} points but is not in the "
+                f"rubric; {did_you_mean(grade_id, expected)}"
+            )
+
+
+def _check_answer_cell(release: Release, question: Question) -> None:
+    try:
+        release.answer_cell(question)
+    except CourseError as error:
+        if not any(cell.task and cell.grade_id == question.id for cell in release.cells):
+            raise RubricError(str(error)) from error

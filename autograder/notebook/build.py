@@ -1,0 +1,160 @@
+"""From a source notebook with solutions to the release that students get.
+
+nbgrader's own preprocessors do the work, in the order of ``nbgrader generate_assignment``, so that both
+make the same release; no nbgrader application, configuration or database is needed. Importing nbgrader
+takes seconds: import this module only where a release is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import nbformat
+from jsonschema import ValidationError
+from nbgrader.nbgraderformat import MetadataValidator
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
+    LockCells,
+)
+
+from autograder.errors import NotebookError
+from autograder.notebook.agreement import check_agreement
+from autograder.notebook.document import joined, load_tree
+from autograder.notebook.markers import check_markers, leaked, solution_fragments
+from autograder.notebook.release import Release, load_release
+from autograder.rubric import Rubric
+
+_STEPS = (
+    LockCells,
+    ClearSolutions,
+    ClearOutput,
+    CheckCellMetadata,
+    ComputeChecksums,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ComputeChecksums,
+    CheckCellMetadata,
+)
+_CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
+_FORMAT = (4, 5)
+
+
+def build_release(source: bytes, rubric: Rubric, notebook: str) -> bytes:
+    """Make the release of one notebook. The same source gives the same bytes.
+
+    Args:
+        source: the bytes of the source notebook.
+        rubric: of the assignment the notebook belongs to.
+        notebook: the notebook's name without its ending.
+
+    Raises:
+        CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
+        NotebookError: ``bad-markers``, ``bad-grade-id``, ``not-python``, ``old-format``,
+            ``nbgrader-refused`` or ``solution-left``; names the cell.
+        RubricError: cells or points disagree with the rubric.
+    """
+    described = load_release(source, notebook)
+    _check_cells(described)
+    check_markers(described.cells, notebook)
+    check_agreement(described, rubric)
+    node = _bare_notebook(load_tree(source, []), notebook)
+    try:
+        node = MetadataValidator().upgrade_notebook_metadata(node)
+        resources: dict[str, Any] = {}
+        for step in _STEPS:
+            node, resources = step().preprocess(node, resources)
+    except (RuntimeError, ValueError, ValidationError) as error:
+        raise NotebookError(
+            "nbgrader-refused", f"notebook {notebook!r}: nbgrader refuses it: {error}"
+        ) from error
+    release = (nbformat.writes(node) + "\n").encode()  # type: ignore[no-untyped-call]
+    left = leaked(solution_fragments(source), release)
+    if left:
+        raise NotebookError(
+            "solution-left",
+            f"notebook {notebook!r}: the release would still hold {left[0]!r}; say where it is shown.",
+        )
+    return release
+
+
+def _check_cells(described: Release) -> None:
+    """What nbgrader would accept or refuse without saying which cell.
+
+    Raises:
+        NotebookError: ``not-python``, ``bad-grade-id`` or ``not-gradable``.
+    """
+    if described.language not in ("python", "python3", "ipython", "ipython3"):
+        raise NotebookError(
+            "not-python",
+            f"notebook {described.name!r}: expected a Python notebook, got {described.language!r}",
+        )
+    for cell in described.cells:
+        place = f"notebook {described.name!r}, cell {cell.number}"
+        if cell.grade_id and not _GRADE_ID.fullmatch(cell.grade_id):
+            raise NotebookError(
+                "bad-grade-id",
+                f"{place}: grade_id: nbgrader allows letters, digits, '-' and '_', got {cell.grade_id!r}",
+            )
+        if cell.cell_type == "markdown" and not cell.task and cell.grade != cell.solution:
+            missing = "grade" if cell.solution else "solution"
+            raise NotebookError(
+                "not-gradable",
+                f"{place} ({cell.grade_id}): a markdown answer is graded by a person and needs grade and solution; "
+                f"{missing} is not set",
+            )
+
+
+def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
+    """The notebook with nothing in it but sources, nbgrader's metadata, kernel and pictures of prompts."""
+    if tree.get("nbformat") != _FORMAT[0]:
+        raise NotebookError(
+            "old-format",
+            f"notebook {name!r}: format version: expected 4, got {tree.get('nbformat')!r}. Save it again.",
+        )
+    metadata = tree.get("metadata")
+    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    seen: set[str] = set()
+    bare = {
+        "nbformat": _FORMAT[0],
+        "nbformat_minor": _FORMAT[1],
+        "metadata": {
+            "kernelspec": kernel or {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "cells": [_bare_cell(number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)],
+    }
+    return nbformat.from_dict(bare)  # type: ignore[no-untyped-call]
+
+
+def _bare_cell(number: int, cell: Mapping[str, Any], seen: set[str]) -> dict[str, Any]:
+    nbgrader = (cell.get("metadata") or {}).get("nbgrader") or {}
+    source = joined(cell.get("source", "")) or ""
+    bare = {
+        "cell_type": cell["cell_type"],
+        "id": _cell_id(number, cell, seen),
+        "metadata": {"nbgrader": dict(nbgrader)} if nbgrader else {},
+        "source": source.replace("\r\n", "\n"),
+    }
+    if bare["cell_type"] == "code":
+        bare |= {"outputs": [], "execution_count": None}
+    elif cell.get("attachments") and not nbgrader.get("solution") and not nbgrader.get("task"):
+        bare["attachments"] = cell["attachments"]
+    return bare
+
+
+def _cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:
+    """The cell's own id, or one that depends on its number only, so that building twice gives the same bytes."""
+    found = cell.get("id")
+    if not isinstance(found, str) or not _CELL_ID.fullmatch(found) or found in seen:
+        found = hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12]
+    seen.add(found)
+    return found

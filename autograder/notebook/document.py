@@ -1,0 +1,287 @@
+"""From any bytes to plain notebook cells: encoding, JSON, format version and caps.
+
+Outputs are dropped here, before anything else looks at the notebook: a student's outputs are never used.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.errors import NotebookError
+from autograder.records import Note
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Largest notebook file that is read."""
+MAX_CELLS = 2000
+"""An exam has some hundred cells; more is an accident or an attack."""
+MAX_SOURCE = 1_000_000
+"""Characters in one cell's source."""
+MAX_VALUES = 8_000_000
+"""Separators outside strings: bounds the memory of the parsed JSON to some hundred megabytes."""
+MAX_CONTAINERS = 2_000_000
+"""Objects and lists outside strings; an empty one costs 24 times its text."""
+
+_ENCODED_WITH_MARK = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_LINE_ENDS = re.compile(r"\r\n?")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_NOTEBOOK_KEYS = ("cells", "worksheets", "nbformat")
+
+
+class RawCell(Struct, frozen=True):
+    """One cell as handed in, with a readable source and whatever the metadata held."""
+
+    number: int
+    """Counted from 1, as a person counts the cells in Jupyter."""
+    cell_type: str
+    """``"code"``, ``"markdown"`` or ``"raw"``."""
+    source: str
+    """Line ends are ``\\n``; control characters and lone surrogates are replaced by U+FFFD."""
+    nbgrader: Mapping[str, Any] | None = None
+    """The cell's nbgrader metadata when it is an object, unchecked inside."""
+
+
+class Document(Struct, frozen=True):
+    """A notebook's cells and language, and what was odd about the file."""
+
+    cells: tuple[RawCell, ...]
+    language: str
+    """In lower case; empty when the metadata names none."""
+    notes: tuple[Note, ...] = ()
+
+
+def parse(data: bytes) -> Document:
+    """Read the cells of a notebook of any format version, well formed or not.
+
+    Raises:
+        NotebookError: ``empty``, ``too-large``, ``not-text``, ``truncated-json``, ``not-json``,
+            ``too-deep``, ``too-complex``, ``not-a-notebook``, ``no-cells``, ``too-many-cells``,
+            ``not-upgradable`` or ``cell-too-large``.
+    """
+    notes: list[Note] = []
+    tree = load_tree(data, notes)
+    cells = tuple(
+        cell
+        for number, entry in enumerate(_entries(tree, notes), start=1)
+        if (cell := _cell(number, entry, notes)) is not None
+    )
+    return Document(cells, _language(tree), tuple(notes))
+
+
+def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
+    """The notebook's JSON object; oddities of the encoding are added to ``notes``.
+
+    Raises:
+        NotebookError: see `parse`.
+    """
+    if len(data) > MAX_BYTES:
+        raise NotebookError(
+            "too-large",
+            f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read. "
+            "Clear all outputs, save and hand it in again.",
+        )
+    text = _decode(data, notes)
+    if not text.strip():
+        raise NotebookError("empty", "The file is empty. Save the notebook in Jupyter and hand it in again.")
+    _bound(text)
+    tree = _json(text)
+    if not isinstance(tree, dict) or not any(key in tree for key in _NOTEBOOK_KEYS):
+        found = "an object without cells" if isinstance(tree, dict) else f"a {type(tree).__name__}"
+        raise NotebookError(
+            "not-a-notebook",
+            f"The file is JSON but not a notebook: expected an object with 'cells', got {found}. "
+            "Hand in the .ipynb file itself.",
+        )
+    return tree
+
+
+def joined(source: Any) -> str | None:
+    """The text of a source, which the format allows as a string or a list of strings; None if neither."""
+    if isinstance(source, str):
+        return source
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        return "".join(source)
+    return None
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A student's value for a note: ASCII only, quoted and short."""
+    small = isinstance(value, int) and abs(value) < 10**9
+    if not small and not isinstance(value, (str, float, type(None))):
+        return f"a {type(value).__name__}"
+    text = ascii(value[:limit] if isinstance(value, str) else value)
+    return text + "…" if isinstance(value, str) and len(value) > limit else text
+
+
+def _decode(data: bytes, notes: list[Note]) -> str:
+    for mark, encoding in _ENCODED_WITH_MARK:
+        if data.startswith(mark):
+            try:
+                text = data.decode(encoding).removeprefix("\ufeff")
+            except UnicodeDecodeError as error:
+                raise NotebookError(
+                    "not-text",
+                    f"The file begins like {encoding} text but byte {error.start} is not. "
+                    "Save the notebook in Jupyter and hand it in again.",
+                ) from error
+            notes.append(Note("encoding", f"The file is {encoding} with a byte order mark; read as that."))
+            return text
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
+    if data.lstrip()[:1] != b"{":
+        raise NotebookError(
+            "not-text",
+            f"The file is not a notebook but binary data (byte {start} is not text). "
+            "Hand in the .ipynb file itself, not a PDF, archive or picture of it.",
+        )
+    notes.append(
+        Note(
+            "encoding",
+            f"The file is not UTF-8 (byte {start}); read as Latin-1, so special letters may be off.",
+        )
+    )
+    return data.decode("latin-1")
+
+
+def _bound(text: str) -> None:
+    """Refuse JSON whose parsed form would be very large. The cheap count, strings included, comes first."""
+    if _values(text) <= MAX_VALUES and _containers(text) <= MAX_CONTAINERS:
+        return
+    bare = _STRING.sub('""', text)
+    if _values(bare) > MAX_VALUES or _containers(bare) > MAX_CONTAINERS:
+        raise NotebookError(
+            "too-complex",
+            "The notebook holds millions of values, probably in its outputs. "
+            "Clear all outputs, save and hand it in again.",
+        )
+
+
+def _values(text: str) -> int:
+    return text.count(",")
+
+
+def _containers(text: str) -> int:
+    return text.count("{") + text.count("[")
+
+
+def _json(text: str) -> Any:
+    try:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            # An integer of thousands of digits, which Python refuses to convert. A float overflows quietly.
+            return json.loads(text, parse_int=float)
+    except RecursionError as error:
+        raise NotebookError(
+            "too-deep", "The file's JSON is nested too deeply to be a notebook. Save it in Jupyter again."
+        ) from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        if error.pos >= len(text.rstrip()) or "Unterminated string" in error.msg:
+            raise NotebookError(
+                "truncated-json",
+                f"The file breaks off at {place}: it was not saved or uploaded completely. Hand it in again.",
+            ) from error
+        raise NotebookError(
+            "not-json",
+            f"The file is not a notebook: {error.msg} at {place}. "
+            "Save it in Jupyter and hand in the .ipynb file.",
+        ) from error
+
+
+def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
+    """The list of cells of a tree of any version."""
+    version = tree.get("nbformat")
+    if ("worksheets" in tree and "cells" not in tree) or version in (1, 2):
+        # nbformat takes a second to import and only notebooks from before 2015 need it.
+        from autograder.notebook import legacy
+
+        notes.append(Note("old-format", f"Format version {shown(version)}; upgraded to 4."))
+        entries: Any = legacy.upgraded_cells(tree, MAX_CELLS)
+    else:
+        if version != 4:
+            notes.append(
+                Note("format-version", f"Format version: expected 4, got {shown(version)}; read as 4.")
+            )
+        entries = tree.get("cells")
+    if not isinstance(entries, list):
+        raise NotebookError(
+            "no-cells",
+            f"The notebook has no list of cells: 'cells' is a {type(entries).__name__}. Save it again.",
+        )
+    if len(entries) > MAX_CELLS:
+        raise NotebookError(
+            "too-many-cells", f"The notebook has {len(entries):,} cells; at most {MAX_CELLS:,} are read."
+        )
+    return entries
+
+
+def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
+    place = f"cell {number}"
+    if not isinstance(entry, dict):
+        notes.append(Note("not-a-cell", f"Expected an object, got {shown(entry)}; left out.", place))
+        return None
+    cell_type = entry.get("cell_type")
+    if cell_type not in ("code", "markdown", "raw"):
+        notes.append(Note("cell-type-unknown", f"Cell type {shown(cell_type)}; shown but not run.", place))
+        cell_type = "raw"
+    source = joined(entry.get("source", ""))
+    if source is None:
+        notes.append(Note("source-unreadable", "The source is not text; read as an empty cell.", place))
+        source = ""
+    if len(source) > MAX_SOURCE:
+        if cell_type == "code":
+            raise NotebookError(
+                "cell-too-large",
+                f"Cell {number} has {len(source):,} characters of code; at most {MAX_SOURCE:,} are read. "
+                "Keep data in a file or shorten the cell, then hand it in again.",
+            )
+        # A picture pasted as text is honest, and nothing of it is run.
+        notes.append(Note("cell-cut", f"{len(source):,} characters, cut to {MAX_SOURCE:,}.", place))
+        source = source[:MAX_SOURCE]
+    clean = _CONTROL.sub("\ufffd", _LINE_ENDS.sub("\n", source))
+    if "\ufffd" in clean and "\ufffd" not in source:
+        notes.append(Note("control-characters", "Control characters in the source are replaced.", place))
+    if entry.get("attachments"):
+        notes.append(Note("attachments", "Pictures attached to this cell are not taken along.", place))
+    return RawCell(number, cell_type, clean, _nbgrader(entry, place, notes))
+
+
+def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[str, Any] | None:
+    metadata = entry.get("metadata")
+    found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if found is None or found == {}:
+        return None
+    if not isinstance(found, dict):
+        notes.append(Note("metadata-garbage", f"nbgrader metadata is {shown(found)}; ignored.", place))
+        return None
+    return found
+
+
+def _language(tree: dict[str, Any]) -> str:
+    """The language a notebook names for itself, wherever its tool wrote it."""
+    metadata = tree.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    for table, key in (("language_info", "name"), ("kernelspec", "language"), ("kernelspec", "name")):
+        section = metadata.get(table)
+        value = section.get(key) if isinstance(section, dict) else None
+        if isinstance(value, str) and value:
+            return _CONTROL.sub("\ufffd", value[:60]).lower()
+    return ""

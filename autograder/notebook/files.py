@@ -1,0 +1,81 @@
+"""Reads a notebook file without following anything a student may have put there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from autograder.errors import NotebookError
+from autograder.notebook.document import MAX_BYTES
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a notebook handed in; only a regular file, never through a link.
+
+    The folder is trusted, its entry is not: the checks are made on the opened file, so that it cannot be
+    exchanged in between.
+
+    Raises:
+        NotebookError: ``missing``, ``symlink``, ``dangling-symlink``, ``directory``, ``not-a-file``,
+            ``too-large`` or ``not-readable``.
+    """
+    # Non-blocking, because opening a named pipe would wait for a writer for ever.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    name = ascii(path.name)
+    if path.is_symlink():
+        raise _link(path, name)
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError as error:
+        raise NotebookError("missing", f"{name}: there is no such file; hand the notebook in.") from error
+    except IsADirectoryError as error:
+        raise _directory(name) from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:
+            raise _link(path, name) from error
+        raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+        return _content(file.fileno(), name)
+
+
+def _content(descriptor: int, name: str) -> bytes:
+    status = os.fstat(descriptor)
+    if stat.S_ISDIR(status.st_mode):
+        raise _directory(name)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")
+    if status.st_size > MAX_BYTES:
+        raise NotebookError(
+            "too-large",
+            f"{name}: {status.st_size:,} bytes; at most {MAX_BYTES:,} are read. "
+            "Clear all outputs, save and hand it in again.",
+        )
+    parts = []
+    remaining = MAX_BYTES + 1
+    try:
+        while remaining > 0 and (part := os.read(descriptor, min(remaining, 1 << 20))):
+            parts.append(part)
+            remaining -= len(part)
+    except OSError as error:
+        raise NotebookError("not-readable", f"{name}: cannot be read: {error.strerror}") from error
+    if not remaining:
+        raise NotebookError("too-large", f"{name}: grew beyond {MAX_BYTES:,} bytes while it was read.")
+    return b"".join(parts)
+
+
+def _link(path: Path, name: str) -> NotebookError:
+    try:
+        exists = path.exists()
+    except OSError:
+        exists = False
+    if exists:
+        return NotebookError("symlink", f"{name}: is a link; hand in the notebook itself.")
+    return NotebookError(
+        "dangling-symlink", f"{name}: is a link that leads nowhere; hand in the notebook itself."
+    )
+
+
+def _directory(name: str) -> NotebookError:
+    return NotebookError("directory", f"{name}: is a folder; hand in the notebook file itself.")

@@ -1,0 +1,83 @@
+"""Old notebooks and old nbgrader metadata, upgraded by the code of nbformat and nbgrader themselves.
+
+Both packages take a second or more to import, so this module is imported only when something is old.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import nbformat
+from nbgrader.nbgraderformat import MetadataValidator
+
+from autograder.errors import NotebookError
+
+_SOURCE_KEYS = ("source", "input")
+_DROPPED_KEYS = ("outputs", "output", "prompt_number", "execution_count")
+
+
+def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
+    """The cells of a notebook of format 1, 2 or 3, in the form of format 4 and without outputs.
+
+    Raises:
+        NotebookError: ``too-many-cells``, or ``not-upgradable`` when nbformat cannot make sense of it.
+    """
+    sheets = tree.get("worksheets", [{"cells": tree.get("cells")}])
+    entries = [
+        entry
+        for sheet in (sheets if isinstance(sheets, list) else [])
+        if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
+        for entry in sheet["cells"]
+    ]
+    if len(entries) > max_cells:
+        raise NotebookError(
+            "too-many-cells", f"The notebook has {len(entries):,} cells; at most {max_cells:,} are read."
+        )
+    bare = [_bare(entry) for entry in entries]
+    version = tree.get("nbformat")
+    old: dict[str, Any] = {"nbformat": 2 if version in (1, 2) else 3, "nbformat_minor": 0, "metadata": {}}
+    try:
+        tree = {**old, "worksheets": [{"cells": bare, "metadata": {}}]}
+        node = nbformat.from_dict(tree)  # type: ignore[no-untyped-call]
+        upgraded = nbformat.convert(node, 4)  # type: ignore[no-untyped-call]
+        return list(upgraded["cells"])
+    except Exception as error:  # nbformat promises nothing about what it raises
+        raise NotebookError(
+            "not-upgradable",
+            f"The notebook has an old format and cannot be upgraded ({type(error).__name__}). "
+            "Open it in a current Jupyter, save it and hand it in again.",
+        ) from error
+
+
+def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[str, Any]:
+    """One cell's nbgrader metadata at its current schema version; empty when it means nothing.
+
+    Raises:
+        ValueError: nbgrader cannot upgrade it.
+    """
+    cell = nbformat.from_dict(  # type: ignore[no-untyped-call]
+        {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": copy.copy(dict(metadata))}}
+    )
+    try:
+        upgraded = MetadataValidator().upgrade_cell_metadata(cell)
+        return dict(upgraded.metadata.get("nbgrader", {}))
+    except Exception as error:  # nbgrader compares and converts whatever is there
+        raise ValueError(type(error).__name__) from error
+
+
+def _bare(entry: Any) -> Any:
+    """One old cell without outputs and with its sources joined, which nbformat's upgrade relies on."""
+    if not isinstance(entry, dict):
+        return {"cell_type": "markdown", "source": "", "metadata": {}}
+    bare = {key: value for key, value in entry.items() if key not in _DROPPED_KEYS}
+    if "code" in bare and "input" not in bare:  # format 1
+        bare["input"] = bare.pop("code")
+    for key in _SOURCE_KEYS:
+        value = bare.get(key)
+        if isinstance(value, list) and all(isinstance(line, str) for line in value):
+            bare[key] = "".join(value)
+    if bare.get("cell_type") == "code":
+        bare["outputs"] = []
+    return bare

@@ -1,0 +1,116 @@
+"""The regions that a source notebook withholds from students, marked as nbgrader marks them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from autograder.errors import NotebookError
+from autograder.notebook.document import parse
+from autograder.notebook.release import ReleaseCell, load_release
+
+REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
+"""A region begins with a line that holds ``BEGIN <name>`` and ends with one that holds ``END <name>``."""
+
+_SHORTEST = 6
+"""Characters; shorter lines such as ``pass`` or ``x = 1`` prove nothing when they are found."""
+
+
+class Split(Struct, frozen=True):
+    """The lines of one cell: those students see, and those of each region, marker lines left out."""
+
+    kept: tuple[str, ...]
+    withheld: tuple[str, ...]
+    regions: tuple[str, ...]
+    """The names of the regions that occur, one entry each time."""
+
+
+def split(source: str, place: str) -> Split:
+    """Separate what a cell withholds from what students see.
+
+    Raises:
+        NotebookError: ``bad-markers``: regions are nested, not closed, or closed without a beginning.
+    """
+    kept: list[str] = []
+    withheld: list[str] = []
+    regions: list[str] = []
+    inside = ""
+    since = 0
+    for number, line in enumerate(source.split("\n"), start=1):
+        begin = next((name for name in REGIONS if f"BEGIN {name}" in line), "")
+        end = next((name for name in REGIONS if f"END {name}" in line), "")
+        if begin and inside:
+            raise _bad(place, number, f"BEGIN {begin} stands inside BEGIN {inside} of line {since}")
+        if end and end != inside:
+            found = f"BEGIN {inside} of line {since} is open" if inside else "no region is open"
+            raise _bad(place, number, f"END {end} without its beginning: {found}")
+        if begin:
+            inside, since = begin, number
+            regions.append(begin)
+        elif end:
+            inside = ""
+        else:
+            (withheld if inside else kept).append(line)
+    if inside:
+        raise _bad(place, since, f"BEGIN {inside} has no END {inside}")
+    return Split(tuple(kept), tuple(withheld), tuple(regions))
+
+
+def check_markers(cells: Sequence[ReleaseCell], name: str) -> None:
+    """Refuse markers that nbgrader would drop silently or that stand in the wrong kind of cell.
+
+    Raises:
+        NotebookError: ``bad-markers``; names the cell and the line.
+    """
+    for cell in cells:
+        place = f"notebook {name!r}, cell {cell.number}"
+        allowed = {
+            "SOLUTION": cell.is_answer,
+            "HIDDEN TESTS": cell.grade,
+            "MARK SCHEME": cell.task,
+        }
+        for region in split(cell.source, place).regions:
+            if not allowed[region]:
+                kind = {
+                    "SOLUTION": "an answer cell",
+                    "HIDDEN TESTS": "a graded cell",
+                    "MARK SCHEME": "a task",
+                }
+                raise NotebookError(
+                    "bad-markers", f"{place}: BEGIN {region} is only allowed in {kind[region]} of nbgrader."
+                )
+
+
+def solution_fragments(source: bytes) -> tuple[str, ...]:
+    """The lines of a source notebook that no student may see, stripped, each once.
+
+    Trivial lines and lines that stand in a visible part of the notebook as well are left out.
+
+    Args:
+        source: the bytes of the source notebook.
+
+    Raises:
+        CourseError: it is not a notebook, or its metadata is not usable.
+        NotebookError: ``bad-markers``.
+    """
+    visible: list[str] = []
+    withheld: list[str] = []
+    for cell in load_release(source, "source").cells:
+        parts = split(cell.source, f"cell {cell.number}")
+        whole = cell.is_answer and "SOLUTION" not in parts.regions
+        visible += () if whole else parts.kept
+        withheld += (*parts.kept, *parts.withheld) if whole else parts.withheld
+    shown = "\n".join(visible)
+    lines = dict.fromkeys(line.strip() for line in withheld)
+    return tuple(line for line in lines if len(line) >= _SHORTEST and line not in shown)
+
+
+def leaked(fragments: Sequence[str], released: bytes) -> tuple[str, ...]:
+    """The fragments that can be found in a released notebook: in a source or anywhere in its bytes."""
+    text = released.decode() + "\n".join(cell.source for cell in parse(released).cells)
+    return tuple(fragment for fragment in fragments if fragment in text)
+
+
+def _bad(place: str, line: int, problem: str) -> NotebookError:
+    return NotebookError("bad-markers", f"{place}, line {line}: {problem}.")

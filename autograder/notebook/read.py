@@ -1,0 +1,154 @@
+"""From the bytes a student handed in to a `Submission`: locked cells are the release's, answers are found.
+
+Whatever the bytes, the outcome is a `Submission` or a `NotebookError`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
+from autograder.notebook.files import read_file
+from autograder.notebook.match import canonical, match
+from autograder.notebook.recover import LOST, recover
+from autograder.notebook.release import Release, ReleaseCell
+from autograder.records import Answer, Cell, Markdown, Note, Submission
+
+__all__ = ["LOST", "read", "read_file"]
+
+MAX_NOTES = 200
+_FORMULA = re.compile(r"\$[^$]+\$")
+_ASSIGNMENT = re.compile(r"^\s*\w+\s*=(?!=)", re.MULTILINE)
+
+
+def read(data: bytes, release: Release, *, student: str, assignment: str) -> Submission:
+    """Read one notebook of one student.
+
+    Args:
+        data: the bytes handed in, of any kind.
+        release: the notebook as it was given out.
+        student: who handed it in.
+        assignment: the assignment's name.
+
+    Returns:
+        The cells to run in the student's order, with the release's locked cells in their place, and an
+        answer for every answer cell of the release. An answer whose cell cannot be told carries all the
+        text it may stand in and a note with the code ``answer-cell-lost``: a human decides.
+
+    Raises:
+        NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
+    """
+    document = parse(data)
+    cells = document.cells
+    matching = match(cells, release)
+    recovery = recover(cells, release, matching)
+    places = {**matching.places, **recovery.places}
+    skipped = matching.copies - set(recovery.places.values())
+    types = _types(cells, release.by_id, places)
+    program, restored = _program(cells, release, places, skipped, types)
+    notes = (*document.notes, *_language(document, release), *matching.notes, *recovery.notes, *restored)
+    return Submission(
+        student=student,
+        assignment=assignment,
+        notebook=release.name,
+        digest=hashlib.sha256(data).hexdigest(),
+        cells=program,
+        answers=_answers(cells, release, places, recovery.written_elsewhere, types),
+        notes=_capped(notes),
+    )
+
+
+def _program(
+    cells: Sequence[RawCell],
+    release: Release,
+    places: Mapping[str, int],
+    skipped: frozenset[int],
+    types: Mapping[str, str],
+) -> tuple[tuple[Cell | Markdown, ...], list[Note]]:
+    """The cells in the student's order, and each missing locked cell after the one that precedes it."""
+    known = release.by_id
+    owner = {index: grade_id for grade_id, index in places.items()}
+    program: list[Cell | Markdown] = []
+    for index, cell in enumerate(cells):
+        grade_id = owner.get(index, "")
+        if grade_id and known[grade_id].is_locked:
+            program.append(_released(known[grade_id]))
+        elif index not in skipped:
+            code = types.get(grade_id, cell.cell_type) == "code"
+            program.append(Cell(cell.source, grade_id) if code else Markdown(cell.source, grade_id))
+    notes = []
+    previous = ""
+    for grade_id, original in known.items():
+        if original.is_locked and grade_id not in places:
+            at = (
+                next((at for at, cell in enumerate(program, 1) if cell.grade_id == previous), 0)
+                if previous
+                else 0
+            )
+            program.insert(at, _released(original))
+            notes.append(
+                Note("cell-restored", "A locked cell is missing; the release's is put back.", grade_id)
+            )
+        elif grade_id not in places:
+            continue
+        previous = grade_id
+    return tuple(program), notes
+
+
+def _released(original: ReleaseCell) -> Cell | Markdown:
+    if original.cell_type == "code":
+        return Cell(original.source, original.grade_id, locked=True)
+    return Markdown(original.source, original.grade_id)
+
+
+def _types(
+    cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], places: Mapping[str, int]
+) -> dict[str, str]:
+    """What each answer counts as: the release's type, unless code was turned to text to typeset a formula.
+
+    One key in Jupyter flips a cell's type, so a flipped code cell is run all the same.
+    """
+    types = {grade_id: cell.cell_type for grade_id, cell in known.items()}
+    for grade_id, index in places.items():
+        cell = cells[index]
+        typeset = _FORMULA.search(cell.source) and not _ASSIGNMENT.search(_FORMULA.sub("", cell.source))
+        if known[grade_id].is_answer and cell.cell_type == "markdown" and typeset:
+            types[grade_id] = "markdown"
+    return types
+
+
+def _answers(
+    cells: Sequence[RawCell],
+    release: Release,
+    places: Mapping[str, int],
+    elsewhere: Mapping[str, Sequence[int]],
+    types: Mapping[str, str],
+) -> dict[str, Answer]:
+    answers = {}
+    for grade_id, original in release.by_id.items():
+        if not original.is_answer:
+            continue
+        if grade_id in elsewhere:
+            source = "\n\n".join(cells[index].source for index in elsewhere[grade_id])[:MAX_SOURCE]
+        else:
+            source = cells[places[grade_id]].source if grade_id in places else original.source
+        changed = canonical(source) != canonical(original.source)
+        answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
+    return answers
+
+
+def _language(document: Document, release: Release) -> list[Note]:
+    found = document.language
+    if not found or found.startswith(("python", "ipython")) or found == release.language:
+        return []
+    return [Note("kernel", f"The notebook names the language {shown(found)}; read as {release.language}.")]
+
+
+def _capped(notes: Sequence[Note]) -> tuple[Note, ...]:
+    if len(notes) <= MAX_NOTES:
+        return tuple(notes)
+    # What asks for a human must not drown in what an attacker can produce at will.
+    first = sorted(notes, key=lambda note: note.code != LOST)[: MAX_NOTES - 1]
+    return (*first, Note("more-notes", f"{len(notes) - len(first)} more notes are not kept."))

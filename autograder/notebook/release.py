@@ -1,0 +1,142 @@
+"""The notebook as it was given to students: what a submission is measured against."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.errors import CourseError, NotebookError
+from autograder.notebook.document import RawCell, parse, shown
+from autograder.rubric import Question
+
+SCHEMA_VERSION = 3
+"""nbgrader's current version of its cell metadata."""
+
+
+class ReleaseCell(Struct, frozen=True):
+    """One cell of the release with its nbgrader metadata."""
+
+    number: int
+    """Counted from 1."""
+    cell_type: str
+    source: str
+    grade_id: str = ""
+    """Empty for cells without nbgrader metadata, which students may change as they like."""
+    grade: bool = False
+    solution: bool = False
+    locked: bool = False
+    task: bool = False
+    points: Decimal | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Students write here."""
+        return bool(self.grade_id) and self.solution
+
+    @property
+    def is_locked(self) -> bool:
+        """The source is the release's, whatever a submission says. As nbgrader defines it, tasks included."""
+        return bool(self.grade_id) and not self.solution and (self.grade or self.locked or self.task)
+
+
+class Release(Struct, frozen=True):
+    """A released notebook."""
+
+    name: str
+    """Without the ending."""
+    cells: tuple[ReleaseCell, ...]
+    language: str
+    digest: str
+    """SHA-256 of its bytes, in hexadecimal."""
+
+    @property
+    def by_id(self) -> Mapping[str, ReleaseCell]:
+        """The cells that answers and grades hang on, by grade_id, in order."""
+        return {cell.grade_id: cell for cell in self.cells if cell.is_answer or cell.is_locked}
+
+    def answer_cell(self, question: Question) -> str:
+        """The grade_id of a question's answer cell: the rubric's, or else the cell named as the question.
+
+        Raises:
+            CourseError: neither is an answer cell of this release.
+        """
+        answers = {cell.grade_id for cell in self.cells if cell.is_answer}
+        for grade_id in (question.answer_cell, question.id):
+            if grade_id in answers:
+                return grade_id
+        raise CourseError(
+            f"notebook {self.name!r}: question {question.id!r} has no answer cell; expected a solution cell "
+            f"{question.answer_cell!r} or {question.id!r}, there are: {', '.join(sorted(answers)) or 'none'}"
+        )
+
+
+def load_release(data: bytes, name: str) -> Release:
+    """Read a released notebook.
+
+    Args:
+        data: the bytes of the ``.ipynb`` file.
+        name: the notebook's name without its ending.
+
+    Raises:
+        CourseError: it is not a notebook, or its nbgrader metadata is not usable; names the cell.
+    """
+    try:
+        document = parse(data)
+    except NotebookError as error:
+        raise CourseError(f"release {name!r}: {error}") from error
+    cells = tuple(_cell(raw, name) for raw in document.cells)
+    seen: dict[str, int] = {}
+    for cell in cells:
+        if cell.grade_id and cell.grade_id in seen:
+            raise CourseError(
+                f"release {name!r}: grade_id {cell.grade_id!r} stands in cells {seen[cell.grade_id]} "
+                f"and {cell.number}; each may stand once. Generate the release again."
+            )
+        seen[cell.grade_id] = cell.number
+    return Release(name, cells, document.language or "python", hashlib.sha256(data).hexdigest())
+
+
+def _cell(raw: RawCell, name: str) -> ReleaseCell:
+    if raw.nbgrader is None:
+        return ReleaseCell(raw.number, raw.cell_type, raw.source)
+    place = f"release {name!r}, cell {raw.number}"
+    metadata: Mapping[str, Any] = raw.nbgrader
+    version = metadata.get("schema_version", 0)
+    if isinstance(version, int) and version < SCHEMA_VERSION:
+        from autograder.notebook import legacy  # imports nbgrader, which takes seconds
+
+        try:
+            metadata = legacy.upgraded_metadata(metadata, raw.cell_type)
+        except ValueError as error:
+            raise CourseError(f"{place}: nbgrader cannot upgrade the metadata ({error})") from error
+        if not metadata:
+            return ReleaseCell(raw.number, raw.cell_type, raw.source)
+    elif version != SCHEMA_VERSION:
+        raise CourseError(f"{place}: schema_version: expected {SCHEMA_VERSION}, got {shown(version)}")
+    flags = {key: metadata.get(key, False) for key in ("grade", "solution", "locked", "task")}
+    for key, value in flags.items():
+        if not isinstance(value, bool):
+            raise CourseError(f"{place}: {key}: expected true or false, got {shown(value)}")
+    grade_id = metadata.get("grade_id")
+    if any(flags.values()) and (not isinstance(grade_id, str) or not grade_id):
+        raise CourseError(f"{place}: grade_id: expected a name, got {shown(grade_id)}")
+    return ReleaseCell(
+        raw.number,
+        raw.cell_type,
+        raw.source,
+        grade_id if isinstance(grade_id, str) and any(flags.values()) else "",
+        points=_points(metadata.get("points"), place) if flags["grade"] or flags["task"] else None,
+        **flags,
+    )
+
+
+def _points(value: Any, place: str) -> Decimal:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        points = Decimal(str(value))
+        if points.is_finite() and points >= 0:
+            return points
+    raise CourseError(f"{place}: points: expected a number from 0, got {shown(value)}")

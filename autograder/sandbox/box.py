@@ -1,0 +1,378 @@
+"""The trusted end of one box: sends requests, reads replies within deadlines, and ends it.
+
+Everything that arrives is the student's word. Unsolicited, malformed, late or oversized bytes end the
+box, and the ending says which.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import (
+    Call,
+    CellOutput,
+    CellRun,
+    Ending,
+    Limits,
+    Observation,
+    Opaque,
+    Ref,
+    Scenario,
+    Tensor,
+)
+from autograder.sandbox import watchdog, wire
+from autograder.sandbox.base import Usage
+from autograder.sandbox.cgroups import Group
+from autograder.sandbox.jail import EXIT_NOT_CONFINED
+
+OPEN_SECONDS = 30.0
+CLOSE_SECONDS = 10.0
+FLOOD_FACTOR = 4
+MAX_OUTPUTS = 2000
+MAX_JSON = 16 << 20
+_PIPE_BYTES = 1 << 20
+
+SendRequest = Callable[[dict[str, Any], list[int]], None]
+
+
+class NamespaceBox:
+    """One box; see `autograder.sandbox.base.Box`."""
+
+    def __init__(
+        self, send: SendRequest, request: dict[str, Any], limits: Limits, group: Group | None
+    ) -> None:
+        """Open the box and wait until it is confined.
+
+        Raises:
+            SandboxFault: it could not be confined.
+        """
+        started = time.monotonic()
+        self._limits = limits
+        self._group = group
+        self._why: Ending | None = None
+        self._usage: Usage | None = None
+        self._printed = bytearray()
+        self._printed_total = 0
+        self._pidfd = -1
+        self.overhead = 0.0
+        self._connect(send, request)
+        try:
+            self._await_confined(started + OPEN_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+        self.open_seconds = self.overhead = time.monotonic() - started
+
+    def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
+        requests, self._requests = os.pipe2(os.O_CLOEXEC)
+        self._replies, replies = os.pipe2(os.O_CLOEXEC)
+        self._output, output = os.pipe2(os.O_CLOEXEC)
+        self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for pipe in (self._requests, self._replies):
+            with contextlib.suppress(OSError):  # over the user's share of pipe memory: the default size does
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._output, False)
+        try:
+            send(request, [requests, replies, output, status.fileno()])
+        except SandboxFault:
+            self.close()
+            raise
+        finally:
+            for descriptor in (requests, replies, output):
+                os.close(descriptor)
+            status.close()
+        self._poller = select.poll()
+        for descriptor in (self._replies, self._output):
+            self._poller.register(descriptor, select.POLLIN)
+
+    def _await_confined(self, deadline: float) -> None:
+        self._status.settimeout(max(0.1, deadline - time.monotonic()))
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
+        except TimeoutError:
+            raise SandboxFault(f"no box was opened within {OPEN_SECONDS:.0f} seconds") from None
+        if message != b"box" or not descriptors:
+            raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
+        self._pidfd = descriptors[0]
+        self._poller.register(self._pidfd, select.POLLIN)
+        self._pid = _pid_of(self._pidfd)
+        if self._group:
+            try:
+                self._group.add(self._pid)
+            except OSError as error:
+                raise SandboxFault(f"the box could not be put under its control group: {error}") from error
+        try:
+            message, _ = self._reply("ready", deadline, Ending.CELL_TIME)
+        except BoxEnded as ended:
+            text = self._printed.decode(errors="replace")
+            raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
+
+    # ------------------------------------------------------------ requests
+
+    def run_cell(self, source: str, *, seconds: float) -> CellRun:
+        """See `autograder.sandbox.base.Box.run_cell`."""
+        self._printed.clear()
+        request_id = self._request({"op": "cell", "source": source}, {}, seconds)
+        started = time.monotonic()
+        reply, _ = self._reply(request_id, started + seconds, Ending.CELL_TIME)
+        try:
+            run = _cell_run(reply, bytes(self._printed))
+        except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
+            self._fail(Ending.PROTOCOL, str(error))
+        self.overhead += max(0.0, time.monotonic() - started - run.seconds)
+        return run
+
+    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
+        """See `autograder.sandbox.base.Box.ask`."""
+        encoder = TrustedEncoder()
+        plan = [[_call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
+        results: list[tuple[Observation, ...]] = []
+        try:
+            request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
+            for number, scenario in enumerate(scenarios):
+                started = time.monotonic()
+                reply, arrays = self._reply(request_id, started + seconds, Ending.CALL_TIME)
+                try:
+                    results.append(_observations(reply, arrays, number, scenario))
+                except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
+                    self._fail(Ending.PROTOCOL, str(error))
+                spent = reply.get("seconds")
+                inside = float(spent) if isinstance(spent, int | float) and spent >= 0 else 0.0
+                self.overhead += max(0.0, time.monotonic() - started - inside)
+        except BoxEnded as ended:
+            scenario = scenarios[len(results)]
+            results.append(tuple(Observation(ok=False, ending=ended.ending) for _ in scenario.calls))
+        return results
+
+    def _request(self, message: dict[str, Any], arrays: Mapping[str, np.ndarray], seconds: float) -> str:
+        if self._why:
+            raise BoxEnded(self._why)
+        if self._usage:
+            raise SandboxFault("the box is closed")
+        waiting = select.poll()
+        waiting.register(self._replies, select.POLLIN)
+        if any(event & select.POLLIN for _, event in waiting.poll(0)):
+            self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
+        request_id = secrets.token_hex(16)
+        frame = wire.pack({"id": request_id, **message}, arrays)
+        try:
+            wire.write_frame(self._requests, frame, deadline=time.monotonic() + seconds)
+        except wire.DeadlineError:
+            self._fail(Ending.PROTOCOL, "the request was not read")
+        except OSError:
+            self._fail(self._ending_of_process())
+        return request_id
+
+    def _reply(
+        self, request_id: str, deadline: float, late: Ending
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        try:
+            body, tensors = wire.read_frame(
+                self._replies,
+                max_json=MAX_JSON,
+                max_tensors=self._limits.reply_mb << 20,
+                deadline=deadline,
+                wait=self._wait,
+            )
+            message, arrays = wire.unpack(body, tensors)
+        except wire.DeadlineError:
+            self._fail(late)
+        except wire.OversizeError as error:
+            self._fail(Ending.REPLY_SIZE, str(error))
+        except wire.ProtocolError as error:
+            self._fail(Ending.PROTOCOL, str(error))
+        except (wire.ClosedError, OSError):
+            self._fail(self._ending_of_process())
+        if message.get("id") != request_id:
+            self._fail(Ending.PROTOCOL, "the reply answers another request")
+        return message, arrays
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for a reply; meanwhile count output and, without control groups, watch the memory."""
+        limit = seconds if self._group else min(seconds, watchdog.INTERVAL)
+        events = dict(self._poller.poll(limit * 1000))
+        if self._output in events:
+            self._drain_output()
+        if self._replies in events:
+            return True
+        if not self._group and watchdog.tree_bytes(self._pid) > self._limits.memory_mb << 20:
+            self._fail(Ending.MEMORY)
+        if self._pidfd in events:
+            self._fail(self._ending_of_process())
+        return False
+
+    def _drain_output(self) -> None:
+        keep = self._limits.output_kb << 10
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._output, 1 << 16):
+                self._printed_total += len(data)
+                self._printed += data[: max(0, keep - len(self._printed))]
+                if self._printed_total > FLOOD_FACTOR * keep:
+                    self._fail(Ending.OUTPUT)
+            self._poller.unregister(self._output)  # closed by every process of the box
+
+    # ------------------------------------------------------------ the end
+
+    def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
+        if self._why is None:
+            self._why = ending
+        self.close()
+        raise BoxEnded(self._why, detail)
+
+    def _ending_of_process(self) -> Ending:
+        """Why the box ended by itself, from the kernel's word alone."""
+        self._kill()
+        report = self._final_report()
+        if self._group and self._group.out_of_memory():
+            return Ending.MEMORY
+        status = report.get("status")
+        if not isinstance(status, int):
+            return Ending.CRASHED
+        if os.WIFEXITED(status):
+            return Ending.CRASHED if os.WEXITSTATUS(status) == EXIT_NOT_CONFINED else Ending.EXITED
+        if report.get("cpu", 0.0) >= self._limits.processor_seconds - 0.5:
+            return Ending.PROCESSOR_TIME
+        return Ending.CRASHED
+
+    def _kill(self) -> None:
+        if self._pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def _final_report(self) -> dict[str, Any]:
+        """What the reaper said about the end; read once, kept."""
+        if not hasattr(self, "_report"):
+            self._status.settimeout(CLOSE_SECONDS)
+            try:
+                report = json.loads(self._status.recv(4096) or b"{}")
+            except (OSError, ValueError):
+                report = {}
+            self._report: dict[str, Any] = report if isinstance(report, dict) else {}
+        return self._report
+
+    def close(self) -> Usage:
+        """See `autograder.sandbox.base.Box.close`."""
+        if self._usage:
+            return self._usage
+        started = time.monotonic()
+        self._kill()
+        report = self._final_report() if self._pidfd >= 0 else {}
+        peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
+        self._usage = Usage(float(report.get("cpu", 0.0)), peak, getattr(self, "open_seconds", 0.0))
+        for descriptor in (self._requests, self._replies, self._output, self._pidfd):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._status.close()
+        if self._group:
+            self._group.remove()
+        self.overhead += time.monotonic() - started
+        return self._usage
+
+
+def _pid_of(pidfd: int) -> int:
+    """The process id, as this side's /proc counts it."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
+        return next(int(line.split()[1]) for line in info if line.startswith("Pid:"))
+
+
+class TrustedEncoder(wire.Encoder):
+    """Adds the records that stand for tensors and handles; one array sent often travels once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: dict[int, str] = {}
+
+    def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
+        """Reuse the array when the same object was sent before."""
+        if id(value) in self._keys and value.dtype.kind != "c":
+            return {**tag, "k": self._keys[id(value)]}
+        tree = super().array(value, tag)
+        self._keys[id(value)] = tree["k"]
+        return tree
+
+    def other(self, value: Any, depth: int) -> dict[str, Any]:
+        """Tensors and handles; anything else is a fault of the plan."""
+        del depth
+        if isinstance(value, Tensor):
+            return self.array(value.array, {"$": "tensor", "dtype": value.dtype, "grad": value.requires_grad})
+        if isinstance(value, Ref):
+            return {"$": "ref", "v": value.name}
+        raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
+
+
+def _call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
+    return {
+        "target": {"$": "ref", "v": call.target.name} if isinstance(call.target, Ref) else call.target,
+        "attribute": call.attribute,
+        "args": encoder.encode(list(call.args)),
+        "kwargs": encoder.encode(dict(call.kwargs)),
+        "read": call.read,
+        "keep": call.keep,
+        "seed": call.seed,
+        "grad": call.grad,
+        "default_dtype": call.default_dtype,
+    }
+
+
+def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
+    if tree["$"] == "numpy":
+        return array
+    dtype, device = str(tree.get("dtype"))[:20], str(tree.get("device"))[:20]
+    return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
+
+
+def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
+    if tag == "ref":
+        return Ref(str(tree.get("v"))[:80])
+    if tag == "opaque":
+        return Opaque(wire.well_formed(str(tree.get("type"))[:80]), wire.well_formed(str(tree.get("text"))))
+    raise wire.ProtocolError(f"unknown tag {tag!r}")
+
+
+def _observations(
+    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, scenario: Scenario
+) -> tuple[Observation, ...]:
+    answers = reply["observations"]
+    if reply.get("n") != number or not isinstance(answers, list) or len(answers) != len(scenario.calls):
+        raise wire.ProtocolError("the reply does not fit the scenario")
+    decoder = wire.Decoder(arrays, _tensor, _opaque)
+    observations = []
+    for answer in answers:
+        if "v" in answer:
+            observations.append(Observation(ok=True, value=decoder.decode(answer["v"])))
+        else:
+            error = wire.well_formed(str(answer["error"])[:80]) or "Exception"
+            message = wire.well_formed(str(answer.get("message", ""))[:600])
+            observations.append(Observation(ok=False, error=error, message=message))
+    return tuple(observations)
+
+
+def _cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
+    outputs = []
+    for output in reply["outputs"][:MAX_OUTPUTS]:
+        data = {str(mime)[:80]: wire.well_formed(str(text)) for mime, text in output["data"].items()}
+        outputs.append(CellOutput(kind=str(output["kind"])[:20], data=data))
+    if printed:
+        # Printed past the shell, by C code or a forked process.
+        outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
+    seconds = float(reply["seconds"])
+    return CellRun(
+        outputs=tuple(outputs),
+        error=wire.well_formed(str(reply["error"])[:80]),
+        seconds=seconds if 0 <= seconds < 1e6 else 0.0,
+        truncated=reply["truncated"] is True,
+    )

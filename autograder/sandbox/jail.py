@@ -1,0 +1,193 @@
+"""The order in which a process gives up what it could reach. Runs in the zygote and its children only.
+
+The zygote is confined once (`enter`): a private view of the file system that holds the interpreter, its
+libraries and the assignment's files, everything read-only; fresh namespaces of every kind; an identity
+of its own. Each box is confined again inside it (`confine_box`): its own namespaces, a scratch space
+of bounded size, resource limits, no capabilities, Landlock, and last the system call filter.
+
+As root the mounts come first, because only root may read an interpreter below a private home; then the
+dedicated uid; then the user namespace. An ordinary user needs the user namespace to mount at all.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox import linux
+
+INNER_ID = 1000
+NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
+DATA = "/data"
+PACKAGES = "/packages"
+ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
+EXIT_NOT_CONFINED = 97
+"""Exit status of a box that failed before any student code ran: our fault."""
+
+
+def open_proc() -> int:
+    """A descriptor on /proc, kept to write id maps after /proc is gone from the file system."""
+    return os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def write_id_maps(proc: int, uid: int, gid: int) -> None:
+    """Map the given outer ids to the inner ones in this process's new user namespace."""
+    lines = (
+        ("setgroups", "deny"),
+        ("uid_map", f"{INNER_ID} {uid} 1"),
+        ("gid_map", f"{INNER_ID} {gid} 1"),
+    )
+    for name, text in lines:
+        descriptor = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
+        try:
+            os.write(descriptor, text.encode())
+        except OSError as error:
+            raise OSError(error.errno, f"writing {name}: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+
+
+def enter(config: Mapping[str, Any], proc: int) -> None:
+    """Build the private file system and enter fresh namespaces; the next fork is their process 1."""
+    if os.geteuid() == 0:
+        linux.unshare(linux.CLONE_NEWNS)
+        _build_root(config)
+        _become(config["uid"])
+        linux.unshare(linux.ALL_NAMESPACES)
+        write_id_maps(proc, config["uid"], config["uid"])
+    else:
+        uid, gid = os.getuid(), os.getgid()
+        linux.unshare(linux.ALL_NAMESPACES)
+        write_id_maps(proc, uid, gid)
+        _build_root(config)
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    # Changing the uid makes the process non-dumpable, and then its own id maps belong to root.
+    linux.prctl(linux.PR_SET_DUMPABLE, 1)
+
+
+def _build_root(config: Mapping[str, Any]) -> None:
+    """A tmpfs root with read-only views of what a box needs, and nothing else; then pivot into it."""
+    files = [(f"{DATA}/{name}", Path(path).read_bytes()) for name, path in config["files"]]
+    for name, folder in config["packages"]:
+        files += [(f"{PACKAGES}/{name}/{inner}", data) for inner, data in _python_files(Path(folder))]
+    linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    trees = _clone_views(config["readable"])
+    new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
+    linux.mount("tmpfs", new_root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, ROOT_OPTIONS)
+    for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:], PACKAGES[1:]):
+        Path(new_root, folder).mkdir(parents=True, exist_ok=True)
+    for path, tree in trees:
+        _attach(new_root + path, tree)
+    for masked in config["masked"]:
+        _mask(new_root + masked)
+    Path(new_root, "etc/passwd").write_text(PASSWD)
+    for path, data in files:
+        target = Path(new_root + path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        target.chmod(0o444)
+    _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
+    linux.pivot_root(new_root)
+    flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
+    linux.mount("none", "/", None, flags)
+
+
+def _python_files(folder: Path) -> list[tuple[str, bytes]]:
+    """The modules of a package, read before the jail is entered; links are not followed."""
+    modules = [path for path in sorted(folder.rglob("*.py")) if path.is_file() and not path.is_symlink()]
+    return [(str(path.relative_to(folder)), path.read_bytes()) for path in modules]
+
+
+def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:
+    """Detached read-only views of the given paths (the link text for symbolic links), shortest first."""
+    views: list[tuple[str, int | str]] = []
+    for path in sorted(set(readable), key=lambda path: (path.count("/"), path)):
+        if Path(path).is_symlink():
+            views.append((path, str(Path(path).readlink())))
+        elif Path(path).exists():
+            views.append((path, linux.clone_mount(path, execute=True)))
+    devices = [f"/dev/{name}" for name in DEVICES]
+    views += [(path, linux.clone_mount(path, writable=True, devices=True)) for path in devices]
+    # torch and numpy ask how many cores of which kind there are; without an answer torch does not import.
+    views += [(path, linux.clone_mount(path)) for path in ("/proc/cpuinfo", "/sys/devices/system/cpu")]
+    return views
+
+
+def _attach(target: str, tree: int | str) -> None:
+    path = Path(target)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(tree, str):
+        path.symlink_to(tree)
+        return
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        path.mkdir(exist_ok=True)
+    else:
+        path.touch()
+    linux.attach_mount(tree, target)
+
+
+def _mask(path: str) -> None:
+    """Hide a folder below a view, if it is there: the grader's own code is no student's business."""
+    if Path(path).is_dir():
+        flags = linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+        linux.mount("tmpfs", path, "tmpfs", flags, "size=0,nr_inodes=1,mode=755")
+
+
+def _scratch(path: str, size: str, uid: int | None = None) -> None:
+    owner = f",uid={uid},gid={uid}" if uid is not None and os.geteuid() == 0 else ""
+    flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+    linux.mount("tmpfs", path, "tmpfs", flags, f"{size},mode=700{owner}")
+
+
+def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]) -> None:
+    """Confine process 1 of a box for good; after this only system calls of the table remain.
+
+    Args:
+        limits: the fields of `records.Limits`, and ``address_space`` (bytes) where no cgroup bounds memory.
+        program: the compiled system call filter.
+        files: names below /data that appear in the working directory.
+    """
+    linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    _scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
+    for folder, target in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("w", "/w")):
+        # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
+        Path("/w", folder).mkdir()
+        linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
+    linux.set_host_name(b"sandbox")
+    os.chdir("/w")
+    for name in files:
+        Path("/w", name).symlink_to(f"{DATA}/{name}")
+    _limit_resources(limits)
+    linux.drop_capabilities()
+    linux.no_new_privileges()
+    if linux.landlock_version():
+        linux.landlock(("/",), ("/w", "/tmp", "/dev/shm"), tuple(f"/dev/{name}" for name in DEVICES))
+    linux.load_filter(program)
+
+
+def _limit_resources(limits: Mapping[str, Any]) -> None:
+    values = {
+        resource.RLIMIT_CPU: limits["processor_seconds"],
+        resource.RLIMIT_NOFILE: limits["descriptors"],
+        resource.RLIMIT_NPROC: limits["processes"],
+        resource.RLIMIT_FSIZE: limits["scratch_mb"] << 20,
+        resource.RLIMIT_STACK: 8 << 20,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    if limits.get("address_space"):
+        values[resource.RLIMIT_AS] = limits["address_space"]
+    for name, value in values.items():
+        resource.setrlimit(name, (value, value))

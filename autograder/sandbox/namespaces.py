@@ -1,0 +1,237 @@
+"""The real sandbox: a jailed zygote that forks one confined box per submission (Linux).
+
+This is the trusted side. It starts the zygote as a fresh program, asks it for boxes, bounds them from
+outside (deadlines, control groups, output counts) and talks to them over two plain pipes.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import platform
+import socket
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.records import Limits
+from autograder.sandbox import cgroups
+from autograder.sandbox.base import Environment
+from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.runtime import Runtime, current_runtime
+from autograder.sandbox.seccomp import shipped_filter
+
+START_SECONDS = 120.0
+# 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
+# containers that map only 65,536 ids.
+FIRST_UID, LAST_UID = 60_578, 61_183
+CONTROL_MESSAGE = 1 << 17
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+class NamespaceSandbox:
+    """One zygote. Opens boxes for one environment; see `autograder.sandbox.base.Sandbox`."""
+
+    isolation = "namespaces"
+
+    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
+        """Start the zygote and wait until it is ready.
+
+        Raises:
+            SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
+        """
+        refuse_other_systems()
+        self._lock = threading.Lock()
+        self._identity = Identity() if os.geteuid() == 0 else None
+        self._cgroups = cgroups.find_driver()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        runtime = runtime or current_runtime()
+        script = str(Path(__file__).with_name("zygote.py"))
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    runtime.executable,
+                    "-s",
+                    "-S",
+                    "-B",
+                    "-P",
+                    script,
+                    str(theirs.fileno()),
+                    runtime.package_root,
+                ],
+                pass_fds=[theirs.fileno()],
+                env=_ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+            )
+        try:
+            self._configure(environment, runtime)
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, environment: Environment, runtime: Runtime) -> None:
+        config = {
+            "sys_path": runtime.sys_path,
+            "readable": runtime.readable,
+            "masked": runtime.masked,
+            "preload": environment.preload,
+            "files": [(name, str(path)) for name, path in environment.files],
+            "packages": [(name, str(path)) for name, path in environment.packages],
+            "uid": self._identity.uid if self._identity else None,
+            "filter": base64.b64encode(shipped_filter()).decode(),
+        }
+        self._control.send(json.dumps(config).encode())
+        self._control.settimeout(START_SECONDS)
+        try:
+            report = json.loads(self._control.recv(CONTROL_MESSAGE) or b"{}")
+        except TimeoutError:
+            raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
+        self._control.settimeout(None)
+        if not report.get("ready"):
+            raise SandboxUnavailable(explain_failure(report.get("error") or self._stderr()))
+        self.landlock = int(report["landlock"])
+
+    def _stderr(self) -> str:
+        _, text = self._process.communicate(timeout=5)
+        return text.decode(errors="replace")[-2000:] or "the zygote ended without a word"
+
+    @property
+    def memory_bound(self) -> str:
+        """What bounds a box's memory and processes: a version of control groups, or the watchdog."""
+        return self._cgroups.name if self._cgroups else "address space limit and watchdog"
+
+    def open(self, limits: Limits, *, seed: int = 0) -> NamespaceBox:
+        """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
+        group = None
+        if self._cgroups:
+            try:
+                group = self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
+            except OSError as error:
+                raise SandboxFault(f"no control group could be made: {error}") from error
+        request = {
+            "limits": msgspec.to_builtins(limits),
+            "seed": seed,
+            "bound_address_space": group is None,
+        }
+        return NamespaceBox(self._send, request, limits, group)
+
+    def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+        except OSError as error:
+            raise SandboxFault(f"the zygote is gone: {error}") from error
+
+    def alive(self) -> bool:
+        """Whether the zygote still runs."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+        if self._cgroups:
+            self._cgroups.close()
+        if self._identity:
+            self._identity.release()
+
+
+class Identity:
+    """A user id that no other zygote on this machine uses, held until released or until we die."""
+
+    def __init__(self) -> None:
+        """Claim the first free id.
+
+        Raises:
+            SandboxUnavailable: all of them are taken.
+        """
+        self._claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        for uid in range(FIRST_UID, LAST_UID + 1):
+            try:
+                # An abstract socket name is free again the moment its holder dies, however it dies.
+                self._claim.bind(f"\0autograder-uid-{uid}")
+            except OSError:
+                continue
+            self.uid = uid
+            return
+        self._claim.close()
+        raise SandboxUnavailable(
+            f"all user ids from {FIRST_UID} to {LAST_UID} are taken; end other graders first"
+        )
+
+    def release(self) -> None:
+        """Give the id back."""
+        self._claim.close()
+
+
+def refuse_other_systems() -> None:
+    """Say what to do where there are no Linux namespaces.
+
+    Raises:
+        SandboxUnavailable: this is not Linux.
+    """
+    if platform.system() != "Linux":
+        raise SandboxUnavailable(
+            f"student code is confined with Linux namespaces, and this is {platform.system()}. "
+            "Run the grader on Linux, in a virtual machine (WSL 2 on Windows, Lima or UTM on macOS), or on a "
+            "Linux server; writing, generating and validating assignments works here."
+        )
+
+
+REMEDIES = (
+    (
+        ("unshare", "uid_map", "setgroups", "gid_map"),
+        "User namespaces are switched off or restricted. Remedies: set kernel.unprivileged_userns_clone=1 "
+        "and user.max_user_namespaces=10000; on Ubuntu 24.04 or later set "
+        "kernel.apparmor_restrict_unprivileged_userns=0 or give this interpreter an AppArmor profile; in a "
+        "container allow unshare and mount (for example Docker's --security-opt seccomp=unconfined "
+        "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or run as root.",
+    ),
+    (
+        ("open_tree", "mount_setattr", "move_mount"),
+        "The mount interface of Linux 5.12 or later is needed. Remedies: a newer kernel, or in a container a "
+        "seccomp profile that allows these calls.",
+    ),
+    (
+        ("mount", "pivot_root", "umount2"),
+        "Mounting in a private namespace is refused. Remedies: in a container add CAP_SYS_ADMIN and an "
+        "AppArmor profile that allows mounts, or run outside of the container.",
+    ),
+    (("seccomp",), "The kernel was built without CONFIG_SECCOMP_FILTER. Remedy: another kernel."),
+    (
+        ("ModuleNotFoundError", "ImportError", "Permission denied", "PermissionError"),
+        "A module to preload is not installed, or not readable for other users (chmod -R o+rX its folder).",
+    ),
+)
+
+
+def explain_failure(error: str) -> str:
+    """The failing call and what to do about it."""
+    for calls, remedy in REMEDIES:
+        if any(call in error for call in calls):
+            return f"the sandbox cannot be built here: {error}. {remedy}"
+    return f"the sandbox cannot be built here: {error}"

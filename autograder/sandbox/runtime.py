@@ -1,0 +1,59 @@
+"""What a box sees of this machine: the interpreter, its libraries, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+from msgspec import Struct
+
+SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib64", "/nix/store")
+SYSTEM_FILES = ("/etc/ld.so.cache",)
+HIDDEN_PACKAGES = ("autograder", "reference", "rubrics", "tests")
+
+
+class Runtime(Struct, frozen=True):
+    """One Python installation, as the zygote needs it described."""
+
+    executable: str
+    sys_path: tuple[str, ...]
+    """Standard library and installed packages; where modules are imported from in a box."""
+    readable: tuple[str, ...]
+    """Folders and files that are visible, read-only, at the same place."""
+    masked: tuple[str, ...]
+    """Folders below them that are hidden: the grader's own code, where it is installed as a package."""
+    package_root: str
+    """The folder that holds this package; the zygote imports its own modules from it before the jail."""
+
+
+def current_runtime() -> Runtime:
+    """The installation that runs the grader; students' code uses the same one."""
+    standard = {sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED") or ""}
+    installed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    modules = [path for path in [*sorted(standard), *installed] if path and Path(path).is_dir()]
+    libraries = [sysconfig.get_config_var("LIBDIR") or ""]
+    candidates = [*SYSTEM_LIBRARIES, *SYSTEM_FILES, *libraries, *modules]
+    readable = [path for path in candidates if path and (Path(path).exists() or Path(path).is_symlink())]
+    masked = [
+        str(Path(folder, name))
+        for folder in installed
+        for name in HIDDEN_PACKAGES
+        if Path(folder, name).is_dir()
+    ]
+    return Runtime(
+        executable=sys.executable,
+        sys_path=tuple(dict.fromkeys(modules)),
+        readable=_without_nested(readable),
+        masked=tuple(masked),
+        package_root=str(Path(__file__).resolve().parents[2]),
+    )
+
+
+def _without_nested(paths: list[str]) -> tuple[str, ...]:
+    """The paths that do not lie below another one of them (a link covers nothing)."""
+    unique = list(dict.fromkeys(paths))
+    covering = [Path(path) for path in unique if not Path(path).is_symlink()]
+    return tuple(
+        path for path in unique if not any(Path(path).is_relative_to(c) for c in covering if str(c) != path)
+    )

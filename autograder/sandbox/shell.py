@@ -1,0 +1,193 @@
+"""The notebook shell inside a box: IPython without a terminal, a history or other programs.
+
+Outputs are collected as nbformat describes them and capped while they are made; what is over the hard
+cap is written to the raw output pipe, where the broker counts it and ends the box.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Type
+from traitlets.config import Config
+
+FLOOD_FACTOR = 4
+_FLOOD = b"\0" * 65536
+_PROGRAM_MAGICS = (
+    "bash",
+    "cmd",
+    "perl",
+    "pypy",
+    "python",
+    "python2",
+    "python3",
+    "ruby",
+    "script",
+    "sh",
+    "sx",
+)
+_PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
+NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
+
+
+class Outputs:
+    """The outputs of the running cell, under one budget of bytes for the whole box."""
+
+    def __init__(self) -> None:
+        self.items: list[dict[str, Any]] = []
+        self.truncated = False
+        self.budget = 0
+        self._room = 0
+
+    def begin(self) -> None:
+        """Forget the last cell's outputs; the budget goes on."""
+        self.items, self.truncated = [], False
+
+    def limit(self, budget: int) -> None:
+        """Set how many bytes are kept; `FLOOD_FACTOR` times as much ends the box."""
+        self.budget = self._room = budget
+
+    def stream(self, name: str, text: str) -> None:
+        """Append text to a stream; neighbouring pieces of one stream are one output."""
+        text = self._within(text)
+        if not text:
+            return
+        last = self.items[-1] if self.items else None
+        if last and last.get("name") == name:
+            last["parts"].append(text)
+        else:
+            self.items.append({"kind": "stream", "name": name, "parts": [text]})
+
+    def rich(self, kind: str, data: dict[str, Any]) -> None:
+        """Add an output with one text (base64 for images) per MIME type; what does not fit is left out."""
+        kept = {}
+        for mime, value in data.items():
+            if isinstance(value, bytes):
+                import base64
+
+                value = base64.b64encode(value).decode()  # noqa: PLW2901
+            if isinstance(value, str) and self._within(value) == value:
+                kept[str(mime)] = value
+        if kept:
+            self.items.append({"kind": kind, "data": kept})
+
+    def _within(self, text: str) -> str:
+        size = len(text)
+        self._room -= size
+        if self._room < -(FLOOD_FACTOR - 1) * self.budget:
+            while True:  # the broker ends the box once it has counted enough
+                os.write(1, _FLOOD)
+        if self._room >= 0:
+            return text
+        self.truncated = True
+        return text[: max(0, size + self._room)]
+
+
+class CapturedStream(io.TextIOBase):
+    """sys.stdout or sys.stderr of the notebook."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, outputs: Outputs, name: str) -> None:
+        super().__init__()
+        self._outputs = outputs
+        self._name = name
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep the text, within the budget."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._outputs.stream(self._name, text)
+        return len(text)
+
+
+class CapturedHook(DisplayHook):
+    """The value of a cell's last expression becomes an output."""
+
+    def write_output_prompt(self) -> None:
+        """No prompt: the notebook shows it."""
+
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
+        """Keep the representations; their metadata is not used."""
+        del md_dict
+        self.shell.outputs.rich("result", format_dict)
+
+
+class CapturedPublisher(DisplayPublisher):
+    """What `display` shows becomes an output."""
+
+    def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
+        """Keep the representations."""
+        self.shell.outputs.rich("display", data)
+
+    def clear_output(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002 - IPython's signature
+        """Progress bars clear what they drew before."""
+        del wait
+        self.shell.outputs.items.clear()
+
+
+class NotebookShell(InteractiveShell):
+    """IPython's shell, with the outputs captured and other programs refused."""
+
+    displayhook_class = Type(CapturedHook)
+    display_pub_class = Type(CapturedPublisher)
+
+    def __init__(self, **options: Any) -> None:
+        self.outputs = Outputs()
+        super().__init__(**options)
+        for name in _PACKAGE_MAGICS:
+            self.register_magic_function(_refused_line, "line", name)
+        for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
+            self.register_magic_function(_refused_line, "line_cell", name)
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """No event loops of windows here; `%matplotlib inline` asks for none."""
+
+    def system(self, command: str) -> None:
+        """Refuse `!command` with a note instead of an error, so that the notebook goes on."""
+        del command
+        self.outputs.stream("stderr", NO_PROGRAMS)
+
+    system_raw = system_piped = system
+
+    def getoutput(self, command: str, *_: Any, **__: Any) -> list[str]:
+        """Refuse `x = !command`."""
+        self.system(command)
+        return []
+
+    def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
+        del evalue
+        self.outputs.rich("error", {"text/plain": "\n".join(stb), "name": etype.__name__})
+
+    def ask_exit(self) -> None:
+        """exit() and quit() leave the cell, not the notebook."""
+
+
+def _refused_line(line: str = "", cell: str | None = None) -> None:
+    del line, cell
+    sys.stderr.write(NO_PROGRAMS)
+
+
+def make_shell() -> NotebookShell:
+    """The shell, created ahead and warmed up with one failing cell, which loads what tracebacks need."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.cache_size = 0
+    shell: NotebookShell = NotebookShell.instance(config=config)
+    shell.outputs.limit(1 << 20)
+    shell.run_cell("1\nraise NotImplementedError", store_history=True)
+    shell.reset(new_session=True)
+    shell.outputs.begin()
+    return shell

@@ -1,0 +1,205 @@
+"""The listings of the repair question: one right text, and eight faults as edits of it.
+
+`GIVEN` is the locked cell of the exam: imports and two classes that are right. `listing` is the answer
+cell: with nothing repaired it is what students receive, with everything repaired it behaves as
+`reference.decoder`. Any of the 256 subsets is the right text with some edits undone.
+
+The answer cell looks ``MultiHeadAttention`` and ``TransformerBlock`` up when a decoder is built, so no
+other question of the same notebook may ask for classes of these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+GIVEN = '''\
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention of several heads. In the mask 0 means blocked."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        if d_model % n_heads != 0:
+            raise ValueError("d_model must be a multiple of n_heads")
+        self.n_heads = n_heads
+        self.d_head = d_model // n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        batch, length, d_model = x.shape
+        return x.view(batch, length, self.n_heads, self.d_head).transpose(1, 2)
+
+    def forward(self, query, key, value, mask=None):
+        q = self.split(self.q_proj(query))
+        k = self.split(self.k_proj(key))
+        v = self.split(self.v_proj(value))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.d_head)
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min)
+        heads = scores.softmax(dim=-1) @ v
+        return self.out_proj(heads.transpose(1, 2).flatten(2))
+
+
+class TransformerBlock(nn.Module):
+    """Attention, add and norm, feed-forward, add and norm."""
+
+    def __init__(self, d_model, n_heads, d_hidden, dropout):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.attention_norm = nn.LayerNorm(d_model)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(d_model, d_hidden),
+            nn.ReLU(),
+            nn.Linear(d_hidden, d_model),
+        )
+        self.feed_forward_norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key, value, mask):
+        x = self.attention_norm(query + self.dropout(self.attention(query, key, value, mask)))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+'''
+
+RIGHT = '''\
+class DecoderBlock(nn.Module):
+    """Self-attention over the target, then a transformer block over the memory."""
+
+    def __init__(self, d_model, n_heads, d_hidden, dropout):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.cross_block = TransformerBlock(d_model, n_heads, d_hidden, dropout)
+
+    def forward(self, x, key, value, memory_mask, target_mask):
+        attended = self.self_attention(x, x, x, target_mask)
+        query = self.norm(x + self.dropout(attended))
+        return self.cross_block(query, key, value, memory_mask)
+
+
+class Decoder(nn.Module):
+    """Embeddings, a stack of decoder blocks, and scores for the next token."""
+
+    def __init__(self, n_tokens, d_model, n_layers, n_heads, d_hidden, dropout, max_len):
+        super().__init__()
+        self.token_embedding = nn.Embedding(n_tokens, d_model)
+        self.position_embedding = nn.Embedding(max_len, d_model)
+        self.blocks = nn.ModuleList(
+            [DecoderBlock(d_model, n_heads, d_hidden, dropout) for _ in range(n_layers)]
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.output_head = nn.Linear(d_model, n_tokens)
+
+    def forward(self, tokens, memory, memory_mask, target_mask):
+        batch, length = tokens.shape
+        positions = torch.arange(length, device=tokens.device).expand(batch, length)
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for block in self.blocks:
+            x = block(x, memory, memory, memory_mask, target_mask)
+        return self.output_head(x)
+'''
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One planted fault: a line of the right listing and what stands there instead."""
+
+    id: str
+    site: str
+    """``Class.method`` of the line."""
+    right: str
+    faulty: str
+
+    def plant(self, source: str) -> str:
+        """The source with this fault in it.
+
+        Raises:
+            ValueError: the right line does not stand in the source exactly once.
+        """
+        found = source.count(self.right)
+        if found != 1:
+            raise ValueError(f"fault {self.id!r}: expected {self.right!r} once in the listing, found {found}")
+        return source.replace(self.right, self.faulty)
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        id="self_mask",
+        site="DecoderBlock.forward",
+        right="self.self_attention(x, x, x, target_mask)",
+        faulty="self.self_attention(x, x, x, memory_mask)",
+    ),
+    Fault(
+        id="residual",
+        site="DecoderBlock.forward",
+        right="self.norm(x + self.dropout(attended))",
+        faulty="self.norm(self.dropout(attended))",
+    ),
+    Fault(
+        id="cross_mask",
+        site="DecoderBlock.forward",
+        right="self.cross_block(query, key, value, memory_mask)",
+        faulty="self.cross_block(query, key, value, target_mask)",
+    ),
+    Fault(
+        id="position_table",
+        site="Decoder.__init__",
+        right="self.position_embedding = nn.Embedding(max_len, d_model)",
+        faulty="self.position_embedding = nn.Embedding(n_tokens, d_model)",
+    ),
+    Fault(
+        id="shape_order",
+        site="Decoder.forward",
+        right="batch, length = tokens.shape",
+        faulty="length, batch = tokens.shape",
+    ),
+    Fault(
+        id="embedding_dropout",
+        site="Decoder.forward",
+        right="x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))",
+        faulty="x = self.token_embedding(tokens) + self.position_embedding(positions)",
+    ),
+    Fault(
+        id="cross_value",
+        site="Decoder.forward",
+        right="block(x, memory, memory, memory_mask, target_mask)",
+        faulty="block(x, memory, x, memory_mask, target_mask)",
+    ),
+    Fault(
+        id="output_head",
+        site="Decoder.forward",
+        right="return self.output_head(x)",
+        faulty="return x",
+    ),
+)
+
+FAULT_IDS: tuple[str, ...] = tuple(fault.id for fault in FAULTS)
+
+
+def listing(repaired: Collection[str] = ()) -> str:
+    """The answer cell with some of the eight faults repaired.
+
+    Args:
+        repaired: ids of the faults that are *not* in the text; none by default, as students receive it.
+
+    Raises:
+        ValueError: an id is not one of `FAULT_IDS`.
+    """
+    unknown = sorted(set(repaired) - set(FAULT_IDS))
+    if unknown:
+        raise ValueError(f"unknown faults {unknown}; known are: {', '.join(FAULT_IDS)}")
+    source = RIGHT
+    for fault in FAULTS:
+        if fault.id not in repaired:
+            source = fault.plant(source)
+    return source
