@@ -30,7 +30,6 @@ from autograder.rubric import Rubric
 METADATA = sa.MetaData()
 
 _DIGEST = sa.String(64)
-_KEY_COLUMNS = ("student", "assignment", "submission", "rubric_version", "rubric", "environment")
 
 _RUN = sa.Table(
     "autograder_run",
@@ -68,7 +67,7 @@ _RESULT = sa.Table(
     sa.Column("run", sa.Integer),
     sa.Column("recorded_at", sa.DateTime, nullable=False),
     sa.Column("graded", sa.LargeBinary, nullable=False),
-    sa.UniqueConstraint(*_KEY_COLUMNS),
+    sa.UniqueConstraint("student", "assignment", "submission", "rubric_version", "rubric", "environment"),
 )
 _CURRENT = sa.Table(
     "autograder_current",
@@ -95,8 +94,7 @@ class Key(Struct, frozen=True):
     @classmethod
     def of(cls, student: str, submission: str, rubric: Rubric, environment: str) -> Key:
         """The key of one submission under one rubric."""
-        name = rubric.assignment.name
-        return cls(student, name, submission, rubric.version, rubric.digest, environment)
+        return cls(student, rubric.assignment.name, submission, rubric.version, rubric.digest, environment)
 
 
 class Attempt(Struct, frozen=True):
@@ -130,7 +128,7 @@ class Ledger:
         A row that no longer decodes (written by another version) counts as not found and is replaced
         when the submission has been graded again.
         """
-        query = sa.select(_RESULT.c.graded).where(*_matches(_RESULT, _row(key)))
+        query = sa.select(_RESULT.c.graded).where(*_matches(_RESULT, msgspec.structs.asdict(key)))
         with self._engine.connect() as connection:
             stored = connection.execute(query).scalar()
         return None if stored is None else decode(stored)
@@ -214,13 +212,13 @@ class Ledger:
     def _keep(connection: sa.Connection, key: Key, stored: bytes, run: int | None) -> int:
         """Write the result row if it is new or differs; return its id."""
         found = connection.execute(
-            sa.select(_RESULT.c.id, _RESULT.c.graded).where(*_matches(_RESULT, _row(key)))
+            sa.select(_RESULT.c.id, _RESULT.c.graded).where(*_matches(_RESULT, msgspec.structs.asdict(key)))
         ).one_or_none()
         if found is not None and found.graded == stored:
             return int(found.id)
         values = {"graded": stored, "recorded_at": _now(), "run": run}
-        _upsert(connection, _RESULT, _row(key), values)
-        identifier = sa.select(_RESULT.c.id).where(*_matches(_RESULT, _row(key)))
+        _upsert(connection, _RESULT, msgspec.structs.asdict(key), values)
+        identifier = sa.select(_RESULT.c.id).where(*_matches(_RESULT, msgspec.structs.asdict(key)))
         return int(connection.execute(identifier).scalar_one())
 
 
@@ -273,10 +271,6 @@ def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
 
 
-def _row(key: Key) -> dict[str, Any]:
-    return {column: getattr(key, column) for column in _KEY_COLUMNS}
-
-
 def _matches(table: sa.Table, values: Mapping[str, Any]) -> list[sa.ColumnElement[bool]]:
     return [table.c[column] == value for column, value in values.items()]
 
@@ -300,7 +294,7 @@ def _whole(value: Any) -> Any:
     """The same plain data with every lone surrogate replaced."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_whole(entry) for entry in value]
     if isinstance(value, dict):
         return {_whole(name): _whole(entry) for name, entry in value.items()}

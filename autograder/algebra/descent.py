@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import cast
 
 from autograder.algebra.evaluate import MAX_EXPONENT, TooLarge, Undefined, constant_value
@@ -137,13 +138,14 @@ class Reader:
 
     def _check_exponent(self, exponent: Node, place: int) -> None:
         """Refuse constant exponents that no answer needs."""
-        if type(exponent) is Sym:
+        if isinstance(exponent, Sym):
             return
+        value: int | Fraction | None
         try:
-            value = exponent.value if type(exponent) is Num else constant_value(exponent)
+            value = exponent.value if isinstance(exponent, Num) else constant_value(exponent)
         except (TooLarge, Undefined):
             value = MAX_EXPONENT + 1
-        if value is not None and abs(value) > MAX_EXPONENT:
+        if value is not None and not -MAX_EXPONENT <= value <= MAX_EXPONENT:
             raise Unreadable("exponent-too-large", self._tokens.places[place], limit=str(MAX_EXPONENT))
 
     def _postfix(self) -> Node:
@@ -166,7 +168,7 @@ class Reader:
             return self._group()
         if kind == "function":
             return self._function()
-        if kind == "frac" or kind == "binom":
+        if kind in ("frac", "binom"):
             place = self._position
             self._position += 1
             self._down()
@@ -181,8 +183,8 @@ class Reader:
         """A formula in brackets."""
         place = self._position
         in_list, self._in_list = self._in_list, False
-        self._position += 1
         self._down()
+        self._position += 1
         inner = self.sum()
         self.close(CLOSING[self._kinds[place]], self._tokens.places[place])
         self._depth -= 1

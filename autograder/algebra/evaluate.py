@@ -43,35 +43,25 @@ def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
         Undefined: division by zero.
         KeyError: a symbol has no value.
     """
-    kind = type(node)
-    if kind is Sym:
+    if isinstance(node, Sym):
         return at[node.name]
-    if kind is Num:
+    if isinstance(node, Num):
         return node.value
-    if kind is Mul:
+    if isinstance(node, Mul):
         product: Rational = 1
         for factor in node.factors:
             product *= exact(factor, at)
             if product.numerator.bit_length() > EXACT_BITS:
                 raise TooLarge
         return product
-    if kind is Add:
-        total: Rational = 0
-        for term in node.terms:
-            total += exact(term, at)
-            if type(total) is Fraction and total.denominator.bit_length() > EXACT_BITS:
-                raise TooLarge
-        return total
-    if kind is Pow:
+    if isinstance(node, Pow):
         return _exact_power(node, at)
-    if kind is Neg:
+    if isinstance(node, Add):
+        return _exact_sum(node, at)
+    if isinstance(node, Neg):
         return -exact(node.operand, at)
-    if kind is Div:
-        numerator, denominator = exact(node.numerator, at), exact(node.denominator, at)
-        if denominator == 0:
-            raise Undefined
-        quotient = Fraction(numerator, denominator)
-        return quotient.numerator if quotient.denominator == 1 else quotient
+    if isinstance(node, Div):
+        return _quotient(exact(node.numerator, at), exact(node.denominator, at))
     return _constant_function(node)
 
 
@@ -96,41 +86,60 @@ def modular(node: Node, at: Mapping[str, int], prime: int, degree: int = 1) -> i
         Irrational: see `exact`.
         Undefined: division by a multiple of the prime.
     """
-    kind = type(node)
-    if kind is Sym:
+    if isinstance(node, Sym):
         return at[node.name]
-    if kind is Num:
+    if isinstance(node, Num):
         return _residue(node.value, prime)
-    if kind is Mul:
+    if isinstance(node, Mul):
         product = 1
         for factor in node.factors:
             product = product * modular(factor, at, prime, degree) % prime
         return product
-    if kind is Add:
+    if isinstance(node, Pow):
+        return _modular_power(node, at, prime, degree)
+    if isinstance(node, Add):
         return sum(modular(term, at, prime, degree) for term in node.terms) % prime
-    if kind is Neg:
+    if isinstance(node, Neg):
         return -modular(node.operand, at, prime, degree) % prime
-    if kind is Div:
+    if isinstance(node, Div):
         denominator = modular(node.denominator, at, prime, degree)
         if denominator == 0:
             raise Undefined
         return modular(node.numerator, at, prime, degree) * pow(denominator, -1, prime) % prime
-    if kind is Pow:
-        exponent = constant_value(node.exponent)
-        if type(exponent) is not int:
-            raise Irrational
-        degree *= max(1, abs(exponent))
-        if degree > MAX_DEGREE:
-            raise TooLarge
-        base = modular(node.base, at, prime, degree)
-        if base == 0 and exponent < 0:
-            raise Undefined
-        return pow(base, exponent, prime)
     return _residue(_constant_function(node), prime)
 
 
+def _exact_sum(node: Add, at: Mapping[str, Rational]) -> Rational:
+    total: Rational = 0
+    for term in node.terms:
+        total += exact(term, at)
+        if isinstance(total, Fraction) and total.denominator.bit_length() > EXACT_BITS:
+            raise TooLarge
+    return total
+
+
+def _quotient(numerator: Rational, denominator: Rational) -> Rational:
+    if denominator == 0:
+        raise Undefined
+    quotient = Fraction(numerator, denominator)
+    return quotient.numerator if quotient.denominator == 1 else quotient
+
+
+def _modular_power(node: Pow, at: Mapping[str, int], prime: int, degree: int) -> int:
+    exponent = constant_value(node.exponent)
+    if not isinstance(exponent, int):
+        raise Irrational
+    degree *= max(1, abs(exponent))
+    if degree > MAX_DEGREE:
+        raise TooLarge
+    base = modular(node.base, at, prime, degree)
+    if base == 0 and exponent < 0:
+        raise Undefined
+    return pow(base, exponent, prime)
+
+
 def _residue(value: Rational, prime: int) -> int:
-    if type(value) is int:
+    if isinstance(value, int):
         return value % prime
     if value.denominator % prime == 0:
         raise Undefined
@@ -139,7 +148,7 @@ def _residue(value: Rational, prime: int) -> int:
 
 def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
     exponent = exact(node.exponent, at)
-    if type(exponent) is not int or abs(exponent) > MAX_EXPONENT:
+    if not isinstance(exponent, int) or abs(exponent) > MAX_EXPONENT:
         raise Irrational
     base = exact(node.base, at)
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
@@ -147,15 +156,12 @@ def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
         raise TooLarge
     if exponent >= 0:
         return base**exponent
-    if base == 0:
-        raise Undefined
-    power = Fraction(base) ** exponent
-    return power.numerator if power.denominator == 1 else power
+    return _quotient(1, base**-exponent)
 
 
 def _constant_function(node: Node) -> Rational:
     """A function of constants where its value is rational and small."""
-    if type(node) is not Fn:
+    if not isinstance(node, Fn):
         raise Irrational
     values: list[Rational] = []
     for argument in node.arguments:
@@ -177,14 +183,14 @@ def _constant_function(node: Node) -> Rational:
 def _square_root(value: Rational) -> Rational:
     if value < 0:
         raise Undefined
-    root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    root = _quotient(math.isqrt(value.numerator), math.isqrt(value.denominator))
     if root * root != value:
         raise Irrational
-    return root.numerator if root.denominator == 1 else root
+    return root
 
 
 def _count(name: str, values: list[Rational]) -> int:
-    whole = [value for value in values if type(value) is int]
+    whole = [value for value in values if isinstance(value, int)]
     if len(whole) != len(values) or min(whole) < 0:
         raise Irrational
     if max(whole) > MAX_EXPONENT:

@@ -123,7 +123,7 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the symbols that occur in a tree."""
-    return frozenset(node.name for node in walk(tree) if type(node) is Sym)
+    return frozenset(node.name for node in walk(tree) if isinstance(node, Sym))
 
 
 def substitute(node: Node, name: str, by: Node) -> Node:

@@ -15,7 +15,7 @@ question back instead of being read in one of the two ways.
 from __future__ import annotations
 
 from autograder.algebra.descent import CLOSING, Reader
-from autograder.algebra.nodes import Node, Relation, Tuple
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.tokens import Tokens, tokenize
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.errors import Unreadable
@@ -99,3 +99,19 @@ def _enclosing(tokens: Tokens) -> str:
         if depth == 0:
             return ""
     return closing
+
+
+def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
+    """Read back what `write.to_text` wrote, whichever form it has.
+
+    Raises:
+        Unreadable: it was not written by `write.to_text` with these symbols.
+    """
+    if "=" in text:
+        return parse_relation(text, vocabulary)
+    try:
+        return parse(text, vocabulary)
+    except Unreadable as error:
+        if error.code != "comma":
+            raise
+        return parse_tuple(text, vocabulary)

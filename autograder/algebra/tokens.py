@@ -13,14 +13,13 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from autograder.algebra.nodes import Const, Node, Num, Sym
+from autograder.algebra.nodes import Const, Node, Num
 from autograder.algebra.vocabulary import Vocabulary, plain_name
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
 MAX_TOKENS = 600
 MAX_DIGITS = 400
-MAX_DECIMAL_EXPONENT = 400
 
 _TEXT = r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|operatorname|textit|textrm|texttt|mbox)\s*"
 _SUBSCRIPT = (
@@ -35,6 +34,7 @@ _GRAMMAR = (
     r"|(?P<log>log(?=_))"
     r"|(?P<name>(?:[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*|" + _TEXT + r"\{[^{}]{1,60}\})"
     r"" + _SUBSCRIPT + r"'*)"
+    r"|(?P<half>\\[dtc]?frac\s*\d\s*\d)"  # TeX takes one digit for each
     r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
     r"|(?P<sign>\*\*|==|[-+*×/^()\[\]{}!,=_])"
 )
@@ -53,14 +53,15 @@ FUNCTION_SPELLINGS: Mapping[str, str] = {
     "log10": "lg", "max": "max", "Max": "max", "min": "min", "Min": "min",
     "factorial": "factorial", "binomial": "binomial", "binom": "binomial",
 }  # fmt: skip
-_CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "π": Const("pi"), "e": Const("e"), "E": Const("e")}
+_CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e"), "E": Const("e")}
 
 _REWRITTEN: Mapping[str, str] = {
     "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "×": "×", "✕": "×", "⨯": "×",
-    "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "√": " sqrt ",  # noqa: RUF001
+    "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-",
+    "√": " sqrt ", "π": " pi ",
     "\u00a0": " ", "\u2009": "\\,", "\u202f": "\\,", "\u2007": " ", "\u2002": " ", "\u2003": " ",
     "\u200b": "", "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "\u2061": "", "\u2062": "",
-    "’": "'", "½": "(1/2)", "¼": "(1/4)", "¾": "(3/4)",  # noqa: RUF001
+    "’": "'", "½": "(1/2)", "¼": "(1/4)", "¾": "(3/4)",
 }  # fmt: skip
 _RAISED: Mapping[str, str] = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
 _LOWERED: Mapping[str, str] = dict(
@@ -159,7 +160,8 @@ def _number(word: str, start: int) -> Num:
     if _LOOSE_POINTS.fullmatch(word):
         digits = digits.replace(".", "")
     mantissa, _, exponent = digits.lower().partition("e")
-    if len(mantissa) > MAX_DIGITS or (exponent and abs(int(exponent)) > MAX_DECIMAL_EXPONENT):
+    shift = abs(int(exponent)) if exponent else 0
+    if len(mantissa) + shift > MAX_DIGITS - 2:  # so that its decimals can be read again
         raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))
     value = Fraction(digits)
     return Num(value.numerator if value.denominator == 1 else value)
@@ -171,6 +173,9 @@ def _word(word: str, start: int, vocabulary: Vocabulary) -> list[tuple[str, Node
     symbol = vocabulary.nodes.get(name)
     if symbol is not None:
         return [("symbol", symbol)]
+    if word[0] == "\\" and word[-1].isdigit():
+        above, below = re.findall(r"\d", word)
+        return [("frac", word), ("number", Num(int(above))), ("number", Num(int(below)))]
     if word[0] == "\\" and word[1:] in _COMMANDS:
         return [(_COMMANDS[word[1:]], word)]
     function = FUNCTION_SPELLINGS.get(name)

@@ -55,7 +55,7 @@ class Vocabulary:
                     raise RubricError(f"symbol {name!r}: {spelling!r} already stands for {names[plain]!r}")
         self.names: Mapping[str, str] = names
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
-        self._run_together = frozenset(form for spelling in names for form in _abbreviations(spelling))
+        self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
 
     def extended(self, name: str) -> Vocabulary:
         """The same symbols and one more, a positive number."""
@@ -78,12 +78,12 @@ class Vocabulary:
 
     def suggestion(self, word: str) -> str:
         """The declared spelling that was most likely meant; empty when none is near."""
-        plain = plain_name(word)
-        for spelling in self.names:
-            if plain.replace("_", "").lower() == spelling.replace("_", "").lower():
-                return spelling
-        close = difflib.get_close_matches(plain[:64], [*self.names, *FUNCTIONS], n=1, cutoff=0.5)
-        return close[0] if close else ""
+        plain = plain_name(word)[:64]
+        if plain in self._run_together:
+            return self._run_together[plain]
+        lower = {spelling.lower(): spelling for spelling in (*FUNCTIONS, *self.names)}
+        close = difflib.get_close_matches(plain.lower(), lower, n=1, cutoff=0.6) if len(plain) > 1 else ()
+        return lower[close[0]] if close else ""
 
 
 def _abbreviations(spelling: str) -> Iterable[str]:

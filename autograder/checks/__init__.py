@@ -1,1 +1,50 @@
+"""Question kinds: what is asked in the sandbox, and how the answers are judged outside.
 
+A new kind is one file here, one entry in `KINDS`, and one test file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from autograder.checks.base import Check
+from autograder.checks.behaviour import BehaviourCheck
+from autograder.checks.choice import ChoiceCheck
+from autograder.checks.count import CountCheck
+from autograder.checks.repair import RepairCheck
+from autograder.checks.shape import ShapeCheck
+from autograder.checks.symbolic import SymbolicCheck
+from autograder.checks.value import ValueCheck
+from autograder.checks.written import WrittenCheck
+from autograder.errors import RubricError
+from autograder.rubric import Question, Rubric
+
+KINDS: Mapping[str, type[Check]] = {
+    kind.kind: kind
+    for kind in (
+        SymbolicCheck,
+        CountCheck,
+        ShapeCheck,
+        ValueCheck,
+        BehaviourCheck,
+        RepairCheck,
+        ChoiceCheck,
+        WrittenCheck,
+    )
+}
+"""Every question kind by its name in the rubric."""
+
+
+def make_check(question: Question, rubric: Rubric) -> Check:
+    """The check of one question.
+
+    Raises:
+        RubricError: the kind is not known (with a suggestion), or one of its options is wrong.
+    """
+    kind = KINDS.get(question.kind)
+    if kind is None:
+        close = difflib.get_close_matches(question.kind, KINDS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(KINDS))}"
+        raise RubricError(f"question {question.id!r}: unknown kind {question.kind!r}; {hint}")
+    return kind(question, rubric)

@@ -19,6 +19,9 @@ MAX_DEPTH = 16
 MAX_BITS = 1000
 """Integers above this do not fit a float."""
 
+INCOMPARABLE = "incomparable"
+"""The code of a difference that says nothing about the answer: what is right has no plain form."""
+
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 
 
@@ -89,7 +92,7 @@ def compare_values(actual: Any, expected: Any, rules: Rules, place: str = "") ->
     if right is None:
         if isinstance(expected, list | tuple):
             return _compare_parts(actual, expected, rules, place)
-        return Difference("value.incomparable", {}, f"the expected value is {type_name(expected)}")
+        return Difference(INCOMPARABLE, {}, f"the expected value is {type_name(expected)}")
     given = numbers(actual)
     if given is None:
         return _another(actual, expected, place)

@@ -261,7 +261,8 @@ def _entries(value: Any, known: Mapping[str, str]) -> list[str] | None:
     text = _text(value)
     if text is None:
         return None
-    return [text] if _normal(text) in known else _SEPARATORS.split(text[:MAX_TEXT])[:MAX_CHOSEN]
+    whole = "=" not in text and _normal(text) in known  # an option's own text may hold a comma
+    return [text] if whole else _SEPARATORS.split(text[:MAX_TEXT])[:MAX_CHOSEN]
 
 
 def _text(value: Any) -> str | None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
 
 from autograder.checks.base import Draw, Evidence
+from autograder.checks.drawing import SAMPLE
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets
@@ -83,7 +84,10 @@ class ComparedCheck(Generic[Q, I]):
                 raise RubricError(f"{where}: value: nothing says what is right: state it or a reference")
             if options.answer:
                 raise RubricError(f"{where}: value: the reference only knows the question's own answer")
-        sample = Evidence(Answer("", "code", "", changed=True), ())
+        sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
+        for value in self.stated(item, sample):
+            if self.read(value, Target(""))[1] is not None:
+                raise RubricError(f"{where}: value: {value!r} is no answer of kind {self.kind}")
         for mistake in options.mistake:
             wrong = self.wrong_value(mistake, sample)
             if self.read(wrong, Target(""))[1] is not None:

@@ -177,12 +177,21 @@ class Inputs:
     def _size(self, size: Size, place: str) -> int:
         if isinstance(size, int):
             return size
-        factors = [factor.strip() for factor in size.split("*")]
-        for factor in factors:
-            if factor not in self.sizes and not factor.isdecimal():
-                known = ", ".join(self.sizes) or "none"
-                raise RubricError(f"{place}: no size {factor!r}; sizes of the question are: {known}")
-        return prod(self.sizes[factor] if factor in self.sizes else int(factor) for factor in factors)
+        (worked,) = sizes_in((size,), self.sizes)
+        if isinstance(worked, str):
+            known = ", ".join(self.sizes) or "none"
+            raise RubricError(f"{place}: no size {size!r}; sizes of the question are: {known}")
+        return worked
+
+
+def sizes_in(shape: Sequence[Size], sizes: Mapping[str, int]) -> tuple[Size, ...]:
+    """A shape with products of named sizes worked out; entries with other names stay as they are."""
+    worked: list[Size] = []
+    for size in shape:
+        factors = [factor.strip() for factor in size.split("*")] if isinstance(size, str) else []
+        known = factors and all(factor in sizes or factor.isdecimal() for factor in factors)
+        worked.append(prod(sizes.get(factor) or int(factor) for factor in factors) if known else size)
+    return tuple(worked)
 
 
 def plain(value: Any) -> Any:

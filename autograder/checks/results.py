@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from autograder.checks.arrays import INCOMPARABLE, Difference
 from autograder.checks.base import Evidence, Observations
 from autograder.checks.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
@@ -32,18 +33,23 @@ class Finding(Struct, frozen=True):
 
 
 def result(question: Question, item: Item, finding: Finding | None) -> ItemResult:
-    """The result of one item: full points when nothing was found."""
+    """The result of one item: full points when nothing was found.
+
+    An item with negative points takes them away when something was found, and is worth nothing otherwise.
+    """
+    possible = max(item.points, NO_POINTS)
     if finding is None:
         return ItemResult(
-            question.id, item.id, Status.PASSED, item.points, item.points, Message("passed"), "as expected"
+            question.id, item.id, Status.PASSED, possible, possible, Message("passed"), "as expected"
         )
-    points = finding.points if finding.status is Status.FAILED else NO_POINTS
+    wrong = item.points if item.points < 0 else finding.points
+    points = wrong if finding.status is Status.FAILED else NO_POINTS
     return ItemResult(
         question.id,
         item.id,
         finding.status,
         points,
-        item.points,
+        possible,
         finding.message,
         finding.staff or finding.message.code,
         finding.message.code,
@@ -53,6 +59,14 @@ def result(question: Question, item: Item, finding: Finding | None) -> ItemResul
 def failed(code: str, staff: str = "", /, **params: str) -> Finding:
     """The student's answer is not right."""
     return Finding(Status.FAILED, Message(code, params), staff)
+
+
+def differing(difference: Difference, what: str) -> Finding:
+    """An answer that differs from what is right; a right value that cannot be compared is our fault."""
+    staff = f"{what}: {difference.staff or difference.code}"
+    if difference.code == INCOMPARABLE:
+        return review(staff)
+    return failed(difference.code, staff, **{**difference.params, "what": what})
 
 
 def no_answer(code: str = "no-answer", staff: str = "", /, **params: str) -> Finding:
@@ -131,6 +145,8 @@ def _raised(observation: Observation, name: str, what: str) -> Finding:
     staff = f"{what}: {error}: {text}"
     if error == "NameError" and (not text or f"'{name}'" in text):
         return no_answer("name.missing", staff, name=name)
+    if error == "ReplyTooLarge":
+        return failed("ending.reply-size", staff, what=what)
     if error == "NotImplementedError":
         return no_answer("not-implemented", staff, name=name)
     return failed("raised", staff, what=what, error=error, text=text or "–")

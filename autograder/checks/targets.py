@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks.arrays import compare_values
+from autograder.checks.arrays import INCOMPARABLE, compare_values
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.drawing import SAMPLE, Inputs, plain
 from autograder.checks.literal import Literal, answer_literal
@@ -180,7 +180,7 @@ def stated(answer: Answer, name: str) -> Literal | None:
 def same_value(first: Any, second: Any) -> bool:
     """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
     difference = compare_values(first, second, _STEADY)
-    return difference is None or difference.code == "value.incomparable"
+    return difference is None or difference.code == INCOMPARABLE
 
 
 def _entry(value: Any, key: str | int | None, target: Target) -> Found:
@@ -193,5 +193,6 @@ def _entry(value: Any, key: str | int | None, target: Target) -> Found:
         return Found(value[key])
     if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
         return Found(value[key])
-    entry = f"{target.what}[{key!r}]"
-    return Found(finding=failed("value.entry", f"no {entry}", entry=entry))
+    entry = f"[{key!r}]"
+    finding = failed("value.entry", f"{target.what}: no entry {entry}", what=target.what, entry=entry)
+    return Found(finding=finding)

@@ -9,7 +9,7 @@ from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import plain
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, Rules
-from autograder.checks.results import Finding, failed
+from autograder.checks.results import Finding, differing
 from autograder.checks.targets import Target
 from autograder.rubric import Item
 
@@ -47,10 +47,7 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
         """The first difference by the rules of the item."""
         rules = self.items[item.id].compare or self.options.compare
         difference = compare_values(given, right, rules)
-        if difference is None:
-            return None
-        params = {**difference.params, "what": target.what}
-        return failed(difference.code, f"{target.what}: {difference.staff}", **params)
+        return None if difference is None else differing(difference, target.what)
 
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
         """The item's ``value`` and ``accept``."""

@@ -135,8 +135,8 @@ WRONG: tuple[Sample, ...] = (
     ),
     _edited(
         "did not refuse indivisible widths",
-        'if d_model % n_heads != 0:\n            raise ValueError("d_model must be a multiple of n_heads")\n        ',
-        "",
+        "if d_model % n_heads != 0:",
+        "if False:",
         {"construct": "0"},
     ),
     _edited("took the keys for values", "self.v_proj(value)", "self.v_proj(key)", {"cross": "0"}),

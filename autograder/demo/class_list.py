@@ -8,15 +8,16 @@ import numpy as np
 from msgspec import Struct
 
 _FIRST = (
-    "Ada", "Alex", "Amal", "Ari", "Bela", "Bo", "Chris", "Dana", "Deniz", "Eike", "Eli", "Finn", "Gabi", "Ida", "Imre",
-    "Jona", "Jule", "Kai", "Kim", "Lea", "Lou", "Luca", "Maja", "Mika", "Nika", "Noa", "Ola", "Pat", "Quinn", "Rene",
-    "Robin", "Sascha", "Sam", "Sol", "Tami", "Toni", "Uli", "Vanja", "Yuki", "Zoe",
+    "Ada", "Alex", "Amal", "Ari", "Bela", "Bo", "Chris", "Dana", "Deniz", "Eike", "Eli", "Finn",
+    "Gabi", "Ida", "Imre", "Jona", "Jule", "Kai", "Kim", "Lea", "Lou", "Luca", "Maja", "Mika",
+    "Nika", "Noa", "Ola", "Pat", "Quinn", "Rene", "Robin", "Sascha", "Sam", "Sol", "Tami", "Toni",
+    "Uli", "Vanja", "Yuki", "Zoe",
 )  # fmt: skip
 _LAST = (
-    "Ahorn", "Amsel", "Birke", "Brook", "Buche", "Dorn", "Eiche", "Erle", "Fels", "Fink", "Forest", "Garten", "Grove",
-    "Hafer", "Hain", "Hazel", "Heide", "Hill", "Kiesel", "Klee", "Lake", "Lerche", "Linde", "Meadow", "Moor", "Moss",
-    "Nebel", "Otter", "Quell", "Reed", "Regen", "River", "Sand", "Schilf", "Stone", "Tanne", "Ulme", "Wald", "Weide",
-    "Wiese",
+    "Ahorn", "Amsel", "Birke", "Brook", "Buche", "Dorn", "Eiche", "Erle", "Fels", "Fink", "Forest",
+    "Garten", "Grove", "Hafer", "Hain", "Hazel", "Heide", "Hill", "Kiesel", "Klee", "Lake",
+    "Lerche", "Linde", "Meadow", "Moor", "Moss", "Nebel", "Otter", "Quell", "Reed", "Regen",
+    "River", "Sand", "Schilf", "Stone", "Tanne", "Ulme", "Wald", "Weide", "Wiese",
 )  # fmt: skip
 
 MAX_STUDENTS = len(_FIRST) * len(_LAST)

@@ -67,7 +67,8 @@ REPAIRS: Mapping[str, Repair] = {
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
         (
             "x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))",
-            "x = self.token_embedding(tokens) + self.position_embedding(positions)\n        x = self.dropout(x)",
+            "embedded = self.token_embedding(tokens) + self.position_embedding(positions)\n"
+            "        x = self.dropout(embedded)",
         ),
     ),
     "cross_value": Repair(
@@ -86,15 +87,11 @@ REPAIRS: Mapping[str, Repair] = {
 
 SLIPS: Mapping[str, tuple[str, str]] = {
     "self_mask": ("left the self-attention unmasked", "self.self_attention(x, x, x)"),
-    "residual": ("added the mask's residual", "self.norm(attended + self.dropout(attended))"),
+    "residual": ("took the residual from the wrong tensor", "self.norm(attended + self.dropout(attended))"),
     "cross_mask": ("left the memory unmasked", "self.cross_block(query, key, value, None)"),
     "position_table": (
         "made the position table as long as the width",
         "self.position_embedding = nn.Embedding(d_model, d_model)",
-    ),
-    "embedding_dropout": (
-        "dropped positions from the embedding sum",
-        "x = self.token_embedding(tokens) + 0 * self.dropout(self.position_embedding(positions))",
     ),
 }
 """By fault: a portrait, and a change at the right place that does not repair it."""

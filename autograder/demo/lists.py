@@ -1,4 +1,4 @@
-"""What a class writes for the questions that ask for more than one thing: (e), (h) and the trainer's arguments."""
+"""What a class writes where more than one thing is asked for: task 3 (e) and (h), task 5 (b)."""
 
 from __future__ import annotations
 

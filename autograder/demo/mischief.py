@@ -97,7 +97,7 @@ ATTACKS: tuple[Attack, ...] = (
     Attack(
         "looks for the solutions",
         "import glob\n\nfound = []\n"
-        'for pattern in ("/**/reference/*.py", "/**/rubrics/*.toml", "/**/gradebook.db", "/proc/*/environ"):\n'
+        'for pattern in ("/**/reference/*.py", "/**/*.toml", "/**/gradebook.db", "/proc/*/environ"):\n'
         "    found += glob.glob(pattern, recursive=True)\nprint(found)\n"
         'for name in found:\n    print(open(name, errors="replace").read())',
     ),
@@ -128,7 +128,8 @@ ATTACKS: tuple[Attack, ...] = (
     Attack("prints without end", 'while True:\n    print("x" * 10_000)'),
     Attack(
         "starts processes",
-        "import os\n\nfor _ in range(1000):\n    if os.fork() == 0:\n        while True:\n            os.getppid()",
+        "import os\n\nfor _ in range(1000):\n"
+        "    if os.fork() == 0:\n        while True:\n            os.getppid()",
     ),
     Attack("takes all memory", "hoard = []\nwhile True:\n    hoard.append(bytearray(64 * 1024 * 1024))"),
     Attack(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -15,8 +16,18 @@ from autograder.demo.sentences import SENTENCES
 RIGHT: Mapping[str, tuple[Sample, ...]] = {**formulas.RIGHT, **lists.RIGHT, "mha": attention.RIGHT}
 WRONG: Mapping[str, tuple[Sample, ...]] = {**formulas.WRONG, **lists.WRONG, "mha": attention.WRONG}
 
-QUESTIONS: tuple[str, ...] = (*sorted({*RIGHT, "task5-a"}),)
-"""The questions with automatic items."""
+QUESTIONS = (
+    *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
+    *("task5-a", "task5-b", "mha"),
+)
+"""The questions with automatic items, in the order of the exam."""
+
+NOTATIONS: Mapping[str, re.Pattern[str]] = {
+    "in LaTeX": re.compile(r"\\"),
+    "in Unicode": re.compile(r"[^\x00-\x7f]"),
+    "as Python": re.compile(r"\*\*"),
+}
+"""A student who gets everything right keeps to one notation where it can be told."""
 
 CARRIED: Mapping[str, str] = {
     "widened the hidden layer in (h)": "n_layers*(4*d_model^2 + 48*d_model^2)",
@@ -59,7 +70,8 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
         listing: the decoder as the release gives it.
         generator: decides everything that is left to chance.
     """
-    samples = {question: _answer(question, level, listing, generator) for question in QUESTIONS}
+    notation = tuple(NOTATIONS)[generator.integers(len(NOTATIONS))] if level is EXCELLENT else ""
+    samples = {question: _answer(question, level, notation, listing, generator) for question in QUESTIONS}
     looking_back = samples["task3-h"]
     if looking_back is None or looking_back.points["sum"] < 1:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
@@ -72,18 +84,23 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
         for question, sample in samples.items()
         for item, mark in (sample.points if sample else _nothing(question)).items()
     }
-    return Paper(_portrait(level, samples), sources, points)
+    portrait = _portrait(level, samples)
+    return Paper(f"{portrait}, {notation}" if notation else portrait, sources, points)
 
 
-def _answer(question: str, level: Level, listing: str, generator: np.random.Generator) -> Sample | None:
+def _answer(
+    question: str, level: Level, notation: str, listing: str, generator: np.random.Generator
+) -> Sample | None:
     luck = generator.random()
     if luck < level.missing:
         return None
     right = luck < level.missing + level.right
     if question == "task5-a":
         return _decoder(listing, generator, right=right)
-    among = RIGHT[question] if right else WRONG[question]
-    return among[generator.integers(len(among))]
+    among: Sequence[Sample] = RIGHT[question] if right else WRONG[question]
+    if notation:
+        among = [sample for sample in among if NOTATIONS[notation].search(sample.source)] or among
+    return among[int(generator.integers(len(among)))]
 
 
 def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sample:

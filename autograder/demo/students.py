@@ -154,7 +154,7 @@ def _attacked(
         }
         return attack.portrait, mischief.dumped(answered(given, sources)), earned
     notebook = answered(given, paper.sources)
-    extra = {
+    extra: dict[str, Any] = {
         "cell_type": "code",
         "execution_count": None,
         "id": "extra",

@@ -28,77 +28,19 @@ MOST_TAGS = 10_000
 MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
 
-_TAGS = frozenset(
-    [
-        "table",
-        "thead",
-        "tbody",
-        "tfoot",
-        "tr",
-        "th",
-        "td",
-        "caption",
-        "p",
-        "div",
-        "span",
-        "br",
-        "hr",
-        "b",
-        "strong",
-        "i",
-        "em",
-        "u",
-        "s",
-        "sub",
-        "sup",
-        "small",
-        "code",
-        "pre",
-        "kbd",
-        "samp",
-        "ul",
-        "ol",
-        "li",
-        "dl",
-        "dt",
-        "dd",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "blockquote",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TAGS = _words(
+    "table thead tbody tfoot tr th td caption p div span br hr b strong i em u s sub sup small code pre kbd "
+    "samp ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"
 )
-_DROPPED_WITH_CONTENT = frozenset(
-    ["script", "style", "template", "noscript", "iframe", "object", "svg", "math", "title", "textarea"]
-)
-_MATH_TAGS = frozenset(
-    [
-        "math",
-        "mrow",
-        "mi",
-        "mn",
-        "mo",
-        "mtext",
-        "mspace",
-        "mfrac",
-        "msqrt",
-        "mroot",
-        "msub",
-        "msup",
-        "msubsup",
-        "munder",
-        "mover",
-        "munderover",
-        "mtable",
-        "mtr",
-        "mtd",
-        "mstyle",
-        "mpadded",
-        "mphantom",
-    ]
+_DROPPED_WITH_CONTENT = _words("script style template noscript iframe object svg math title textarea")
+_MATH_TAGS = _words(
+    "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr "
+    "mtd mstyle mpadded mphantom semantics annotation"
 )
 _SPANS = {"colspan", "rowspan"}
 
@@ -111,6 +53,10 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_STACKED = re.compile(
+    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4})"
+    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
 _BROKEN = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -139,7 +85,7 @@ def visible(text: str, most: int = MOST_CHARACTERS) -> str:
     """
     cut = text[: 4 * most]
     lines = (_last_written(line) for line in _ANSI.sub("", cut).split("\n"))
-    shown = _BROKEN.sub("\ufffd", _CONTROL.sub(_name, "\n".join(lines)))
+    shown = _readable("\n".join(lines))
     return shown if len(shown) <= most and len(text) <= 4 * most else shown[:most] + "…"
 
 
@@ -175,9 +121,8 @@ def clean_html(fragment: str) -> str | None:
     """Tables and text formatting of an HTML fragment, without any link, style or name; None if too long."""
     if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS:
         return None
-    whole = _BROKEN.sub("\ufffd", _CONTROL.sub(_name, fragment))
     return nh3.clean(
-        whole,
+        _readable(fragment),
         tags=set(_TAGS),
         clean_content_tags=set(_DROPPED_WITH_CONTENT),
         attributes={"td": _SPANS, "th": _SPANS},
@@ -203,15 +148,20 @@ def table_document(fragment: str) -> Frame | None:
 
 
 def clean_mathml(markup: str) -> str:
-    """Presentation MathML without any attribute but ``display``; our own output, checked once more."""
+    """Presentation MathML with no attribute that acts; our own output, checked once more."""
     return nh3.clean(
-        markup,
+        _readable(markup),
         tags=set(_MATH_TAGS),
         clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
-        attributes={"math": {"display"}},
+        attributes={"math": {"display", "aria-label"}},
         url_schemes=set(),
         link_rel=None,
     )
+
+
+def _readable(text: str) -> str:
+    """Hidden characters spelled out, towers of accents cut, broken ones replaced."""
+    return _BROKEN.sub("\ufffd", _STACKED.sub(r"\1", _CONTROL.sub(_name, text)))
 
 
 def _last_written(line: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks
+from autograder.messages import algebra, checks, repair
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
 
-SENTENCES: Mapping[str, Text] = {**algebra.SENTENCES, **checks.SENTENCES}
+SENTENCES: Mapping[str, Text] = {**algebra.SENTENCES, **checks.SENTENCES, **repair.SENTENCES}
 
 
 def render(message: Message, language: str) -> str:

@@ -2,6 +2,247 @@
 
 from __future__ import annotations
 
-from autograder.records import Text
+from autograder.errors import Unreadable
+from autograder.records import Message, Text
 
-SENTENCES: dict[str, Text] = {}
+EXCERPT = 24
+"""Characters of a formula shown on either side of the place of an error."""
+MARK = "▸"
+SHOWN = 2000
+"""Characters of the whole formula that are kept for a caret."""
+
+_AT: Text = {
+    "en": "Your formula could not be read at {mark} in “{excerpt}”: ",
+    "de": "Ihre Formel konnte bei {mark} in „{excerpt}“ nicht gelesen werden: ",
+}
+
+_UNREADABLE: dict[str, Text] = {
+    "empty": {
+        "en": "there is no formula.",
+        "de": "Da steht keine Formel.",
+    },
+    "too-long": {
+        "en": "a formula may have at most {limit} characters.",
+        "de": "Eine Formel darf höchstens {limit} Zeichen haben.",
+    },
+    "too-many-parts": {
+        "en": "it has more than {limit} parts. Write it more briefly.",
+        "de": "Sie hat mehr als {limit} Teile. Schreiben Sie sie kürzer.",
+    },
+    "too-deep": {
+        "en": "more than {limit} brackets or powers are nested in one another.",
+        "de": "Mehr als {limit} Klammern oder Potenzen sind ineinander geschachtelt.",
+    },
+    "number-too-long": {
+        "en": "a number may have at most {limit} digits.",
+        "de": "Eine Zahl darf höchstens {limit} Stellen haben.",
+    },
+    "number-too-large": {
+        "en": "this number is too large.",
+        "de": "Diese Zahl ist zu groß.",
+    },
+    "exponent-too-large": {
+        "en": "a constant exponent may be at most {limit}.",
+        "de": "Ein fester Exponent darf höchstens {limit} sein.",
+    },
+    "unknown-character": {
+        "en": "the character “{character}” has no meaning in a formula.",
+        "de": "Das Zeichen „{character}“ hat in einer Formel keine Bedeutung.",
+    },
+    "unknown-command": {
+        "en": "the command {name} is not known.",
+        "de": "Der Befehl {name} ist nicht bekannt.",
+    },
+    "unknown-name": {
+        "en": "the name “{name}” is not known. Use the symbols that the question names.",
+        "de": "Der Name „{name}“ ist nicht bekannt. Verwenden Sie die Symbole aus der Aufgabe.",
+    },
+    "unknown-name-near": {
+        "en": "the name “{name}” is not known. Did you mean “{suggestion}”?",
+        "de": "Der Name „{name}“ ist nicht bekannt. Meinten Sie „{suggestion}“?",
+    },
+    "two-numbers": {
+        "en": "two numbers stand side by side. Write the sign that belongs between them.",
+        "de": "Zwei Zahlen stehen nebeneinander. Schreiben Sie das Zeichen dazwischen.",
+    },
+    "number-after-name": {
+        "en": "is this number a factor or an exponent? Write * or ^ before it.",
+        "de": "Ist diese Zahl ein Faktor oder ein Exponent? Schreiben Sie * oder ^ davor.",
+    },
+    "ambiguous-division": {
+        "en": "does this factor belong below the fraction line? Write * or brackets.",
+        "de": "Gehört dieser Faktor unter den Bruchstrich? Schreiben Sie * oder Klammern.",
+    },
+    "ambiguous-function": {
+        "en": "what belongs to {name}? Write brackets after {name}.",
+        "de": "Was gehört zu {name}? Schreiben Sie Klammern hinter {name}.",
+    },
+    "ambiguous-comma": {
+        "en": "does this comma group digits or separate two values? Leave it out, or put a space after it.",
+        "de": "Gruppiert dieses Komma Ziffern oder trennt es zwei Werte? Lassen Sie es weg, oder setzen Sie "
+        "ein Leerzeichen dahinter.",
+    },
+    "comma": {
+        "en": "a comma does not belong here. Decimals are written with a point.",
+        "de": "Hierhin gehört kein Komma. Dezimalzahlen werden mit Punkt geschrieben.",
+    },
+    "argument-count": {
+        "en": "{name} does not take {count} values.",
+        "de": "{name} kann nicht mit {count} Werten stehen.",
+    },
+    "ends-early": {
+        "en": "the formula ends where something is still missing.",
+        "de": "Die Formel endet, wo noch etwas fehlt.",
+    },
+    "unexpected": {
+        "en": "“{sign}” does not belong here.",
+        "de": "„{sign}“ gehört nicht hierher.",
+    },
+    "unclosed": {
+        "en": "this bracket is never closed; “{bracket}” is missing.",
+        "de": "Diese Klammer wird nie geschlossen; „{bracket}“ fehlt.",
+    },
+    "unopened": {
+        "en": "“{bracket}” closes a bracket that was never opened.",
+        "de": "„{bracket}“ schließt eine Klammer, die nie geöffnet wurde.",
+    },
+    "unexpected-relation": {
+        "en": "an equals sign does not belong here.",
+        "de": "Ein Gleichheitszeichen gehört nicht hierher.",
+    },
+    "relation-expected": {
+        "en": "an equation with exactly one equals sign is asked for.",
+        "de": "Gefragt ist nach einer Gleichung mit genau einem Gleichheitszeichen.",
+    },
+    "several-formulas": {
+        "en": "the answer contains several formulas between dollar signs; exactly one is asked for.",
+        "de": "Die Antwort enthält mehrere Formeln zwischen Dollarzeichen; gefragt ist genau eine.",
+    },
+}
+
+_JUDGED: dict[str, Text] = {
+    "formula.carried-forward": {
+        "en": "Right, given your own earlier result; that result is judged there.",
+        "de": "Richtig auf der Grundlage Ihres eigenen früheren Ergebnisses; dieses wird dort bewertet.",
+    },
+    "formula.wrong": {
+        "en": "This is not the expected formula. Check that it was read as you meant it.",
+        "de": "Das ist nicht die erwartete Formel. Prüfen Sie, ob sie so gelesen wurde, wie Sie sie meinten.",
+    },
+    "formula.relation-wrong": {
+        "en": "This is not the relation that was asked for.",
+        "de": "Das ist nicht der Zusammenhang, nach dem gefragt ist.",
+    },
+    "formula.tuple-wrong": {
+        "en": "At least one of the entries is not right.",
+        "de": "Mindestens einer der Einträge stimmt nicht.",
+    },
+    "formula.tuple-length": {
+        "en": "Your answer has {count} entries; another number is expected.",
+        "de": "Ihre Antwort hat {count} Einträge; erwartet wird eine andere Anzahl.",
+    },
+    "formula.tuple-order": {
+        "en": "The entries are right, but their order is not.",
+        "de": "Die Einträge stimmen, aber ihre Reihenfolge nicht.",
+    },
+    "formula.sides-differ": {
+        "en": "The two sides of your equation are not equal: {left} is not {right}.",
+        "de": "Die beiden Seiten Ihrer Gleichung sind nicht gleich: {left} ist nicht {right}.",
+    },
+    "formula.early": {
+        "en": "You used a relation between the symbols that this question does not assume.",
+        "de": "Sie haben einen Zusammenhang zwischen den Symbolen benutzt, den diese Frage nicht annimmt.",
+    },
+    "formula.undecided": {
+        "en": "A person will look at this formula; it could not be compared automatically.",
+        "de": "Ein Mensch sieht sich diese Formel an; sie ließ sich nicht automatisch vergleichen.",
+    },
+    "formula.not-a-formula": {
+        "en": '{name} should be a formula as text, e.g. "2*n"; it is of type {type}.',
+        "de": '{name} soll eine Formel als Text sein, z. B. "2*n"; es ist vom Typ {type}.',
+    },
+    "diagnosis.factor-too-large": {
+        "en": "Your formula is too large by a constant factor. Did you count something too often?",
+        "de": "Ihre Formel ist um einen festen Faktor zu groß. Haben Sie etwas zu oft gezählt?",
+    },
+    "diagnosis.factor-too-small": {
+        "en": "Your formula is too small by a constant factor. Is everything counted as often as it occurs?",
+        "de": "Ihre Formel ist um einen festen Faktor zu klein. Ist alles so oft gezählt, wie es vorkommt?",
+    },
+    "diagnosis.sign": {
+        "en": "The sign is not right.",
+        "de": "Das Vorzeichen stimmt nicht.",
+    },
+    "diagnosis.power-too-large": {
+        "en": "The power of {symbol} is too large.",
+        "de": "Die Potenz von {symbol} ist zu groß.",
+    },
+    "diagnosis.power-too-small": {
+        "en": "The power of {symbol} is too small; perhaps it is missing altogether.",
+        "de": "Die Potenz von {symbol} ist zu klein; vielleicht fehlt es ganz.",
+    },
+    "diagnosis.power-in-term": {
+        "en": "In one of the terms the power of {symbol} is not right.",
+        "de": "In einem der Summanden stimmt die Potenz von {symbol} nicht.",
+    },
+    "diagnosis.missing-term": {
+        "en": "A term of the sum is missing.",
+        "de": "Ein Summand fehlt.",
+    },
+    "diagnosis.extra-term": {
+        "en": "Look at the term {term} again: does it belong to what is counted here?",
+        "de": "Sehen Sie sich den Summanden {term} noch einmal an: Gehört er zu dem, was hier gezählt wird?",
+    },
+    "diagnosis.wrong-term": {
+        "en": "Look at the term {term} again.",
+        "de": "Sehen Sie sich den Summanden {term} noch einmal an.",
+    },
+    "diagnosis.coefficient": {
+        "en": "The right terms occur, but the number before one of them is not right.",
+        "de": "Die richtigen Summanden kommen vor, aber die Zahl vor einem von ihnen stimmt nicht.",
+    },
+    "diagnosis.swapped-symbols": {
+        "en": "It looks as if {first} and {second} were swapped.",
+        "de": "Es sieht so aus, als wären {first} und {second} vertauscht.",
+    },
+    "diagnosis.sum-for-product": {
+        "en": "You added what has to be multiplied.",
+        "de": "Sie haben addiert, was multipliziert werden muss.",
+    },
+    "diagnosis.symbol-missing": {
+        "en": "Your formula does not depend on everything that it should depend on.",
+        "de": "Ihre Formel hängt nicht von allem ab, wovon sie abhängen sollte.",
+    },
+}  # fmt: skip
+
+SENTENCES: dict[str, Text] = {
+    **{
+        f"unreadable.{code}": {language: _AT[language] + text for language, text in texts.items()}
+        for code, texts in _UNREADABLE.items()
+    },
+    **_JUDGED,
+}
+
+
+def unreadable(error: Unreadable, text: str) -> Message:
+    """The sentence about a formula that could not be read.
+
+    Its parameters hold ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
+    neighbourhood with a mark at the place, which the sentence itself shows.
+    """
+    code = error.code
+    if code == "unknown-name" and error.params.get("suggestion"):
+        code = "unknown-name-near"
+    offset = min(max(error.offset, 0), len(text))
+    before, after = text[max(0, offset - EXCERPT) : offset], text[offset : offset + EXCERPT]
+    excerpt = f"{'…' if offset > EXCERPT else ''}{before}{MARK}{after}"
+    shown = {name: _visible(value[:80]) for name, value in error.params.items()}
+    place = {"text": _visible(text[:SHOWN]), "offset": str(offset), "excerpt": _visible(excerpt)}
+    return Message(f"unreadable.{code}", {**shown, **place, "mark": MARK})
+
+
+def _visible(text: str) -> str:
+    """One line without control characters; lone surrogates cannot be written to a page."""
+    return "".join(
+        character if character.isprintable() and not character.isspace() else " " for character in text
+    )

@@ -1,7 +1,330 @@
-"""Sentences about answers of every kind but formulas."""
+"""Sentences about answers of every kind but formulas: what was seen, and what the student can do.
+
+``{what}`` is the name of the answer, with the case that was asked in brackets. No sentence says what
+would have been right.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from autograder.records import Text
 
-SENTENCES: dict[str, Text] = {}
+_GENERAL: Mapping[str, Text] = {
+    "passed": {"en": "Right.", "de": "Richtig."},
+    "no-answer": {
+        "en": "There is no answer in this cell.",
+        "de": "In dieser Zelle steht keine Antwort.",
+    },
+    "name.missing": {
+        "en": "“{name}” is not defined after your notebook ran. Check the spelling, and whether the cell "
+        "that defines it stopped with an error.",
+        "de": "„{name}“ ist nach dem Durchlauf des Notebooks nicht definiert. Bitte Schreibweise "
+        "prüfen, und ob "
+        "die Zelle mit der Definition mit einem Fehler abbrach.",
+    },
+    "not-implemented": {
+        "en": "“{name}” still raises NotImplementedError: it is not written yet.",
+        "de": "„{name}“ löst noch NotImplementedError aus: es fehlt die Umsetzung.",
+    },
+    "value.none": {
+        "en": "{what} is None. Did you forget a return, or to assign a value?",
+        "de": "{what} ist None. Fehlt ein return oder eine Zuweisung?",
+    },
+    "raised": {
+        "en": "{what} stopped with {error}: {text}",
+        "de": "{what} brach ab mit {error}: {text}",
+    },
+    "unsteady": {
+        "en": "{what} gave two different results for the same input. The same input must give the same "
+        "result.",
+        "de": "{what} gab zweimal für dieselbe Eingabe verschiedene Ergebnisse. Gleiche Eingaben müssen "
+        "gleiche Ergebnisse geben.",
+    },
+    "review.fault": {
+        "en": "This could not be judged automatically. A person looks at it; you lose nothing by it.",
+        "de": "Das ließ sich nicht automatisch bewerten. Eine Person sieht es sich an; es geht nichts "
+        "verloren.",
+    },
+    "review.person": {
+        "en": "A person reads this answer.",
+        "de": "Diese Antwort liest eine Person.",
+    },
+    "review.missing": {
+        "en": "This was not judged because of a fault on our side. A person looks at it.",
+        "de": "Das wurde durch einen Fehler auf unserer Seite nicht bewertet. Eine Person sieht es sich an.",
+    },
+    "refused": {
+        "en": "The notebook could not be read, so nothing in it was graded: {reason}",
+        "de": "Das Notebook ließ sich nicht lesen, deshalb wurde nichts darin bewertet: {reason}",
+    },
+    "refused.review": {
+        "en": "We could not open the notebook: {reason} A person looks at it.",
+        "de": "Wir konnten das Notebook nicht öffnen: {reason} Eine Person sieht es sich an.",
+    },
+}
+
+_ENDINGS: Mapping[str, Text] = {
+    "ending.exited": {
+        "en": "{what} ended the whole Python process. Remove calls such as exit() or os._exit().",
+        "de": "{what} beendete den ganzen Python-Prozess. Bitte Aufrufe wie exit() oder os._exit() "
+        "entfernen.",
+    },
+    "ending.crashed": {
+        "en": "{what} crashed the Python process. Run it on a small input and look where it breaks.",
+        "de": "{what} brachte den Python-Prozess zum Absturz. Bitte mit kleiner Eingabe suchen, wo es "
+        "bricht.",
+    },
+    "ending.cell-time": {
+        "en": "{what}: a cell ran longer than it may and was stopped. Look for a loop that never ends.",
+        "de": "{what}: eine Zelle lief länger als erlaubt und wurde beendet. Bitte nach einer endlosen "
+        "Schleife "
+        "suchen.",
+    },
+    "ending.call-time": {
+        "en": "{what} took longer than it may and was stopped. Look for a loop that never ends.",
+        "de": "{what} brauchte länger als erlaubt und wurde beendet. Bitte nach einer endlosen "
+        "Schleife suchen.",
+    },
+    "ending.submission-time": {
+        "en": "{what} was not reached: the notebook as a whole used up its time. Find the cells that "
+        "take long.",
+        "de": "{what} wurde nicht erreicht: das Notebook als Ganzes verbrauchte seine Zeit. Bitte die "
+        "langsamen "
+        "Zellen suchen.",
+    },
+    "ending.processor-time": {
+        "en": "{what} used more processor time than the notebook has. Look for needless work or extra "
+        "threads.",
+        "de": "{what} verbrauchte mehr Rechenzeit, als das Notebook hat. Bitte nach unnötiger Arbeit oder "
+        "zusätzlichen Threads suchen.",
+    },
+    "ending.memory": {
+        "en": "{what} needed more memory than it may use. Look for arrays that grow with every step.",
+        "de": "{what} brauchte mehr Speicher als erlaubt. Bitte nach Arrays suchen, die mit jedem "
+        "Schritt wachsen.",
+    },
+    "ending.output": {
+        "en": "{what} printed more than it may. Remove prints from loops.",
+        "de": "{what} gab mehr aus als erlaubt. Bitte Ausgaben aus Schleifen entfernen.",
+    },
+    "ending.reply-size": {
+        "en": "{what} returned far too much. Check the size of what it returns.",
+        "de": "{what} gab viel zu viel zurück. Bitte die Größe des Ergebnisses prüfen.",
+    },
+    "ending.protocol": {
+        "en": "{what} disturbed the connection to the grader. Do not use file descriptors that are not "
+        "your own.",
+        "de": "{what} störte die Verbindung zur Bewertung. Bitte keine fremden Dateideskriptoren benutzen.",
+    },
+}
+
+_VALUES: Mapping[str, Text] = {
+    "value.form": {
+        "en": "{what}: “{form}” is not the kind of value that is asked for. {place}",
+        "de": "{what}: „{form}“ ist nicht die Art von Wert, nach der gefragt ist. {place}",
+    },
+    "value.entry": {
+        "en": "{what} has no entry {entry}.",
+        "de": "{what} hat keinen Eintrag {entry}.",
+    },
+    "value.extra": {
+        "en": "{what} has entries that are not asked for: {entries}",
+        "de": "{what} hat Einträge, nach denen nicht gefragt ist: {entries}",
+    },
+    "value.length": {
+        "en": "{what} has {count} parts; another number is asked for.",
+        "de": "{what} hat {count} Teile; gefragt ist eine andere Anzahl.",
+    },
+    "value.text": {"en": "{what} is another text.", "de": "{what} ist ein anderer Text."},
+    "value.number": {"en": "{what} is not the right number.", "de": "{what} ist nicht die richtige Zahl."},
+    "value.differs": {
+        "en": "{what} has the right shape, but {count} of {total} numbers differ.",
+        "de": "{what} hat die richtige Form, aber {count} von {total} Zahlen weichen ab.",
+    },
+    "value.nan": {
+        "en": "{what}: {count} of {total} numbers are NaN. Look for 0/0, or a softmax over only −∞.",
+        "de": "{what}: {count} von {total} Zahlen sind NaN. Bitte nach 0/0 suchen, oder einem Softmax "
+        "über lauter −∞.",
+    },
+    "value.dtype": {
+        "en": "{what} has the dtype {dtype}; the question asks for another one.",
+        "de": "{what} hat den dtype {dtype}; die Frage verlangt einen anderen.",
+    },
+    "value.device": {
+        "en": "{what} is on the device {device}; the question asks for {wanted}.",
+        "de": "{what} liegt auf dem Gerät {device}; die Frage verlangt {wanted}.",
+    },
+    "value.dimensions": {
+        "en": "{what} has the shape {shape}: {count} axes are not the right number of axes.",
+        "de": "{what} hat die Form {shape}: {count} Achsen sind nicht die richtige Anzahl.",
+    },
+    "value.axes": {
+        "en": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
+        "de": "{what} hat die Form {shape}: die richtigen Größen, aber die Achsen in anderer Reihenfolge.",
+    },
+    "value.shape": {
+        "en": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
+        "de": "{what} hat die Form {shape}: falsch an Achse {axes} (gezählt ab 0).",
+    },
+    "weights.missing": {
+        "en": "{what}: the state_dict has no {names}. The question states the names of the parameters.",
+        "de": "{what}: im state_dict fehlt {names}. Die Frage nennt die Namen der Parameter.",
+    },
+}
+
+_COUNTS: Mapping[str, Text] = {
+    "count.wrong": {"en": "{what}: {value} is not right.", "de": "{what}: {value} ist nicht richtig."},
+    "count.bool": {
+        "en": "{what} is {value}; a number is asked for.",
+        "de": "{what} ist {value}; gefragt ist eine Zahl.",
+    },
+    "count.fraction": {
+        "en": "{what} is {value}; a whole number is asked for.",
+        "de": "{what} ist {value}; gefragt ist eine ganze Zahl.",
+    },
+    "count.huge": {
+        "en": "{what} is far too large a number.",
+        "de": "{what} ist eine viel zu große Zahl.",
+    },
+    "count.text": {
+        "en": "{what}: “{value}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
+        "de": "{what}: „{value}“ ist nicht als ganze Zahl lesbar. Bitte 1234567 oder 1.234.567 schreiben.",
+    },
+    "count.form": {
+        "en": "{what} is a “{form}”; a whole number is asked for.",
+        "de": "{what} ist ein „{form}“; gefragt ist eine ganze Zahl.",
+    },
+}
+
+_SHAPES: Mapping[str, Text] = {
+    "shape.form": {
+        "en": "{what} is a “{form}”; a shape is asked for, such as (2, 3).",
+        "de": "{what} ist ein „{form}“; gefragt ist eine Form wie (2, 3).",
+    },
+    "shape.text": {
+        "en": "{what}: “{value}” cannot be read as a shape. Write it as (2, 3).",
+        "de": "{what}: „{value}“ ist nicht als Form lesbar. Bitte wie (2, 3) schreiben.",
+    },
+    "shape.entry": {
+        "en": "{what}: an entry of the shape is a “{form}”; every entry is a whole number or a formula.",
+        "de": "{what}: ein Eintrag der Form ist ein „{form}“; jeder Eintrag ist eine ganze Zahl oder Formel.",
+    },
+    "shape.permuted": {
+        "en": "{what}: {shape} has the right sizes, but the axes are in another order.",
+        "de": "{what}: {shape} hat die richtigen Größen, aber die Achsen in anderer Reihenfolge.",
+    },
+    "shape.axes": {
+        "en": "{what}: {shape} has the right number of axes; wrong is: {axes}.",
+        "de": "{what}: {shape} hat die richtige Anzahl Achsen; falsch ist: {axes}.",
+    },
+    "shape.merged": {
+        "en": "{what}: in {shape} one axis should be split into two.",
+        "de": "{what}: in {shape} sollte eine Achse in zwei zerlegt sein.",
+    },
+    "shape.missing": {
+        "en": "{what}: {shape} lacks one axis.",
+        "de": "{what}: in {shape} fehlt eine Achse.",
+    },
+    "shape.extra": {
+        "en": "{what}: {shape} has one axis too many.",
+        "de": "{what}: {shape} hat eine Achse zu viel.",
+    },
+    "shape.dimensions": {
+        "en": "{what}: {shape} has {count} axes; that is not the right number of axes.",
+        "de": "{what}: {shape} hat {count} Achsen; das ist nicht die richtige Anzahl.",
+    },
+}
+
+_CHOICES: Mapping[str, Text] = {
+    "choice.form": {
+        "en": "{what} is a “{form}”; write one of the options as text, or several in a list.",
+        "de": "{what} ist ein „{form}“; bitte eine Möglichkeit als Text schreiben, mehrere als Liste.",
+    },
+    "choice.wrong": {"en": "That is not the right choice.", "de": "Das ist nicht die richtige Wahl."},
+    "choice.some": {
+        "en": "{count} of the {total} you chose are right; wrong ones count against right ones.",
+        "de": "{count} der {total} gewählten sind richtig; falsche zählen gegen richtige.",
+    },
+    "choice.entry": {
+        "en": "“{name}” is not one of the right ones.",
+        "de": "„{name}“ gehört nicht zu den richtigen.",
+    },
+    "choice.unknown": {
+        "en": "“{name}” is not one of the options.",
+        "de": "„{name}“ gehört nicht zu den Möglichkeiten.",
+    },
+    "choice.fewer": {
+        "en": "You gave {count} different ones; {wanted} are asked for.",
+        "de": "Es sind {count} verschiedene genannt; gefragt sind {wanted}.",
+    },
+}
+
+_PROPERTIES: Mapping[str, Text] = {
+    "property.masked-leaks": {
+        "en": "{what}: changing a key that the mask blocks still changed the result.",
+        "de": "{what}: ein Schlüssel, den die Maske sperrt, veränderte trotzdem das Ergebnis.",
+    },
+    "property.batch-leaks": {
+        "en": "{what}: changing one sequence of the batch changed the results of the others.",
+        "de": "{what}: eine Sequenz des Batches veränderte die Ergebnisse der anderen.",
+    },
+    "property.order-matters": {
+        "en": "{what}: giving the same keys and values in another order changed the result.",
+        "de": "{what}: dieselben Schlüssel und Werte in anderer Reihenfolge veränderten das Ergebnis.",
+    },
+    "property.sees-later": {
+        "en": "{what}: changing later positions changed earlier results.",
+        "de": "{what}: spätere Positionen veränderten frühere Ergebnisse.",
+    },
+    "property.no-influence": {
+        "en": "{what}: changing an input that must matter did not change the result.",
+        "de": "{what}: eine Eingabe, auf die es ankommt, veränderte das Ergebnis nicht.",
+    },
+    "property.no-batch": {
+        "en": "{what}: the result's first axis is not the batch.",
+        "de": "{what}: die erste Achse des Ergebnisses ist nicht der Batch.",
+    },
+    "property.no-positions": {
+        "en": "{what}: the result's second axis is not the position.",
+        "de": "{what}: die zweite Achse des Ergebnisses ist nicht die Position.",
+    },
+    "property.no-rows": {
+        "en": "{what}: the result has no rows of weights.",
+        "de": "{what}: das Ergebnis hat keine Zeilen von Gewichten.",
+    },
+    "property.negative": {
+        "en": "{what}: some of the weights are negative.",
+        "de": "{what}: manche Gewichte sind negativ.",
+    },
+    "property.rows": {
+        "en": "{what}: the weights of a row do not sum to one.",
+        "de": "{what}: die Gewichte einer Zeile ergeben zusammen nicht eins.",
+    },
+    "property.no-numbers": {
+        "en": "{what}: the result is not an array of finite numbers.",
+        "de": "{what}: das Ergebnis ist kein Array endlicher Zahlen.",
+    },
+    "property.no-gradient": {
+        "en": "{what}: after backward there is no gradient on {names}.",
+        "de": "{what}: nach backward gibt es keinen Gradienten auf {names}.",
+    },
+    "property.not-raised": {
+        "en": "{what} accepted what it should refuse: expected is one of {wanted}.",
+        "de": "{what} nahm an, was abzulehnen ist: erwartet wird eine von {wanted}.",
+    },
+    "property.other-error": {
+        "en": "{what} refused it with {error}: expected is one of {wanted}, with a clear text.",
+        "de": "{what} lehnte mit {error} ab: erwartet wird eine von {wanted}, mit klarem Text.",
+    },
+}
+
+SENTENCES: Mapping[str, Text] = {
+    **_GENERAL,
+    **_ENDINGS,
+    **_VALUES,
+    **_COUNTS,
+    **_SHAPES,
+    **_CHOICES,
+    **_PROPERTIES,
+}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from decimal import Decimal
 
 from autograder.errors import CourseError, RubricError
 from autograder.notebook.release import Release
-from autograder.rubric import Question, Rubric, did_you_mean
+from autograder.rubric import Question, Rubric
 
 
 def check_agreement(release: Release, rubric: Rubric) -> None:
@@ -31,7 +33,7 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         if cell is None:
             raise RubricError(
                 f"{place}: the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
-                f"that name; {did_you_mean(grade_id, found)}"
+                f"that name; {_hint(grade_id, found)}"
             )
         if cell.points != points:
             raise RubricError(
@@ -42,13 +44,17 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         if grade_id not in expected:
             raise RubricError(
                 f"{place}, cell {cell.number}: {grade_id!r} carries {cell.points} points but is not in the "
-                f"rubric; {did_you_mean(grade_id, expected)}"
+                f"rubric; {_hint(grade_id, expected)}"
             )
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known)) or 'none'}"
 
 
 def _check_answer_cell(release: Release, question: Question) -> None:
     try:
         release.answer_cell(question)
     except CourseError as error:
-        if not any(cell.task and cell.grade_id == question.id for cell in release.cells):
-            raise RubricError(str(error)) from error
+        raise RubricError(str(error)) from error

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import nbformat
-from jsonschema import ValidationError
-from nbgrader.nbgraderformat import MetadataValidator
+from nbgrader.nbgraderformat import MetadataValidator, ValidationError
 from nbgrader.preprocessors import (
     CheckCellMetadata,
     ClearHiddenTests,
@@ -29,7 +28,7 @@ from autograder.errors import NotebookError
 from autograder.notebook.agreement import check_agreement
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.markers import check_markers, leaked, solution_fragments
-from autograder.notebook.release import Release, load_release
+from autograder.notebook.release import FLAGS, Release, load_release
 from autograder.rubric import Rubric
 
 _STEPS = (
@@ -59,7 +58,7 @@ def build_release(source: bytes, rubric: Rubric, notebook: str) -> bytes:
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
         NotebookError: ``bad-markers``, ``bad-grade-id``, ``not-python``, ``old-format``,
-            ``nbgrader-refused`` or ``solution-left``; names the cell.
+            ``not-gradable``, ``not-a-cell``, ``nbgrader-refused`` or ``solution-left``; names the cell.
         RubricError: cells or points disagree with the rubric.
     """
     described = load_release(source, notebook)
@@ -76,7 +75,7 @@ def build_release(source: bytes, rubric: Rubric, notebook: str) -> bytes:
         raise NotebookError(
             "nbgrader-refused", f"notebook {notebook!r}: nbgrader refuses it: {error}"
         ) from error
-    release = (nbformat.writes(node) + "\n").encode()  # type: ignore[no-untyped-call]
+    release: bytes = (nbformat.writes(node) + "\n").encode()  # type: ignore[no-untyped-call]
     left = leaked(solution_fragments(source), release)
     if left:
         raise NotebookError(
@@ -108,8 +107,8 @@ def _check_cells(described: Release) -> None:
             missing = "grade" if cell.solution else "solution"
             raise NotebookError(
                 "not-gradable",
-                f"{place} ({cell.grade_id}): a markdown answer is graded by a person and needs grade and solution; "
-                f"{missing} is not set",
+                f"{place} ({cell.grade_id}): a markdown answer is graded by a person and needs "
+                f"grade and solution; {missing} is not set",
             )
 
 
@@ -120,24 +119,37 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
             "old-format",
             f"notebook {name!r}: format version: expected 4, got {tree.get('nbformat')!r}. Save it again.",
         )
-    metadata = tree.get("metadata")
-    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
     seen: set[str] = set()
     bare = {
         "nbformat": _FORMAT[0],
         "nbformat_minor": _FORMAT[1],
         "metadata": {
-            "kernelspec": kernel or {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "kernelspec": _kernel(tree.get("metadata")),
             "language_info": {"name": "python"},
         },
-        "cells": [_bare_cell(number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)],
+        "cells": [_bare_cell(name, number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)],
     }
     return nbformat.from_dict(bare)  # type: ignore[no-untyped-call]
 
 
-def _bare_cell(number: int, cell: Mapping[str, Any], seen: set[str]) -> dict[str, Any]:
-    nbgrader = (cell.get("metadata") or {}).get("nbgrader") or {}
-    source = joined(cell.get("source", "")) or ""
+def _kernel(metadata: Any) -> dict[str, str]:
+    found = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    if isinstance(found, dict):
+        kernel |= {key: found[key] for key in kernel if isinstance(found.get(key), str)}
+    return kernel
+
+
+def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, Any]:
+    source = joined(cell.get("source", "")) if isinstance(cell, dict) else None
+    if source is None or cell.get("cell_type") not in ("code", "markdown", "raw"):
+        raise NotebookError(
+            "not-a-cell", f"notebook {name!r}, cell {number}: is not a cell. Save it in Jupyter."
+        )
+    metadata = cell.get("metadata")
+    nbgrader = (metadata.get("nbgrader") if isinstance(metadata, dict) else None) or {}
+    if not any(nbgrader.get(flag) for flag in FLAGS):
+        nbgrader = {}  # nbgrader's own toolbar leaves such entries; they mean nothing
     bare = {
         "cell_type": cell["cell_type"],
         "id": _cell_id(number, cell, seen),
@@ -152,7 +164,7 @@ def _bare_cell(number: int, cell: Mapping[str, Any], seen: set[str]) -> dict[str
 
 
 def _cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:
-    """The cell's own id, or one that depends on its number only, so that building twice gives the same bytes."""
+    """The cell's own id, or one that depends on its number only: building twice gives the same bytes."""
     found = cell.get("id")
     if not isinstance(found, str) or not _CELL_ID.fullmatch(found) or found in seen:
         found = hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12]

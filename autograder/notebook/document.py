@@ -5,8 +5,8 @@ Outputs are dropped here, before anything else looks at the notebook: a student'
 
 from __future__ import annotations
 
-import codecs
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -27,15 +27,8 @@ MAX_VALUES = 8_000_000
 MAX_CONTAINERS = 2_000_000
 """Objects and lists outside strings; an empty one costs 24 times its text."""
 
-_ENCODED_WITH_MARK = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_LINE_ENDS = re.compile(r"\r\n?")
+# The closing quote is optional so that an open string cannot make the search start over again and again.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOTEBOOK_KEYS = ("cells", "worksheets", "nbformat")
 
@@ -126,35 +119,21 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def _decode(data: bytes, notes: list[Note]) -> str:
-    for mark, encoding in _ENCODED_WITH_MARK:
-        if data.startswith(mark):
-            try:
-                text = data.decode(encoding).removeprefix("\ufeff")
-            except UnicodeDecodeError as error:
-                raise NotebookError(
-                    "not-text",
-                    f"The file begins like {encoding} text but byte {error.start} is not. "
-                    "Save the notebook in Jupyter and hand it in again.",
-                ) from error
-            notes.append(Note("encoding", f"The file is {encoding} with a byte order mark; read as that."))
-            return text
+    encoding: str = json.detect_encoding(data[:4])
     try:
-        return data.decode()
+        text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        start = error.start
-    if data.lstrip()[:1] != b"{":
-        raise NotebookError(
-            "not-text",
-            f"The file is not a notebook but binary data (byte {start} is not text). "
-            "Hand in the .ipynb file itself, not a PDF, archive or picture of it.",
-        )
-    notes.append(
-        Note(
-            "encoding",
-            f"The file is not UTF-8 (byte {start}); read as Latin-1, so special letters may be off.",
-        )
-    )
-    return data.decode("latin-1")
+        if data.lstrip()[:1] != b"{":
+            raise NotebookError(
+                "not-text",
+                f"The file is not a notebook but binary data (byte {error.start} is not text). "
+                "Hand in the .ipynb file itself, not a PDF, archive or picture of it.",
+            ) from error
+        # What an editor on Windows writes when it is not told to write UTF-8.
+        text, encoding = data.decode("cp1252", "replace"), "cp1252"
+    if encoding != "utf-8":
+        notes.append(Note("encoding", f"Expected UTF-8, read as {encoding}; special letters may be off."))
+    return text
 
 
 def _bound(text: str) -> None:
@@ -185,8 +164,8 @@ def _json(text: str) -> Any:
         except json.JSONDecodeError:
             raise
         except ValueError:
-            # An integer of thousands of digits, which Python refuses to convert. A float overflows quietly.
-            return json.loads(text, parse_int=float)
+            # An integer of thousands of digits, which Python refuses to convert.
+            return json.loads(text, parse_int=_integer)
     except RecursionError as error:
         raise NotebookError(
             "too-deep", "The file's JSON is nested too deeply to be a notebook. Save it in Jupyter again."
@@ -203,6 +182,10 @@ def _json(text: str) -> Any:
             f"The file is not a notebook: {error.msg} at {place}. "
             "Save it in Jupyter and hand in the .ipynb file.",
         ) from error
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < 400 else math.inf
 
 
 def _entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
@@ -255,7 +238,7 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
         # A picture pasted as text is honest, and nothing of it is run.
         notes.append(Note("cell-cut", f"{len(source):,} characters, cut to {MAX_SOURCE:,}.", place))
         source = source[:MAX_SOURCE]
-    clean = _CONTROL.sub("\ufffd", _LINE_ENDS.sub("\n", source))
+    clean = _CONTROL.sub("\ufffd", source.replace("\r\n", "\n").replace("\r", "\n"))
     if "\ufffd" in clean and "\ufffd" not in source:
         notes.append(Note("control-characters", "Control characters in the source are replaced.", place))
     if entry.get("attachments"):

@@ -24,9 +24,9 @@ def read_file(path: Path) -> bytes:
     # Non-blocking, because opening a named pipe would wait for a writer for ever.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     name = ascii(path.name)
-    if path.is_symlink():
-        raise _link(path, name)
     try:
+        if path.is_symlink():  # where the system has no O_NOFOLLOW
+            raise _link(path, name)
         descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError as error:
         raise NotebookError("missing", f"{name}: there is no such file; hand the notebook in.") from error
@@ -36,8 +36,10 @@ def read_file(path: Path) -> bytes:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             raise _link(path, name) from error
         raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        return _content(file.fileno(), name)
+    try:
+        return _content(descriptor, name)
+    finally:
+        os.close(descriptor)
 
 
 def _content(descriptor: int, name: str) -> bytes:

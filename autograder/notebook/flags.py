@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograder.notebook.document import RawCell, shown
-from autograder.notebook.release import SCHEMA_VERSION, ReleaseCell
+from autograder.notebook.release import FLAGS, SCHEMA_VERSION, ReleaseCell
 from autograder.records import Note
 
 
@@ -21,7 +21,7 @@ def flag_changes(cell: RawCell, original: ReleaseCell) -> list[Note]:
         notes.append(Note("metadata-ignored", problem, original.grade_id))
         return notes
     changes = []
-    for name in ("grade", "solution", "locked", "task"):
+    for name in FLAGS:
         expected, found = getattr(original, name), metadata.get(name, False)
         if found is not expected:
             changes.append(f"{name}: {expected} → {shown(found)}")

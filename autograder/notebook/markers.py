@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from autograder.errors import NotebookError
-from autograder.notebook.document import parse
+from autograder.notebook.document import joined, load_tree
 from autograder.notebook.release import ReleaseCell, load_release
 
 REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 """A region begins with a line that holds ``BEGIN <name>`` and ends with one that holds ``END <name>``."""
+STUB_LINES = ("# YOUR CODE HERE", "raise NotImplementedError()", "YOUR ANSWER HERE")
+"""What nbgrader puts in place of a solution."""
 
 _SHORTEST = 6
 """Characters; shorter lines such as ``pass`` or ``x = 1`` prove nothing when they are found."""
@@ -103,13 +106,35 @@ def solution_fragments(source: bytes) -> tuple[str, ...]:
         withheld += (*parts.kept, *parts.withheld) if whole else parts.withheld
     shown = "\n".join(visible)
     lines = dict.fromkeys(line.strip() for line in withheld)
-    return tuple(line for line in lines if len(line) >= _SHORTEST and line not in shown)
+    return tuple(
+        line for line in lines if len(line) >= _SHORTEST and line not in shown and line not in STUB_LINES
+    )
 
 
 def leaked(fragments: Sequence[str], released: bytes) -> tuple[str, ...]:
-    """The fragments that can be found in a released notebook: in a source or anywhere in its bytes."""
-    text = released.decode() + "\n".join(cell.source for cell in parse(released).cells)
+    """The fragments found in what a released notebook took over from its source: cells and attachments.
+
+    Raises:
+        NotebookError: the release is not a notebook.
+    """
+    text = "\n".join(_texts([(cell.get("source"), cell.get("attachments")) for cell in _cells(released)]))
     return tuple(fragment for fragment in fragments if fragment in text)
+
+
+def _cells(released: bytes) -> list[dict[str, Any]]:
+    return [cell for cell in load_tree(released, []).get("cells", []) if isinstance(cell, dict)]
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Every string of a JSON tree; a source's list of lines as one."""
+    if (whole := joined(tree)) is not None:
+        yield whole
+    elif isinstance(tree, (list, tuple)):
+        for entry in tree:
+            yield from _texts(entry)
+    elif isinstance(tree, dict):
+        yield from tree
+        yield from _texts(list(tree.values()))
 
 
 def _bad(place: str, line: int, problem: str) -> NotebookError:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from autograder.notebook.document import RawCell, shown
 from autograder.notebook.flags import flag_changes
-from autograder.notebook.release import Release, ReleaseCell
+from autograder.notebook.release import FLAGS, Release, ReleaseCell
 from autograder.records import Note
 
 
@@ -24,7 +24,7 @@ class Matching(Struct, frozen=True):
     places: Mapping[str, int]
     """grade_id → the cell that is it."""
     copies: frozenset[int]
-    """Cells that claim an id another cell has; they are not run."""
+    """Cells that claim an id another cell has."""
     notes: tuple[Note, ...] = ()
 
 
@@ -45,7 +45,6 @@ def match(cells: Sequence[RawCell], release: Release) -> Matching:
             places[grade_id] = _answer_place(cells, known[grade_id], free, notes)
             copies.update(index for index in free if index != places[grade_id])
     places = _unswapped(cells, release, places, notes)
-    _note_copies(cells, copies, notes)
     _note_order(known, places, notes)
     return Matching(places, frozenset(copies), tuple(notes))
 
@@ -92,7 +91,7 @@ def _claims(
         if isinstance(grade_id, str) and grade_id in known:
             claims[grade_id].append(index)
             notes.extend(flag_changes(cell, known[grade_id]))
-        else:
+        elif any(cell.nbgrader.get(flag) for flag in FLAGS):
             text = f"grade_id {shown(grade_id)} is not in the release; taken as the student's own cell."
             notes.append(Note("unknown-id", text, f"cell {cell.number}"))
     return claims
@@ -121,7 +120,8 @@ def _locked_places(
             owners[text].append(grade_id)
     for text, ids in owners.items():
         found = [index for index in by_text[text] if index not in taken]
-        if len(found) == len(ids):
+        if len(found) >= len(ids):
+            found = found[: len(ids)]
             places.update(zip(ids, found, strict=True))
             taken.update(found)
             notes.extend(
@@ -193,13 +193,6 @@ def _types_exchanged(
     first, second = (known[grade_id].cell_type for grade_id in ids)
     found = [cells[places[grade_id]].cell_type for grade_id in ids]
     return first != second and found == [second, first]
-
-
-def _note_copies(cells: Sequence[RawCell], copies: Iterable[int], notes: list[Note]) -> None:
-    for index in sorted(copies):
-        metadata = cells[index].nbgrader or {}
-        text = f"A copy with grade_id {shown(metadata.get('grade_id'))}; not run."
-        notes.append(Note("duplicate-id", text, f"cell {cells[index].number}"))
 
 
 def _note_order(known: Mapping[str, ReleaseCell], places: Mapping[str, int], notes: list[Note]) -> None:

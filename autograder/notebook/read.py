@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
 from autograder.notebook.files import read_file
@@ -20,7 +20,7 @@ __all__ = ["LOST", "read", "read_file"]
 
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
-_ASSIGNMENT = re.compile(r"^\s*\w+\s*=(?!=)", re.MULTILINE)
+_ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
 
 
 def read(data: bytes, release: Release, *, student: str, assignment: str) -> Submission:
@@ -48,7 +48,8 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
     skipped = matching.copies - set(recovery.places.values())
     types = _types(cells, release.by_id, places)
     program, restored = _program(cells, release, places, skipped, types)
-    notes = (*document.notes, *_language(document, release), *matching.notes, *recovery.notes, *restored)
+    found = (*matching.notes, *recovery.notes, *_copies(cells, skipped), *restored)
+    notes = (*document.notes, *_language(document, release), *found)
     return Submission(
         student=student,
         assignment=assignment,
@@ -137,6 +138,15 @@ def _answers(
         changed = canonical(source) != canonical(original.source)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
+
+
+def _copies(cells: Sequence[RawCell], skipped: Iterable[int]) -> list[Note]:
+    notes = []
+    for index in sorted(skipped):
+        metadata = cells[index].nbgrader or {}
+        text = f"A copy with grade_id {shown(metadata.get('grade_id'))}; not run."
+        notes.append(Note("duplicate-id", text, f"cell {cells[index].number}"))
+    return notes
 
 
 def _language(document: Document, release: Release) -> list[Note]:

@@ -63,8 +63,8 @@ def recover(cells: Sequence[RawCell], release: Release, matching: Matching) -> R
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:
-    """Cells that may hold an answer: written by the student and matched to nothing."""
-    given = {canonical(cell.source) for cell in release.cells if not cell.grade_id}
+    """Cells that may hold an answer: matched to nothing, and no copy of what was given."""
+    given = {canonical(cell.source) for cell in release.cells if not cell.is_answer}
     taken = set(matching.places.values())
     return {
         index

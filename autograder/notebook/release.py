@@ -15,6 +15,8 @@ from autograder.rubric import Question
 
 SCHEMA_VERSION = 3
 """nbgrader's current version of its cell metadata."""
+FLAGS = ("grade", "solution", "locked", "task")
+"""A cell with none of them set is an ordinary cell, whatever else its metadata holds."""
 
 
 class ReleaseCell(Struct, frozen=True):
@@ -117,7 +119,7 @@ def _cell(raw: RawCell, name: str) -> ReleaseCell:
             return ReleaseCell(raw.number, raw.cell_type, raw.source)
     elif version != SCHEMA_VERSION:
         raise CourseError(f"{place}: schema_version: expected {SCHEMA_VERSION}, got {shown(version)}")
-    flags = {key: metadata.get(key, False) for key in ("grade", "solution", "locked", "task")}
+    flags = {key: metadata.get(key, False) for key in FLAGS}
     for key, value in flags.items():
         if not isinstance(value, bool):
             raise CourseError(f"{place}: {key}: expected true or false, got {shown(value)}")

@@ -6,7 +6,7 @@ in which one submission's code runs. Whatever a box answers is the student's wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -37,6 +37,9 @@ class Usage(Struct, frozen=True):
 class Box(Protocol):
     """One confined process tree. Not thread safe; one owner."""
 
+    overhead: float
+    """Seconds this side has spent on opening, talking to and closing the box, so far."""
+
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.
 
@@ -66,13 +69,21 @@ class Sandbox(Protocol):
     isolation: str
     """``"namespaces"``, ``"reduced"`` or ``"none"``; stamped on every result."""
 
-    def open(self, limits: Limits, *, seed: int = 0) -> Box:
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """A fresh box with random generators seeded by ``seed``.
+
+        Args:
+            limits: what the box may use.
+            seed: of random, numpy and torch.
+            files: plain names in the working directory → content; the box's own, so it may change them.
 
         Raises:
             SandboxFault: it could not be opened.
             SandboxUnavailable: this machine lacks a layer of confinement.
         """
+
+    def alive(self) -> bool:
+        """Whether boxes can still be opened."""
 
     def close(self) -> None:
         """End every box and release everything. Idempotent."""

@@ -21,19 +21,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import (
-    Call,
-    CellOutput,
-    CellRun,
-    Ending,
-    Limits,
-    Observation,
-    Opaque,
-    Ref,
-    Scenario,
-    Tensor,
-)
-from autograder.sandbox import watchdog, wire
+from autograder.records import CellOutput, CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox import values, watchdog, wire
 from autograder.sandbox.base import Usage
 from autograder.sandbox.cgroups import Group
 from autograder.sandbox.jail import EXIT_NOT_CONFINED
@@ -116,7 +105,7 @@ class NamespaceBox:
             except OSError as error:
                 raise SandboxFault(f"the box could not be put under its control group: {error}") from error
         try:
-            message, _ = self._reply("ready", deadline, Ending.CELL_TIME)
+            self._reply("ready", deadline, Ending.CELL_TIME)
         except BoxEnded as ended:
             text = self._printed.decode(errors="replace")
             raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
@@ -136,10 +125,25 @@ class NamespaceBox:
         self.overhead += max(0.0, time.monotonic() - started - run.seconds)
         return run
 
+    def put_files(self, files: Mapping[str, bytes]) -> None:
+        """Write files into the working directory before any student code runs.
+
+        Raises:
+            SandboxFault: they could not be written, for example because they do not fit.
+        """
+        arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
+        try:
+            request_id = self._request({"op": "files"}, arrays, OPEN_SECONDS)
+            reply, _ = self._reply(request_id, time.monotonic() + OPEN_SECONDS, Ending.CELL_TIME)
+        except BoxEnded as ended:
+            raise SandboxFault(f"files could not be put into the box: {ended}") from ended
+        if reply.get("error"):
+            raise SandboxFault(f"files could not be put into the box: {reply['error']}")
+
     def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
         """See `autograder.sandbox.base.Box.ask`."""
-        encoder = TrustedEncoder()
-        plan = [[_call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
+        encoder = values.TrustedEncoder()
+        plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
         results: list[tuple[Observation, ...]] = []
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
@@ -147,7 +151,7 @@ class NamespaceBox:
                 started = time.monotonic()
                 reply, arrays = self._reply(request_id, started + seconds, Ending.CALL_TIME)
                 try:
-                    results.append(_observations(reply, arrays, number, scenario))
+                    results.append(_observations(reply, arrays, number, len(scenario.calls)))
                 except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
                     self._fail(Ending.PROTOCOL, str(error))
                 spent = reply.get("seconds")
@@ -289,76 +293,14 @@ def _pid_of(pidfd: int) -> int:
         return next(int(line.split()[1]) for line in info if line.startswith("Pid:"))
 
 
-class TrustedEncoder(wire.Encoder):
-    """Adds the records that stand for tensors and handles; one array sent often travels once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._keys: dict[int, str] = {}
-
-    def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
-        """Reuse the array when the same object was sent before."""
-        if id(value) in self._keys and value.dtype.kind != "c":
-            return {**tag, "k": self._keys[id(value)]}
-        tree = super().array(value, tag)
-        self._keys[id(value)] = tree["k"]
-        return tree
-
-    def other(self, value: Any, depth: int) -> dict[str, Any]:
-        """Tensors and handles; anything else is a fault of the plan."""
-        del depth
-        if isinstance(value, Tensor):
-            return self.array(value.array, {"$": "tensor", "dtype": value.dtype, "grad": value.requires_grad})
-        if isinstance(value, Ref):
-            return {"$": "ref", "v": value.name}
-        raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
-
-
-def _call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
-    return {
-        "target": {"$": "ref", "v": call.target.name} if isinstance(call.target, Ref) else call.target,
-        "attribute": call.attribute,
-        "args": encoder.encode(list(call.args)),
-        "kwargs": encoder.encode(dict(call.kwargs)),
-        "read": call.read,
-        "keep": call.keep,
-        "seed": call.seed,
-        "grad": call.grad,
-        "default_dtype": call.default_dtype,
-    }
-
-
-def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
-    if tree["$"] == "numpy":
-        return array
-    dtype, device = str(tree.get("dtype"))[:20], str(tree.get("device"))[:20]
-    return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
-
-
-def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
-    if tag == "ref":
-        return Ref(str(tree.get("v"))[:80])
-    if tag == "opaque":
-        return Opaque(wire.well_formed(str(tree.get("type"))[:80]), wire.well_formed(str(tree.get("text"))))
-    raise wire.ProtocolError(f"unknown tag {tag!r}")
-
-
 def _observations(
-    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, scenario: Scenario
+    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, calls: int
 ) -> tuple[Observation, ...]:
     answers = reply["observations"]
-    if reply.get("n") != number or not isinstance(answers, list) or len(answers) != len(scenario.calls):
+    if reply.get("n") != number or not isinstance(answers, list) or len(answers) != calls:
         raise wire.ProtocolError("the reply does not fit the scenario")
-    decoder = wire.Decoder(arrays, _tensor, _opaque)
-    observations = []
-    for answer in answers:
-        if "v" in answer:
-            observations.append(Observation(ok=True, value=decoder.decode(answer["v"])))
-        else:
-            error = wire.well_formed(str(answer["error"])[:80]) or "Exception"
-            message = wire.well_formed(str(answer.get("message", ""))[:600])
-            observations.append(Observation(ok=False, error=error, message=message))
-    return tuple(observations)
+    decoder = values.trusted_decoder(arrays)
+    return tuple(values.decode_observation(answer, decoder) for answer in answers)
 
 
 def _cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:

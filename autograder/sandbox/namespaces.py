@@ -14,6 +14,7 @@ import platform
 import socket
 import subprocess
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,9 @@ class NamespaceSandbox:
         """What bounds a box's memory and processes: a version of control groups, or the watchdog."""
         return self._cgroups.name if self._cgroups else "address space limit and watchdog"
 
-    def open(self, limits: Limits, *, seed: int = 0) -> NamespaceBox:
+    def open(
+        self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
+    ) -> NamespaceBox:
         """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
         group = None
         if self._cgroups:
@@ -129,7 +132,14 @@ class NamespaceSandbox:
             "seed": seed,
             "bound_address_space": group is None,
         }
-        return NamespaceBox(self._send, request, limits, group)
+        box = NamespaceBox(self._send, request, limits, group)
+        if files:
+            try:
+                box.put_files(files)
+            except SandboxFault:
+                box.close()
+                raise
+        return box
 
     def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
         try:

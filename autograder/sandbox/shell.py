@@ -112,7 +112,7 @@ class CapturedStream(io.TextIOBase):
         return len(text)
 
 
-class CapturedHook(DisplayHook):
+class CapturedHook(DisplayHook):  # type: ignore[misc]
     """The value of a cell's last expression becomes an output."""
 
     def write_output_prompt(self) -> None:
@@ -124,7 +124,7 @@ class CapturedHook(DisplayHook):
         self.shell.outputs.rich("result", format_dict)
 
 
-class CapturedPublisher(DisplayPublisher):
+class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
     """What `display` shows becomes an output."""
 
     def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
@@ -137,7 +137,7 @@ class CapturedPublisher(DisplayPublisher):
         self.shell.outputs.items.clear()
 
 
-class NotebookShell(InteractiveShell):
+class NotebookShell(InteractiveShell):  # type: ignore[misc]
     """IPython's shell, with the outputs captured and other programs refused."""
 
     displayhook_class = Type(CapturedHook)
@@ -146,8 +146,6 @@ class NotebookShell(InteractiveShell):
     def __init__(self, **options: Any) -> None:
         self.outputs = Outputs()
         super().__init__(**options)
-        for name in _PACKAGE_MAGICS:
-            self.register_magic_function(_refused_line, "line", name)
         for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
             self.register_magic_function(_refused_line, "line_cell", name)
 

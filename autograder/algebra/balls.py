@@ -1,0 +1,186 @@
+"""Values as balls (python-flint): a midpoint and a radius that surely holds the true value.
+
+Disjoint balls prove that two formulas differ. That two formulas are equal is concluded from several
+secret points at which the difference shrinks with the precision; terms that are too small to be seen
+beside the others are looked at with more precision, or leave the question undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from autograder.algebra.evaluate import TooLarge, Undefined, constant_value
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.errors import Undecided
+
+PRECISIONS = (128, 512, 2048)
+"""Bits, tried in turn."""
+THOROUGH = 2
+"""Points at which formulas must agree at the highest precision."""
+MAX_LOGARITHM = 10_000.0
+"""Largest absolute natural logarithm of a value."""
+MAX_GAMMA = 10_000.0
+"""Largest argument of a factorial."""
+
+
+class _Invisible(Exception):
+    """A term is lost beside a far larger one at this precision."""
+
+
+def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]], least: int) -> bool:
+    """Whether two formulas agree at the points where both are defined.
+
+    Args:
+        first: a formula.
+        second: another.
+        points: values of every symbol.
+        least: how many points must speak for equality.
+
+    Raises:
+        Undecided: too few points are conclusive.
+    """
+    agreed = 0
+    for number, at in enumerate(points):
+        verdict = _compare(first, second, at, thorough=number < THOROUGH)
+        if verdict is False:
+            return False
+        agreed += verdict is True
+    if agreed < least:
+        raise Undecided(f"the values agree at only {agreed} of {len(points)} points")
+    return True
+
+
+def _compare(first: Node, second: Node, at: Mapping[str, Fraction], *, thorough: bool) -> bool | None:
+    """At one point: differ (proven), agree, or None for undefined or beyond the limits.
+
+    Being thorough, only agreement at the highest precision counts: more digits than can be written out.
+    """
+    for precision in PRECISIONS:
+        with ctx.workprec(precision):
+            values = {name: _number(value) for name, value in at.items()}
+            try:
+                left, right = ball(first, values), ball(second, values)
+            except _Invisible:
+                continue
+            except (TooLarge, Undefined):
+                return None
+            if not (left.is_finite() and right.is_finite()):
+                continue
+            difference = left - right
+            if not difference.contains(0):
+                return False
+            scale = abs(left).max(abs(right))
+            if thorough and precision < PRECISIONS[-1]:
+                continue
+            if difference.abs_upper() <= scale * arb(2) ** (-precision // 2):
+                return True
+    return None
+
+
+def ball(node: Node, at: Mapping[str, arb]) -> arb:
+    """The value of a formula at a point, at flint's current precision.
+
+    Raises:
+        TooLarge: a value is beyond the limits.
+        Undefined: division by zero, or a function outside its domain, for certain.
+        _Invisible: see there.
+    """
+    if isinstance(node, Sym):
+        return at[node.name]
+    if isinstance(node, Num):
+        return _number(node.value)
+    if isinstance(node, Mul):
+        return math.prod((ball(factor, at) for factor in node.factors), start=arb(1))
+    if isinstance(node, Add):
+        return _sum([ball(term, at) for term in node.terms])
+    if isinstance(node, Pow):
+        return _power(node, at)
+    if isinstance(node, Neg):
+        return -ball(node.operand, at)
+    if isinstance(node, Div):
+        return _quotient(ball(node.numerator, at), ball(node.denominator, at))
+    if isinstance(node, Const):
+        return arb.pi() if node.name == "pi" else arb.const_e()
+    return _function(node, at)
+
+
+def _number(value: int | Fraction) -> arb:
+    return arb(value.numerator) / arb(value.denominator) if isinstance(value, Fraction) else arb(value)
+
+
+def _sum(terms: Sequence[arb]) -> arb:
+    total, largest = arb(0), arb(0)
+    for term in terms:
+        total += term
+        largest = largest.max(abs(term))
+    floor = largest * arb(2) ** (-ctx.prec // 4)
+    if any(not term.is_zero() and abs(term) < floor for term in terms):
+        raise _Invisible
+    return total
+
+
+def _quotient(numerator: arb, denominator: arb) -> arb:
+    if denominator.is_zero():
+        raise Undefined
+    return numerator / denominator
+
+
+def _power(node: Pow, at: Mapping[str, arb]) -> arb:
+    base = ball(node.base, at)
+    constant = constant_value(node.exponent)
+    if isinstance(constant, int):
+        if base.is_zero() and constant < 0:
+            raise Undefined
+        if not base.is_zero():
+            _limit(constant * _logarithm(abs(base)))
+        return base**constant
+    exponent = _number(constant) if constant is not None else ball(node.exponent, at)
+    if base < 0:
+        raise Undefined
+    _limit(exponent * _logarithm(base))
+    return base**exponent
+
+
+def _logarithm(value: arb) -> arb:
+    return value.log() if value > 0 else arb(0)
+
+
+def _limit(logarithm: arb, most: float = MAX_LOGARITHM) -> None:
+    if not abs(logarithm) < most:
+        raise TooLarge
+
+
+def _function(node: Fn, at: Mapping[str, arb]) -> arb:
+    arguments = [ball(argument, at) for argument in node.arguments]
+    name, first = node.name, arguments[0]
+    match name:
+        case "sqrt":
+            if first < 0:
+                raise Undefined
+            return first.sqrt()
+        case "exp":
+            _limit(first)
+            return first.exp()
+        case "max" | "min":
+            for other in arguments[1:]:
+                first = first.max(other) if name == "max" else first.min(other)
+            return first
+        case "factorial":
+            return _gamma(first + 1)
+        case "binomial":
+            total, chosen = arguments
+            return _gamma(total + 1) / (_gamma(chosen + 1) * _gamma(total - chosen + 1))
+    if any(argument <= 0 for argument in arguments):
+        raise Undefined
+    if name == "lg":
+        return first.log() / arb.const_log10()
+    return first.log() / arguments[1].log() if len(arguments) == 2 else first.log()
+
+
+def _gamma(value: arb) -> arb:
+    _limit(value, MAX_GAMMA)
+    return value.gamma()

@@ -1,0 +1,132 @@
+"""One experiment on a decoder: a model is made, its weights are changed, and it is asked several times."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.records import Call, Ref, Scenario, Tensor
+
+N_TOKENS = 23
+D_MODEL = 12
+N_HEADS = 3
+D_HIDDEN = 20
+MAX_LEN = 32
+STIR = 0.2
+"""Standard deviation of what `Change.STIR` adds to every weight."""
+SHRUNK = 0.02
+"""What `Change.SHRINK` multiplies every weight by."""
+MODEL = Ref("model")
+
+
+class Change(enum.Enum):
+    """What is done to a fresh model's weights, all at once and whatever their names."""
+
+    NONE = "none"
+    STIR = "stir"
+    """Move each a little: a table that begins at zero, say, hides what reads it."""
+    SHRINK = "shrink"
+    """Make all small: scores are then nearly equal, and attention is nearly a plain mean."""
+
+
+class Ask(Struct, frozen=True, eq=False):
+    """One forward pass: the label its output is found under, and its inputs."""
+
+    label: str
+    tokens: np.ndarray
+    memory: np.ndarray
+    memory_mask: np.ndarray
+    target_mask: np.ndarray
+    seed: int = 1
+
+    def words(self, made: str) -> str:
+        """The forward pass of a model made so, with the shapes of its first two inputs."""
+        return f"{made}, tokens {self.tokens.shape}, memory {self.memory.shape}"
+
+    def call(self, seed: int) -> Call:
+        """The call of the model, with a seed of its own."""
+        inputs = (
+            Tensor(self.tokens.astype(np.int64), "int64"),
+            Tensor(self.memory, "float64"),
+            Tensor(self.memory_mask, "bool"),
+            Tensor(self.target_mask, "bool"),
+        )
+        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype="float64")
+
+
+class Experiment(Struct, frozen=True, eq=False):
+    """One scenario, and beside each of its calls what the judgement needs to know of it."""
+
+    name: str
+    labels: tuple[str, ...]
+    """Under which each output is found; empty for calls without one."""
+    words: tuple[str, ...]
+    """Each call as a student could repeat it."""
+    sizes: tuple[tuple[int, ...], ...]
+    """(batch, length) of each call; empty for calls that are no forward pass."""
+    scenario: Scenario
+
+
+class Model(Struct, frozen=True):
+    """How the model of an experiment is made."""
+
+    entry: str
+    """The name of the decoder class in the notebook."""
+    seed: int
+    n_layers: int
+    dropout: float = 0.0
+    n_tokens: int = N_TOKENS
+    max_len: int = MAX_LEN
+    change: Change = Change.STIR
+
+    def experiment(
+        self, name: str, steps: Sequence[Call | Ask], modes: Sequence[str] = ("eval",)
+    ) -> Experiment:
+        """One model, put into each mode in turn and taken through the steps there.
+
+        With several modes, labels begin with the mode's name.
+        """
+        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, D_HIDDEN, self.dropout, self.max_len)
+        made = f"{self.entry}({', '.join(str(size) for size in sizes)})"
+        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype="float64")
+        asked: list[tuple[str, Call | Ask]] = [("", call) for call in (make, *self._changed())]
+        for mode in modes:
+            asked.append(("", put(mode)))
+            asked += [(f"{mode} " if len(modes) > 1 else "", step) for step in steps]
+        calls = [step.call(self.seed) if isinstance(step, Ask) else step for _, step in asked]
+        return Experiment(
+            name,
+            tuple(prefix + step.label if isinstance(step, Ask) else "" for prefix, step in asked),
+            tuple(step.words(made) if isinstance(step, Ask) else made for _, step in asked),
+            tuple(step.tokens.shape if isinstance(step, Ask) else () for _, step in asked),
+            Scenario(f"{self.entry}: {name}", tuple(calls)),
+        )
+
+    def _changed(self) -> list[Call]:
+        if self.change is Change.NONE:
+            return []
+        weights, parameters = Ref("weights"), Ref("parameters")
+        iterate = Call(MODEL, "parameters", keep=parameters.name)
+        calls = [
+            iterate,
+            Call("torch", "nn.utils.parameters_to_vector", args=(parameters,), keep=weights.name),
+        ]
+        if self.change is Change.SHRINK:
+            calls.append(Call(weights, "mul_", args=(SHRUNK,), keep=weights.name))
+        else:
+            calls.append(Call("torch", "randn_like", args=(weights,), keep="noise", seed=self.seed))
+            add = Call(weights, "add_", args=(Ref("noise"),), kwargs={"alpha": STIR}, keep=weights.name)
+            calls.append(add)
+        return [
+            *calls,
+            iterate,
+            Call("torch", "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing"),
+        ]
+
+
+def put(mode: str) -> Call:
+    """Put the model into ``"train"`` or ``"eval"`` mode."""
+    return Call(MODEL, mode, keep="mode")

@@ -1,0 +1,214 @@
+"""The experiments that tell eight faults of a decoder apart, all planned ahead and in float64.
+
+Each makes one model and is arranged so that a fault which raises takes down only what it must:
+
+    memory      one token, one memory position: nothing is masked and no sizes can be confused
+    attention   one layer; batch, length and source are equal, so no mix-up of sizes raises
+    small       one layer with small weights: attention is nearly the plain mean of what is visible
+    plain       no layers, equal sizes; then several unequal ones
+    positions   no layers, more positions than any other size of the model
+    dropout     no layers, dropout 0.5, training and evaluation
+    layer       one layer, dropout 0.5: what the last step of a layer leaves (for staff)
+    unequal     two layers, all sizes different (for staff)
+    scaled      one layer, huge embeddings (for staff)
+
+Target masks never let a position see a later one, and memory masks block whole positions, as real ones do.
+Every call is seeded: dropout that is on where it should not be repeats itself and hides nothing else.
+The notebook must know torch by this name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from autograder.checks.base import Draw
+from autograder.checks.repair_experiment import (
+    D_MODEL,
+    MODEL,
+    N_TOKENS,
+    Ask,
+    Change,
+    Experiment,
+    Model,
+    put,
+)
+from autograder.records import Call
+
+N = 6
+"""Batch, length and source of the experiments in which sizes must not matter; below every size of a model
+that a table of positions could wrongly be given."""
+FEW_TOKENS = 5
+MANY_POSITIONS = 24
+"""More than any other size of the model in ``positions``."""
+UNEQUAL = ((2, 5), (5, 2), (1, 4), (3, 1))
+"""(batch, length): one row and one position too, where broadcasting hides a mix-up."""
+HALF = 0.5
+HUGE = 1e6
+MOVED = 2
+"""The position whose token or memory is exchanged."""
+
+
+def experiments(entry: str, draw: Draw) -> tuple[Experiment, ...]:
+    """All experiments of the repair question, in order.
+
+    Args:
+        entry: the name of the decoder class in the notebook.
+        draw: where tokens, memories and seeds come from.
+    """
+    drawn = _Drawn(draw)
+
+    def model(n_layers: int, change: Change = Change.STIR, dropout: float = 0.0) -> Model:
+        return Model(entry, drawn.seed, n_layers, dropout=dropout, change=change)
+
+    wide = Model(entry, drawn.seed, 0, n_tokens=FEW_TOKENS, max_len=MANY_POSITIONS)
+    both = ("train", "eval")
+    return (
+        model(1).experiment("memory", drawn.memory_alone()),
+        model(1).experiment("attention", [*drawn.attention(), *drawn.without_self_attention()]),
+        model(1, Change.SHRINK).experiment("small", drawn.small()),
+        model(0).experiment("plain", [*drawn.plain(), *drawn.unequal_plain()]),
+        wide.experiment("positions", drawn.positions()),
+        model(0, dropout=HALF).experiment("dropout", drawn.noise(), both),
+        model(1, Change.NONE, HALF).experiment("layer", drawn.noise(), both),
+        model(2).experiment("unequal", [drawn.unequal(2, 5, 3)]),
+        model(1).experiment("scaled", drawn.scaled()),
+    )
+
+
+class _Drawn:
+    """The inputs of one course run."""
+
+    def __init__(self, draw: Draw) -> None:
+        numbers = draw.generator("repair")
+        self.seed = int(numbers.integers(2**31))
+        self.tokens = numbers.integers(0, N_TOKENS, (N, N))
+        self.other = (self.tokens + numbers.integers(1, N_TOKENS, (N, N))) % N_TOKENS
+        self.memory = numbers.standard_normal((N, N, D_MODEL))
+        self.moved = self.memory + 3 * numbers.standard_normal((N, N, D_MODEL))
+        self.token = int(numbers.integers(FEW_TOKENS))
+
+    def memory_alone(self) -> list[Ask]:
+        tokens, one = self.tokens[:1, :1], np.ones((1, 1, 1, 1), bool)
+        return [
+            Ask("one", tokens, self.memory[:1, :1], one, one),
+            Ask("one again", tokens, self.memory[:1, :1], one, one),
+            Ask("one, memory moved", tokens, self.moved[:1, :1], one, one),
+        ]
+
+    def attention(self) -> list[Ask]:
+        masks = {"open": _visible_memory(), "blocked": _visible_memory(blocked=MOVED)}
+        targets = {"open": _causal(N), "blocked": _causal(N, blocked=MOVED)}
+        exchanged, moved = self._exchanged(), self._moved()
+        asks = [Ask("again", self.tokens, self.memory, masks["open"], targets["open"])]
+        for m, memory_mask in masks.items():
+            for t, target_mask in targets.items():
+                at = f"memory {m}, target {t}"
+                asks.append(Ask(at, self.tokens, self.memory, memory_mask, target_mask))
+                asks.append(Ask(f"{at}, token", exchanged, self.memory, memory_mask, target_mask))
+                asks.append(Ask(f"{at}, moved", self.tokens, moved, memory_mask, target_mask))
+        return asks
+
+    def without_self_attention(self) -> list[Call | Ask]:
+        """The self-attention's output made constant, where the listing's names were kept."""
+        memory_open, memory_blocked = _visible_memory(), _visible_memory(blocked=MOVED)
+        target_open, target_blocked = _causal(N), _causal(N, blocked=MOVED)
+        exchanged = self._exchanged()
+        return [
+            Call(MODEL, "blocks.0.self_attention.out_proj.weight.zero_"),
+            Ask("cross, memory open", self.tokens, self.memory, memory_open, target_blocked),
+            Ask("cross, memory open, token", exchanged, self.memory, memory_open, target_blocked),
+            Ask("cross, target open", self.tokens, self.memory, memory_blocked, target_open),
+            Ask("cross, target open, token", exchanged, self.memory, memory_blocked, target_open),
+        ]
+
+    def small(self) -> list[Ask]:
+        masks = _visible_memory(), _causal(N)
+        return [
+            Ask("small", self.tokens, self.memory, *masks),
+            Ask("small again", self.tokens, self.memory, *masks),
+            Ask("small, token", self._exchanged(), self.memory, *masks),
+        ]
+
+    def plain(self) -> list[Call | Ask]:
+        masks = _visible_memory(), _causal(N)
+        return [
+            Ask("plain", self.tokens, self.memory, *masks),
+            Ask("plain again", self.tokens, self.memory, *masks),
+            Ask("plain, other seed", self.tokens, self.memory, *masks, seed=2),
+            Ask("plain, other tokens", self.other, self.memory, *masks),
+            put("train"),
+            Ask("train", self.tokens, self.memory, *masks),
+            Ask("train, other seed", self.tokens, self.memory, *masks, seed=2),
+            put("eval"),
+        ]
+
+    def unequal_plain(self) -> Iterator[Ask]:
+        for batch, length in UNEQUAL:
+            ask = self.unequal(batch, length, length)
+            yield Ask(
+                at_sizes(batch, length),
+                np.full((batch, length), self.token),
+                ask.memory,
+                ask.memory_mask,
+                ask.target_mask,
+            )
+
+    def positions(self) -> list[Ask]:
+        n = MANY_POSITIONS
+        memory = np.resize(self.memory, (n, n, D_MODEL))
+        masks = np.ones((1, 1, 1, n), bool), _causal(n)
+        same = np.full((n, n), self.token)
+        return [
+            Ask("positions", same, memory, *masks),
+            Ask("positions again", same, memory, *masks),
+            Ask("positions, other token", (same + 1) % FEW_TOKENS, memory, *masks),
+        ]
+
+    def noise(self) -> list[Ask]:
+        masks = _visible_memory(), _causal(N)
+        return [Ask(f"seed {seed}", self.tokens, self.memory, *masks, seed=seed) for seed in (1, 2)]
+
+    def unequal(self, batch: int, length: int, source: int) -> Ask:
+        memory = np.resize(self.memory, (batch, source, D_MODEL))
+        masks = np.ones((batch, 1, 1, source), bool), _causal(length)
+        return Ask("unequal", np.resize(self.tokens, (batch, length)), memory, *masks)
+
+    def scaled(self) -> list[Call | Ask]:
+        masks = _visible_memory(), _causal(N)
+        return [
+            Call(MODEL, "token_embedding.weight.mul_", args=(HUGE,)),
+            Ask("scaled", self.tokens, self.memory, *masks),
+            Ask("scaled, moved", self.tokens, self.moved, *masks),
+        ]
+
+    def _exchanged(self) -> np.ndarray:
+        tokens = self.tokens.copy()
+        tokens[:, MOVED] = self.other[:, MOVED]
+        return tokens
+
+    def _moved(self) -> np.ndarray:
+        memory = self.memory.copy()
+        memory[:, MOVED] = self.moved[:, MOVED]
+        return memory
+
+
+def at_sizes(batch: int, length: int) -> str:
+    """The label of one of the `UNEQUAL` sizes."""
+    return f"batch {batch}, length {length}"
+
+
+def _visible_memory(blocked: int | None = None) -> np.ndarray:
+    mask = np.ones((1, 1, 1, N), bool)
+    if blocked is not None:
+        mask[..., blocked] = False
+    return mask
+
+
+def _causal(length: int, blocked: int | None = None) -> np.ndarray:
+    """Lower triangular; the blocked position is seen by itself alone."""
+    mask = np.tril(np.ones((1, 1, length, length), bool))
+    if blocked is not None:
+        mask[:, :, blocked + 1 :, blocked] = False
+    return mask

@@ -1,0 +1,143 @@
+"""Turns what a student handed in (a text, a number, a sympy expression, a tuple) into a formula."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
+from autograder.algebra.parse import parse_relation, parse_sides, parse_tuple
+from autograder.algebra.vocabulary import Vocabulary, plain_name
+from autograder.checks.symbolic_options import Form
+from autograder.errors import Unreadable
+from autograder.records import Opaque
+
+MAX_BITS = 4096
+"""Integers above this cannot be printed in linear time."""
+MAX_ELEMENTS = 16
+
+_BETWEEN_DOLLARS = re.compile(r"\$\$?([^$]+)\$\$?")
+_LEFT_SIDE = re.compile(r"[\s$]*([A-Za-z#][\w{}\\]*(?:\([^=()]*\))?)\s*:?=(?!=)")
+
+
+class NotAFormula(Exception):
+    """The value is of a type that is no formula; carries the type's name."""
+
+
+class NoFormula(Exception):
+    """Nothing was handed in: None, or an empty text."""
+
+
+def markdown_formula(source: str) -> str:
+    """The formula of a markdown answer: what stands between dollar signs, or the whole text.
+
+    Raises:
+        Unreadable: there are several formulas.
+        NoFormula: there is nothing.
+    """
+    found = list(_BETWEEN_DOLLARS.finditer(source))
+    if len(found) > 1:
+        raise Unreadable("several-formulas", found[1].start())
+    text = found[0].group(1) if found else source
+    if not text.strip():
+        raise NoFormula
+    return text
+
+
+def text_of(value: Any) -> str:
+    """The text of a value that stands for one formula.
+
+    Raises:
+        NotAFormula: its type is none that can.
+        NoFormula: it is None or empty.
+    """
+    if isinstance(value, tuple | list) and len(value) == 1:  # a comma at the end of the line
+        value = value[0]
+    if value is None or (isinstance(value, Opaque) and value.type_name == "ellipsis"):
+        raise NoFormula
+    if isinstance(value, Opaque) and value.text:
+        return value.text
+    if isinstance(value, str):
+        if not value.strip(" \t\r\n$.…"):
+            raise NoFormula
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= MAX_BITS:
+        return str(int(value))
+    if isinstance(value, float) and math.isfinite(value):
+        return repr(float(value))
+    raise NotAFormula(value.type_name if isinstance(value, Opaque) else type(value).__name__)
+
+
+def shown(value: Any) -> str:
+    """A text for the caret: the formula as it was handed in."""
+    try:
+        return text_of(value)
+    except (NotAFormula, NoFormula):
+        return ""
+
+
+def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
+    """One formula, or the sides of a chain of equations; a leading ``name =`` of the answer is dropped.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+    """
+    left = _LEFT_SIDE.match(text)
+    if left is not None and plain_name(left.group(1)) not in vocabulary.names:
+        text = " " * left.end() + text[left.end() :]  # blanks keep the offsets of errors right
+    return parse_sides(text, vocabulary)
+
+
+def read_relation(text: str, vocabulary: Vocabulary) -> Relation:
+    """An equation, also as sympy writes one.
+
+    Raises:
+        Unreadable: it is not in the grammar, or no equation.
+    """
+    if text.startswith("Eq(") and text.endswith(")"):
+        sides = parse_tuple("  " + text[2:], vocabulary).elements
+        if len(sides) == 2:
+            return Relation(*sides)
+    return parse_relation(text, vocabulary)
+
+
+def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
+    """A tuple of formulas, from a text or from the elements of a tuple or list.
+
+    Raises:
+        Unreadable: an element is not in the grammar.
+        NotAFormula: an element is of another type.
+        NoFormula: there is nothing.
+    """
+    if not isinstance(value, tuple | list):
+        return parse_tuple(text_of(value), vocabulary)
+    if not value:
+        raise NoFormula
+    if len(value) > MAX_ELEMENTS:
+        raise Unreadable("too-many-parts", 0, limit=str(MAX_ELEMENTS))
+    elements: list[Node] = []
+    for element in value:
+        if isinstance(element, tuple | list):
+            raise NotAFormula(type(element).__name__)
+        elements.append(parse_sides(text_of(element), vocabulary)[-1])
+    return Tuple(tuple(elements))
+
+
+def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    """What was handed in, in the form that an item asks for.
+
+    Returns:
+        One tree; for a formula written as a chain of equations, its sides.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+        NotAFormula: its type is none that can be read.
+        NoFormula: there is nothing.
+    """
+    if form == "tuple":
+        return (read_tuple(value, vocabulary),)
+    text = text_of(value)
+    if form == "relation":
+        return (read_relation(text, vocabulary),)
+    return read_formula(text, vocabulary)

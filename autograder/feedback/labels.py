@@ -1,0 +1,151 @@
+"""The page's own words, in English and German."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from autograder.records import Ending, Text
+
+LABELS: Mapping[str, Text] = {
+    "feedback": {"en": "Feedback", "de": "Rückmeldung"},
+    "student": {"en": "Student", "de": "Studierende/r"},
+    "submitted": {"en": "Handed in", "de": "Abgegeben"},
+    "of": {"en": "of", "de": "von"},
+    "points": {"en": "points", "de": "Punkten"},
+    "points-column": {"en": "Points", "de": "Punkte"},
+    "pending-one": {
+        "en": "A person still looks at 1 point.",
+        "de": "Über 1 Punkt entscheidet noch ein Mensch.",
+    },
+    "pending": {
+        "en": "A person still looks at {points} points.",
+        "de": "Über {points} Punkte entscheidet noch ein Mensch.",
+    },
+    "open": {"en": "{points} open", "de": "{points} offen"},
+    "lost": {"en": "Where points were lost", "de": "Wo Punkte verloren gingen"},
+    "nothing-lost": {"en": "No points were lost.", "de": "Es gingen keine Punkte verloren."},
+    "questions": {"en": "Question by question", "de": "Aufgabe für Aufgabe"},
+    "fault": {"en": "What was to be repaired", "de": "Was zu reparieren war"},
+    "verdict": {"en": "Result", "de": "Ergebnis"},
+    "read-as": {"en": "Your answer was read as", "de": "Ihre Antwort wurde gelesen als"},
+    "look-at": {"en": "Your answer: cell {number}", "de": "Ihre Antwort: Zelle {number}"},
+    "notebook": {"en": "Your notebook, as it was run", "de": "Ihr Notebook, wie es ausgeführt wurde"},
+    "no-notebook": {
+        "en": "There is no executed notebook: what was handed in could not be read.",
+        "de": "Es gibt kein ausgeführtes Notebook: Die Abgabe war nicht lesbar.",
+    },
+    "cell": {"en": "Cell {number}", "de": "Zelle {number}"},
+    "given": {"en": "given", "de": "vorgegeben"},
+    "text": {"en": "text", "de": "Text"},
+    "code": {"en": "code", "de": "Code"},
+    "not-run": {"en": "not run", "de": "nicht ausgeführt"},
+    "ended": {"en": "ended the run", "de": "beendete den Lauf"},
+    "formatted-output": {"en": "Formatted output", "de": "Formatierte Ausgabe"},
+    "picture": {"en": "Picture made by this cell", "de": "Bild aus dieser Zelle"},
+    "as-text": {"en": "Output of type {mime}, shown as text", "de": "Ausgabe vom Typ {mime}, als Text"},
+    "not-shown": {
+        "en": "An output of type {mime} cannot be shown here.",
+        "de": "Eine Ausgabe vom Typ {mime} kann hier nicht gezeigt werden.",
+    },
+    "truncated": {
+        "en": "Some output was longer than the limit and was not kept.",
+        "de": "Ein Teil der Ausgabe überschritt die Grenze und wurde nicht aufbewahrt.",
+    },
+    "more-outputs": {
+        "en": "{number} more outputs are not shown.",
+        "de": "{number} weitere Ausgaben fehlen hier.",
+    },
+    "isolation": {
+        "en": "This submission was run with weaker isolation than usual ({isolation}).",
+        "de": "Diese Abgabe lief mit schwächerer Abschottung als üblich ({isolation}).",
+    },
+    "passed": {"en": "passed", "de": "bestanden"},
+    "partly": {"en": "partly", "de": "teilweise"},
+    "failed": {"en": "not passed", "de": "nicht bestanden"},
+    "no-answer": {"en": "no answer", "de": "keine Antwort"},
+    "needs-review": {"en": "under review", "de": "in Durchsicht"},
+}
+
+ICONS: Mapping[str, str] = {
+    "passed": "✓",
+    "partly": "◐",
+    "failed": "✕",
+    "no-answer": "○",
+    "needs-review": "⋯",
+}
+
+ENDINGS: Mapping[Ending, Text] = {
+    Ending.EXITED: {
+        "en": "This cell ended Python; the rest was run without it.",
+        "de": "Diese Zelle hat Python beendet; der Rest lief ohne sie.",
+    },
+    Ending.CRASHED: {
+        "en": "This cell crashed Python; the rest was run without it.",
+        "de": "Diese Zelle hat Python zum Absturz gebracht; der Rest lief ohne sie.",
+    },
+    Ending.CELL_TIME: {
+        "en": "This cell was stopped after {seconds} seconds; the rest was run without it.",
+        "de": "Diese Zelle wurde nach {seconds} Sekunden angehalten; der Rest lief ohne sie.",
+    },
+    Ending.CALL_TIME: {
+        "en": "A call of your code took too long and was stopped; the rest was run without this cell.",
+        "de": "Ein Aufruf Ihres Codes dauerte zu lange und wurde angehalten; der Rest lief ohne diese Zelle.",
+    },
+    Ending.SUBMISSION_TIME: {
+        "en": "The time for the whole notebook was used up in this cell.",
+        "de": "In dieser Zelle war die Zeit für das ganze Notebook aufgebraucht.",
+    },
+    Ending.PROCESSOR_TIME: {
+        "en": "This cell used up the processor time; the rest was run without it.",
+        "de": "Diese Zelle hat die Rechenzeit aufgebraucht; der Rest lief ohne sie.",
+    },
+    Ending.MEMORY: {
+        "en": "This cell needed more memory than there is; the rest was run without it.",
+        "de": "Diese Zelle brauchte mehr Speicher als vorhanden; der Rest lief ohne sie.",
+    },
+    Ending.OUTPUT: {
+        "en": "This cell printed far more than the limit and was stopped; the rest was run without it.",
+        "de": "Diese Zelle schrieb weit mehr als erlaubt und wurde angehalten; der Rest lief ohne sie.",
+    },
+    Ending.REPLY_SIZE: {
+        "en": "A result was larger than the limit; the rest was run without this cell.",
+        "de": "Ein Ergebnis war größer als erlaubt; der Rest lief ohne diese Zelle.",
+    },
+    Ending.PROTOCOL: {
+        "en": "This cell disturbed the connection to the grader; the rest was run without it.",
+        "de": "Diese Zelle störte die Verbindung zur Auswertung; der Rest lief ohne sie.",
+    },
+}
+
+
+class Labels:
+    """The page's words in one language; English for a language that is not there."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language if language in LABELS["feedback"] else "en"
+
+    def __call__(self, key: str, **params: object) -> str:
+        """One label, with its placeholders filled."""
+        return LABELS[key][self.language].format_map(params)
+
+    def icon(self, status: str) -> str:
+        """The sign of a status; it always stands beside its word."""
+        return ICONS[status]
+
+    def pick(self, text: Text, otherwise: str = "") -> str:
+        """A rubric's text in this language, else in English, else in any."""
+        return text.get(self.language) or text.get("en") or next(iter(text.values()), otherwise) or otherwise
+
+    def number(self, value: Decimal) -> str:
+        """Points without trailing zeros, with the language's decimal sign and a real minus."""
+        plain = f"{value.normalize():f}".replace("-", "−")
+        return plain.replace(".", ",") if self.language == "de" else plain
+
+    def ending(self, ending: Ending, seconds: float) -> str:
+        """Why a cell was ended before it was done."""
+        return ENDINGS[ending][self.language].format_map({"seconds": round(seconds)})
+
+    def pending(self, points: Decimal) -> str:
+        """How many points a person still decides on."""
+        return self("pending-one") if points == 1 else self("pending", points=self.number(points))

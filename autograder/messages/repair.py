@@ -1,0 +1,116 @@
+"""Sentences about a repaired class: what was observed, never the line that repairs it."""
+
+from __future__ import annotations
+
+from autograder.records import Text
+
+SENTENCES: dict[str, Text] = {
+    "repair.repaired": {
+        "en": "Repaired.",
+        "de": "Repariert.",
+    },
+    "repair.no-tensor": {
+        "en": "A forward pass should return a tensor of floating-point numbers, but returned {kind}: {what}.",
+        "de": "Ein Vorwärtsschritt soll einen Tensor aus Gleitkommazahlen liefern, "
+        "lieferte aber {kind}: {what}.",
+    },
+    "repair.shape": {
+        "en": "The output should have the shape {wanted}, but was {got}: {what}.",
+        "de": "Die Ausgabe soll die Form {wanted} haben, war aber {got}: {what}.",
+    },
+    "repair.not-finite": {
+        "en": "The output contains NaN or infinity: {what}.",
+        "de": "Die Ausgabe enthält NaN oder Unendlich: {what}.",
+    },
+    "repair.unsteady": {
+        "en": "Two equal calls with the same random seed gave different outputs, "
+        "so nothing could be observed.",
+        "de": "Zwei gleiche Aufrufe mit gleichem Startwert des Zufalls gaben verschiedene Ausgaben; "
+        "so ließ sich nichts beobachten.",
+    },
+    "repair.constant": {
+        "en": "Other input tokens gave exactly the same output, so the embeddings could not be observed.",
+        "de": "Andere Eingabetoken gaben genau dieselbe Ausgabe; "
+        "die Einbettungen ließen sich nicht beobachten.",
+    },
+    "repair.self_mask": {
+        "en": "Hiding a target position from the later ones in the target mask did not stop it from "
+        "influencing them through the self-attention.",
+        "de": "Eine Zielposition, die in der Zielmaske vor den späteren verborgen war, "
+        "beeinflusste sie trotzdem über die Self-Attention.",
+    },
+    "repair.self_mask.closed": {
+        "en": "A target position that the target mask leaves visible did not reach the later ones "
+        "through the self-attention.",
+        "de": "Eine Zielposition, die in der Zielmaske sichtbar war, "
+        "erreichte die späteren nicht über die Self-Attention.",
+    },
+    "repair.residual": {
+        "en": "Changing one target token moved the output at its own position no more than attention alone "
+        "explains: what enters a decoder block does not get past its self-attention.",
+        "de": "Ein anderes Zieltoken bewegte die Ausgabe an seiner eigenen Position nicht mehr, "
+        "als Attention allein erklärt: Was in einen Decoder-Block hineingeht, "
+        "kommt nicht an der Self-Attention vorbei.",
+    },
+    "repair.cross_mask": {
+        "en": "Moving a memory position that the memory mask blocks still changed the output.",
+        "de": "Eine Position des Memory, die in der Memory-Maske verborgen war, "
+        "änderte trotzdem die Ausgabe.",
+    },
+    "repair.cross_mask.both": {
+        "en": "Blocking a position in the target mask also hid that position of the memory.",
+        "de": "Eine in der Zielmaske verborgene Position verbarg auch diese Position des Memory.",
+    },
+    "repair.cross_mask.unused": {
+        "en": "No mask could be seen to act on the cross-attention: "
+        "nothing that it reads changed the output.",
+        "de": "An der Cross-Attention war keine Maske zu erkennen: "
+        "Nichts, was sie liest, änderte die Ausgabe.",
+    },
+    "repair.position_table": {
+        "en": "In a target that is longer than the vocabulary is large, but no longer than max_len, "
+        "several positions were treated alike.",
+        "de": "In einer Zielfolge, die länger ist als das Vokabular groß, aber nicht länger als max_len, "
+        "wurden mehrere Positionen gleich behandelt.",
+    },
+    "repair.shape_order": {
+        "en": "With a batch of {batch} and length {length}, the same token gave the same output "
+        "at the first two positions.",
+        "de": "Bei {batch} Zeilen der Länge {length} gab dasselbe Token an den ersten zwei Positionen "
+        "dieselbe Ausgabe.",
+    },
+    "repair.shape_order.rows": {
+        "en": "With a batch of {batch} and length {length}, equal sequences gave different outputs "
+        "in different rows of the batch.",
+        "de": "Bei {batch} Zeilen der Länge {length} gaben gleiche Folgen in verschiedenen Zeilen "
+        "verschiedene Ausgaben.",
+    },
+    "repair.shape_order.sizes": {
+        "en": "With a batch of {batch} and length {length}, positions were counted differently "
+        "than with other sizes.",
+        "de": "Bei {batch} Zeilen der Länge {length} wurden Positionen anders gezählt "
+        "als bei anderen Größen.",
+    },
+    "repair.embedding_dropout": {
+        "en": "Without layers, in training mode and with a dropout of 0.5, every pass gave the same output.",
+        "de": "Ohne Schichten, im Trainingsmodus und mit Dropout 0,5 gab jeder Durchgang dieselbe Ausgabe.",
+    },
+    "repair.embedding_dropout.scores": {
+        "en": "Without layers, in training mode, it is the scores of the tokens that are dropped "
+        "(many of them are exactly equal), not the features before them.",
+        "de": "Ohne Schichten werden im Trainingsmodus die Bewertungen der Token verworfen "
+        "(viele sind genau gleich), nicht die Merkmale davor.",
+    },
+    "repair.cross_value": {
+        "en": "With a single memory position, replacing the memory did not change the output at all: "
+        "the content of the memory does not arrive.",
+        "de": "Bei einer einzigen Memory-Position änderte ein anderes Memory die Ausgabe überhaupt nicht: "
+        "Der Inhalt des Memory kommt nicht an.",
+    },
+    "repair.output_head": {
+        "en": "With a vocabulary of {n_tokens} and a width of {d_model}, the output has {width} numbers "
+        "for each position.",
+        "de": "Bei einem Vokabular von {n_tokens} und einer Breite von {d_model} hat die Ausgabe "
+        "{width} Zahlen je Position.",
+    },
+}

@@ -1,0 +1,257 @@
+"""Checks the form of your answers: ``from coursecheck import check``, then ``check("task3-b")``.
+
+It says whether an answer is there and can be read. Whether it is right is decided after you hand in.
+
+This file needs nothing but Python. `autograder.notebook.student_check` writes each assignment's
+questions into the line that begins with SPECIFICATION.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+
+SPECIFICATION = "{}"
+
+Sentence = tuple[str, dict[str, str]]
+"""A key of `SENTENCES` and what its placeholders stand for."""
+
+MAX_TEXT = 2000
+
+SENTENCES: Mapping[str, Mapping[str, str]] = {
+    "unknown-question": {
+        "en": "There is no question {name}. Is it spelt as in the notebook?{hint}",
+        "de": "Es gibt keine Frage {name}. Ist sie wie im Notebook geschrieben?{hint}",
+    },
+    "person": {
+        "en": "A person reads this answer; there is nothing to check here.",
+        "de": "Diese Antwort liest ein Mensch; hier gibt es nichts zu prüfen.",
+    },
+    "not-assigned": {
+        "en": "{name} does not exist yet. Give it a value in the answer cell, run that cell, then this one.",
+        "de": "{name} gibt es noch nicht. Gib ihm in der Antwortzelle einen Wert, führe sie aus, dann diese.",
+    },
+    "still-empty": {
+        "en": "{name} is still empty ({found}). Replace it by your answer and run the cell again.",
+        "de": "{name} ist noch leer ({found}). Ersetze es durch deine Antwort und führe die Zelle neu aus.",
+    },
+    "wrong-type": {
+        "en": "{name} is of type {found}; expected {expected}.",
+        "de": "{name} ist vom Typ {found}; erwartet wird {expected}.",
+    },
+    "too-long": {
+        "en": "{name} is longer than {limit} characters and will not be read.",
+        "de": "{name} ist länger als {limit} Zeichen und wird nicht gelesen.",
+    },
+    "bracket-not-closed": {
+        "en": "{name}: the bracket {found} at position {at} is never closed.",
+        "de": "{name}: Die Klammer {found} an Stelle {at} wird nie geschlossen.",
+    },
+    "bracket-not-opened": {
+        "en": "{name}: the bracket {found} at position {at} closes nothing.",
+        "de": "{name}: Die Klammer {found} an Stelle {at} schließt nichts.",
+    },
+    "unknown-symbol": {
+        "en": "{name}: the symbol {found} is not declared.{hint} Declared are: {known}.",
+        "de": "{name}: Das Zeichen {found} ist nicht vereinbart.{hint} Vereinbart sind: {known}.",
+    },
+    "numbers-adjacent": {
+        "en": "{name}: two numbers stand side by side ({found}). Write a sign between them.",
+        "de": "{name}: Zwei Zahlen stehen nebeneinander ({found}). Schreibe ein Zeichen dazwischen.",
+    },
+    "ends-open": {
+        "en": "{name} ends with {found}; something is missing after it.",
+        "de": "{name} endet mit {found}; danach fehlt etwas.",
+    },
+    "equation-not-wanted": {
+        "en": "{name} contains '='. Write only the formula, without the left-hand side.",
+        "de": "{name} enthält '='. Schreibe nur die Formel, ohne die linke Seite.",
+    },
+    "equation-wanted": {
+        "en": "{name} should be an equation with one '='.",
+        "de": "{name} soll eine Gleichung mit einem '=' sein.",
+    },
+    "fine": {
+        "en": "{name} looks readable ({found}). Whether it is right is decided after you hand in.",
+        "de": "{name} sieht lesbar aus ({found}). Ob es stimmt, entscheidet sich nach der Abgabe.",
+    },
+    "no-check": {
+        "en": "This answer could not be checked here. Hand it in all the same; that costs you nothing.",
+        "de": "Diese Antwort ließ sich hier nicht prüfen. Gib sie trotzdem ab; das kostet dich nichts.",
+    },
+    "did-you-mean": {"en": " Did you mean {found}?", "de": " Meintest du {found}?"},
+    "want-symbolic": {
+        "en": "a text with a formula, or a number",
+        "de": "ein Text mit einer Formel oder eine Zahl",
+    },
+    "want-count": {"en": "a whole number", "de": "eine ganze Zahl"},
+    "want-shape": {"en": "a tuple such as (2, 3)", "de": "ein Tupel wie (2, 3)"},
+    "want-code": {"en": "a function or a class", "de": "eine Funktion oder eine Klasse"},
+    "want-choice": {
+        "en": "a text, a number or a list of them",
+        "de": "ein Text, eine Zahl oder eine Liste davon",
+    },
+}
+
+WANTED: Mapping[str, str] = {
+    "symbolic": "want-symbolic",
+    "count": "want-count",
+    "shape": "want-shape",
+    "behaviour": "want-code",
+    "repair": "want-code",
+    "choice": "want-choice",
+}
+FUNCTIONS = frozenset((
+    "sqrt", "exp", "log", "ln", "lg", "lb", "log2", "log10", "max", "min", "Max", "Min",
+    "factorial", "binomial", "binom", "O", "Theta", "Omega", "o", "pi", "e", "E",
+))  # fmt: skip
+_MARKUP = r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|operatorname|textit|textrm|texttt|mbox)\s*"
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
+    r"|(?P<name>(?:[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*|" + _MARKUP + r"\{[^{}]{1,60}\})"
+    r"(?:\\?_(?:[A-Za-z0-9]+|\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _MARKUP + r"\{[^{}]{1,60}\}))*'*)"
+    r"|\\[A-Za-z]+"
+)
+_TWO_NUMBERS = re.compile(r"(?<![\w.,])\d+(?:\.\d+)? +\d+(?:\.\d+)?(?![\w.])")
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3}){2,}(?!\d)")
+_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ]+")
+_LETTERS = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+
+
+def check(question: str, language: str = "") -> None:
+    """Print whether the answer to a question is there and can be read. Never raises, never grades."""
+    try:
+        namespace = sys._getframe(1).f_globals  # noqa: SLF001 - the notebook's own variables
+        lines = feedback(json.loads(SPECIFICATION), question, namespace, language)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    except Exception:  # noqa: BLE001 - student values may raise from any method
+        sys.stdout.write(SENTENCES["no-check"]["en"] + "\n")
+
+
+def feedback(
+    specification: Mapping[str, object], question: str, namespace: Mapping[str, object], language: str = ""
+) -> list[str]:
+    """The sentences for one question, given the notebook's variables."""
+    chosen = language or str(specification.get("language", "en"))
+    questions = specification.get("questions")
+    known = questions if isinstance(questions, dict) else {}
+    entry = known.get(question)
+    if not isinstance(entry, dict):
+        hint = _hint(str(question), known, chosen)
+        return [_sentence("unknown-question", chosen, {"name": str(question)[:60], "hint": hint})]
+    names = entry["names"]
+    if not names or entry["kind"] == "written":
+        return [f"{question}: {_sentence('person', chosen, {})}"]
+    return [
+        f"{question}: " + _sentence(key, chosen, {"name": name, **params})
+        for name, form in names.items()
+        for key, params in [_examine(name, form, entry, namespace, chosen)]
+    ]
+
+
+def _examine(
+    name: str, form: str, entry: Mapping[str, object], namespace: Mapping[str, object], language: str
+) -> Sentence:
+    if name not in namespace:
+        return "not-assigned", {}
+    value = namespace[name]
+    kind = str(entry["kind"])
+    found = "None" if value is None else "..." if value is ... else type(value).__name__
+    if value is None or value is ... or (isinstance(value, str) and not value.strip()):
+        return "still-empty", {"found": found if not isinstance(value, str) else "''"}
+    if not _fits(kind, form, value):
+        return "wrong-type", {"found": found, "expected": _sentence(WANTED[kind], language, {})}
+    if isinstance(value, str) and kind in ("symbolic", "shape"):
+        symbols = entry["symbols"]
+        problem = _formula_problem(value, form, symbols if isinstance(symbols, dict) else {}, language)
+        if problem:
+            return problem
+        return "fine", {"found": " ".join(value.split())}
+    return "fine", {"found": found}
+
+
+def _fits(kind: str, form: str, value: object) -> bool:
+    """Whether a value is of a type that the question can be answered with; in doubt it is."""
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    several = isinstance(value, (tuple, list))
+    symbolic = type(value).__module__.split(".")[0] == "sympy"
+    if kind == "symbolic":
+        return whole or symbolic or isinstance(value, (str, float)) or (several and form in ("tuple", "any"))
+    if kind == "count":
+        digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
+        return (
+            whole
+            or symbolic
+            or digits
+            or callable(value)
+            or (isinstance(value, float) and value.is_integer())
+        )
+    if kind == "shape":
+        return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
+    if kind in ("behaviour", "repair"):
+        return callable(value)
+    if kind == "choice":
+        return several or isinstance(value, (str, int, float, set, frozenset))
+    return True
+
+
+def _formula_problem(
+    text: str, form: str, symbols: Mapping[str, Iterable[str]], language: str
+) -> Sentence | None:
+    """What keeps a text from being read as a formula; the grader's own reader is at least as tolerant."""
+    if len(text) > MAX_TEXT:
+        return "too-long", {"limit": str(MAX_TEXT)}
+    brackets = _bracket_problem(text)
+    if brackets:
+        return brackets
+    if form in ("", "formula") and "=" in text:
+        return "equation-not-wanted", {}
+    if form == "relation" and text.replace("==", "=").count("=") != 1:
+        return "equation-wanted", {}
+    known = {_plain(spelling) for name, others in symbols.items() for spelling in (name, *others)}
+    for word in _names(text):
+        letters = len(word) <= 8 and all(letter in known for letter in word)
+        if word not in known and word not in FUNCTIONS and not letters and known:
+            hint = _hint(word, known, language)
+            return "unknown-symbol", {"found": word, "hint": hint, "known": ", ".join(symbols)}
+    numbers = _TWO_NUMBERS.search(_GROUPED.sub("1", text))
+    if numbers:
+        return "numbers-adjacent", {"found": numbers.group()}
+    last = text.strip(" \t\r\n$")[-1:]
+    return ("ends-open", {"found": last}) if last and last in "+-*/^=·×−" else None
+
+
+def _names(text: str) -> list[str]:
+    """The names in a formula, in plain spelling; numbers and LaTeX commands are none."""
+    lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), text)
+    words = [_plain(found.group()) for found in _TOKEN.finditer(lowered) if found.lastgroup == "name"]
+    return [word for word in words if not word.startswith("log_")]
+
+
+def _plain(name: str) -> str:
+    r"""A name without markup: ``d_{\text{model}}`` and ``d\_model`` are ``d_model``."""
+    return re.sub(r"_+", "_", re.sub(r"[{}\s\\]", "", re.sub(_MARKUP, "", name))).strip("_")
+
+
+def _bracket_problem(text: str) -> Sentence | None:
+    opened: list[tuple[str, int]] = []
+    for at, letter in enumerate(text, start=1):
+        if letter in "([{":
+            opened.append((letter, at))
+        elif letter in _PAIRS and (not opened or opened.pop()[0] != _PAIRS[letter]):
+            return "bracket-not-opened", {"found": letter, "at": str(at)}
+    return ("bracket-not-closed", {"found": opened[-1][0], "at": str(opened[-1][1])}) if opened else None
+
+
+def _hint(word: str, known: Iterable[str], language: str) -> str:
+    close = difflib.get_close_matches(word[:64], list(known), n=1)
+    return _sentence("did-you-mean", language, {"found": close[0]}) if close else ""
+
+
+def _sentence(key: str, language: str, params: Mapping[str, str]) -> str:
+    texts = SENTENCES[key]
+    return texts.get(language, texts["en"]).format_map(params)

@@ -1,0 +1,59 @@
+"""Writes the light check that students run beside their notebook: form only, never right or wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import CourseError
+from autograder.rubric import Question, Rubric
+
+FILE_NAME = "coursecheck.py"
+"""What the file is called beside the released notebook; check cells import it by this name."""
+_TEMPLATE = Path(__file__).with_name("coursecheck.py")
+_PLACE = 'SPECIFICATION = "{}"\n'
+
+
+def build_student_check(rubric: Rubric, notebook: str) -> bytes:
+    """The source of ``coursecheck.py`` for one notebook.
+
+    It needs nothing but Python's standard library and holds no expected value: only each question's kind,
+    the names students assign, and the symbols their formulas may use.
+
+    Raises:
+        CourseError: the package's own template is damaged.
+    """
+    language = rubric.assignment.languages[0] if rubric.assignment.languages else "en"
+    specification = {
+        "language": language,
+        "questions": {
+            question.id: _specification(question, rubric)
+            for question in rubric.questions
+            if question.notebook == notebook
+        },
+    }
+    template = _TEMPLATE.read_text(encoding="utf-8")
+    if template.count(_PLACE) != 1:
+        raise CourseError(
+            f"{_TEMPLATE.name}: the line {_PLACE.strip()!r} is missing; install the package again"
+        )
+    # A JSON string is a Python string literal, so this is JSON inside a literal: data, not code.
+    literal = json.dumps(json.dumps(specification, sort_keys=True))
+    return template.replace(_PLACE, f"SPECIFICATION = {literal}\n").encode()
+
+
+def _specification(question: Question, rubric: Rubric) -> dict[str, Any]:
+    names: dict[str, str] = {}
+    for item in question.items:
+        name = item.options.get("answer") or question.answer
+        if isinstance(name, str) and name and not item.manual:
+            form = str(item.options.get("form", ""))
+            # An answer that serves items of different forms may have any of them.
+            names[name] = form if names.get(name, form) == form else "any"
+    symbols = {name: list(symbol.aliases) for name, symbol in rubric.assignment.symbols.items()}
+    return {
+        "kind": question.kind,
+        "names": names,
+        "symbols": symbols if question.kind in ("symbolic", "shape") else {},
+    }

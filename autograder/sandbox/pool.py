@@ -1,0 +1,60 @@
+"""The sandboxes of one run: one per environment, started when first needed, replaced when they die."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.namespaces import NamespaceSandbox
+
+
+class Pool:
+    """Keeps a sandbox ready for every environment that was asked for. Thread safe."""
+
+    def __init__(self, start: Callable[[Environment], Sandbox] = NamespaceSandbox) -> None:
+        self._start = start
+        self._lock = threading.Lock()
+        self._starting: dict[Environment, threading.Lock] = {}
+        self._running: dict[Environment, Sandbox] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def sandbox(self, environment: Environment) -> Sandbox:
+        """The sandbox for an environment, started now if there is none or if it has died.
+
+        Raises:
+            SandboxUnavailable: this machine lacks a layer of confinement.
+            SandboxFault: it did not start.
+        """
+        with self._lock:
+            starting = self._starting.setdefault(environment, threading.Lock())
+        with starting:
+            running = self._running.get(environment)
+            if running is not None and not running.alive():
+                running.close()
+                running = None
+            if running is None:
+                running = self._running[environment] = self._start(environment)
+            return running
+
+    def warm(self, environments: Iterable[Environment]) -> None:
+        """Start several at the same time; importing torch takes seconds, and there are several cores."""
+        with ThreadPoolExecutor() as threads:
+            for _ in threads.map(self.sandbox, environments):
+                pass
+
+    def close(self) -> None:
+        """End them all."""
+        for running in self._running.values():
+            running.close()
+        self._running.clear()

@@ -1,0 +1,179 @@
+"""One submission's run over as many boxes as it needs.
+
+Cells run in order; an exception in one does not stop the next. When a cell or a call ends the box, a
+new box is opened, the cells are run again without the offending one, and the rest goes on: only what
+needed the lost part is lost. How often, and for how long altogether, is bounded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario
+from autograder.sandbox.base import Box, Sandbox
+
+ENDINGS_PER_QUESTION = 2
+"""After so many endings within one question its remaining scenarios are not tried."""
+
+
+class Session:
+    """Runs the cells of one submission and answers scenarios about what they defined."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        cells: Sequence[Cell | Markdown],
+        limits: Limits,
+        *,
+        seed: int = 0,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self._sandbox = sandbox
+        self._cells = cells
+        self._limits = limits
+        self._seed = seed
+        self._files = files or {}
+        self._deadline = time.monotonic() + limits.submission_seconds
+        self._box: Box | None = None
+        self._skipped: set[int] = set()
+        self._restarts_left = limits.restarts
+        self._faults_left = 1
+        self._given_up: Ending | None = None
+        self.runs: list[CellRun | None] = [None] * len(cells)
+        self.notes: list[Note] = []
+        self.seconds_in_sandbox = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self) -> list[CellRun | None]:
+        """Run all cells; one entry per cell, None for markdown and for cells that were not reached.
+
+        Raises:
+            SandboxFault: our side failed twice.
+        """
+        self._ensure_box()
+        return self.runs
+
+    def ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+        """One entry per scenario, as `Box.ask`; opens new boxes as needed.
+
+        Raises:
+            SandboxFault: our side failed twice.
+        """
+        results: list[tuple[Observation, ...]] = []
+        endings = 0
+        while len(results) < len(scenarios):
+            remaining = scenarios[len(results) :]
+            if endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
+                ending = self._given_up or _ending(results[-1])
+                results += [_ended(scenario, ending) for scenario in remaining]
+                break
+            try:
+                answers = self._ask_box(remaining)
+            except SandboxFault as fault:
+                self._after_fault(fault)
+                continue
+            results += answers
+            if answers and _ending(answers[-1]):
+                endings += 1
+                self._lose_box()
+        return results
+
+    def close(self) -> None:
+        """Close the open box, if any."""
+        if self._box is not None:
+            self._box.close()
+            self._lose_box()
+
+    # ------------------------------------------------------------ boxes
+
+    def _ask_box(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+        assert self._box is not None
+        seconds = min(self._limits.call_seconds, self._left())
+        if seconds <= 0:
+            self._give_up(Ending.SUBMISSION_TIME)
+            return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
+        return self._box.ask(scenarios, seconds=seconds)
+
+    def _ensure_box(self) -> bool:
+        """A box in which every runnable cell has run; False when there will be none any more."""
+        while self._box is None and self._given_up is None:
+            if self._restarts_left < 0:
+                self._give_up(self._last_ending())
+                break
+            self._restarts_left -= 1
+            try:
+                self._box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
+                self._run_cells(self._box)
+            except BoxEnded:
+                self._lose_box()
+            except SandboxFault as fault:
+                self._after_fault(fault)
+        return self._box is not None
+
+    def _run_cells(self, box: Box) -> None:
+        for number, cell in enumerate(self._cells):
+            if isinstance(cell, Markdown) or number in self._skipped or not cell.source.strip():
+                continue
+            seconds = min(self._limits.cell_seconds, self._left())
+            if seconds <= 0:
+                self._give_up(Ending.SUBMISSION_TIME)
+                self._end_cell(number, Ending.SUBMISSION_TIME)
+                raise BoxEnded(Ending.SUBMISSION_TIME)
+            try:
+                run = box.run_cell(cell.source, seconds=seconds)
+            except BoxEnded as ended:
+                self._skipped.add(number)
+                late = ended.ending is Ending.CELL_TIME and self._left() <= 0
+                self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
+                raise
+            if self.runs[number] is None:
+                self.runs[number] = run
+
+    def _end_cell(self, number: int, ending: Ending) -> None:
+        self.runs[number] = CellRun(ending=ending)
+        text = f"the box ended ({ending.value}); the other cells were run again without this one"
+        self.notes.append(Note("cell-ended-box", text, place=f"cell {number + 1}"))
+
+    def _lose_box(self) -> None:
+        """Forget a box that has ended, after adding up what it cost."""
+        if self._box is not None:
+            self.seconds_in_sandbox += self._box.overhead
+            self._box = None
+
+    def _after_fault(self, fault: SandboxFault) -> None:
+        """Our own failure: once is tolerated and does not count as the student's restart."""
+        self.close()
+        if self._faults_left == 0:
+            raise fault
+        self._faults_left -= 1
+        self._restarts_left += 1
+
+    def _give_up(self, ending: Ending) -> None:
+        self._given_up = ending
+        self.notes.append(Note("gave-up", f"no further box was opened: {ending.value}"))
+
+    def _last_ending(self) -> Ending:
+        endings = [run.ending for run in self.runs if run and run.ending]
+        return endings[-1] if endings else Ending.CRASHED
+
+    def _left(self) -> float:
+        return self._deadline - time.monotonic()
+
+
+def _ending(observations: tuple[Observation, ...]) -> Ending | None:
+    return next((observation.ending for observation in observations if observation.ending), None)
+
+
+def _ended(scenario: Scenario, ending: Ending | None) -> tuple[Observation, ...]:
+    return tuple(Observation(ok=False, ending=ending or Ending.CRASHED) for _ in scenario.calls)

@@ -1,0 +1,94 @@
+"""Values on the trusted side: what is sent into a box, and what is made of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import SandboxFault
+from autograder.records import Call, Observation, Opaque, Ref, Tensor
+from autograder.sandbox import wire
+
+
+class TrustedEncoder(wire.Encoder):
+    """Adds the records that stand for tensors and handles; one array sent often travels once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: dict[int, str] = {}
+
+    def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
+        """Reuse the array when the same object was sent before."""
+        if id(value) in self._keys and value.dtype.kind != "c":
+            return {**tag, "k": self._keys[id(value)]}
+        tree = super().array(value, tag)
+        self._keys[id(value)] = tree["k"]
+        return tree
+
+    def other(self, value: Any, depth: int) -> dict[str, Any]:
+        """Tensors and handles; anything else is a fault of the plan."""
+        del depth
+        if isinstance(value, Tensor):
+            return self.array(value.array, {"$": "tensor", "dtype": value.dtype, "grad": value.requires_grad})
+        if isinstance(value, Ref):
+            return {"$": "ref", "v": value.name}
+        if isinstance(value, Opaque):
+            return {"$": "opaque", "type": value.type_name, "text": value.text}
+        raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
+
+
+def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
+    return {
+        "target": {"$": "ref", "v": call.target.name} if isinstance(call.target, Ref) else call.target,
+        "attribute": call.attribute,
+        "args": encoder.encode(list(call.args)),
+        "kwargs": encoder.encode(dict(call.kwargs)),
+        "read": call.read,
+        "keep": call.keep,
+        "seed": call.seed,
+        "grad": call.grad,
+        "default_dtype": call.default_dtype,
+    }
+
+
+def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
+    if tree["$"] == "numpy":
+        return array
+    dtype, device = str(tree.get("dtype"))[:20], str(tree.get("device"))[:20]
+    return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
+
+
+def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
+    if tag == "ref":
+        return Ref(str(tree.get("v"))[:80])
+    if tag == "opaque":
+        return Opaque(wire.well_formed(str(tree.get("type"))[:80]), wire.well_formed(str(tree.get("text"))))
+    raise wire.ProtocolError(f"unknown tag {tag!r}")
+
+
+def trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
+    """Builds plain values and records, whatever the tree says."""
+    return wire.Decoder(arrays, _tensor, _opaque)
+
+
+def encode_observation(observation: Observation, encoder: TrustedEncoder) -> dict[str, Any]:
+    """The form in which observations travel and are stored; not for observations of an ending."""
+    if observation.ok:
+        return {"v": encoder.encode(observation.value)}
+    return {"error": observation.error, "message": observation.message}
+
+
+def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
+    """One observation from its tree.
+
+    Raises:
+        wire.ProtocolError: the tree is malformed.
+        KeyError: neither a value nor an error is there.
+    """
+    if "v" in answer:
+        return Observation(ok=True, value=decoder.decode(answer["v"]))
+    error = wire.well_formed(str(answer["error"])[:80]) or "Exception"
+    message = wire.well_formed(str(answer.get("message", ""))[:600])
+    return Observation(ok=False, error=error, message=message)

@@ -1,0 +1,145 @@
+"""Turns the results of all questions into the marks of one submission. Pure; knows no notebook and no box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+import msgspec
+
+from autograder.errors import NotebookError
+from autograder.records import ItemResult, Message, Note, Score, Status
+from autograder.rubric import Item, Question, Rubric
+
+NO_POINTS = Decimal(0)
+
+_OURS = frozenset({"not-readable"})
+"""Refusals that may be our own fault: a person looks before anybody loses a point."""
+
+
+def score(
+    student: str,
+    rubric: Rubric,
+    results: Mapping[str, Sequence[ItemResult]],
+    notes: Iterable[Note] = (),
+    isolation: str = "namespaces",
+) -> Score:
+    """The marks of one submission: one result for every item of the rubric, in its order.
+
+    A missing result becomes NEEDS_REVIEW. A result that breaks a rule (PASSED without full points, points
+    above what is possible, …) is our fault: it becomes NEEDS_REVIEW, and a note tells staff which rule.
+    An item with negative points is possible for nothing: PASSED and NO_ANSWER leave the question alone,
+    FAILED takes points away, but never more than the other items have earned.
+
+    Args:
+        student: whose submission.
+        rubric: of the assignment.
+        results: the judged items by question id.
+        notes: remarks for staff that travel with the score.
+        isolation: how the student's code was confined.
+    """
+    faults: list[Note] = []
+    items: list[ItemResult] = []
+    for question in rubric.questions:
+        found = {one.item: one for one in results.get(question.id, ()) if one.question == question.id}
+        judged = [_checked(question, item, found.get(item.id), faults) for item in question.items]
+        items += _not_below_zero(judged)
+    return Score(student, rubric.assignment.name, rubric.version, tuple(items), (*notes, *faults), isolation)
+
+
+def refused(
+    student: str,
+    rubric: Rubric,
+    error: NotebookError,
+    notes: Iterable[Note] = (),
+    isolation: str = "namespaces",
+    *,
+    notebook: str = "",
+) -> Score:
+    """The marks of a submission of which no notebook could be read."""
+    results = refused_results(rubric, error, notebook=notebook)
+    return score(student, rubric, results, notes, isolation)
+
+
+def refused_results(
+    rubric: Rubric, error: NotebookError, *, notebook: str = ""
+) -> dict[str, tuple[ItemResult, ...]]:
+    """Results for the questions of a notebook that could not be read, by question id.
+
+    Args:
+        rubric: of the assignment.
+        error: why it could not be read.
+        notebook: its name; empty: all notebooks of the assignment.
+    """
+    ours = error.code in _OURS
+    status = Status.NEEDS_REVIEW if ours else Status.NO_ANSWER
+    message = Message("refused.review" if ours else "refused", {"reason": str(error)})
+    return {
+        question.id: tuple(
+            ItemResult(
+                question.id,
+                item.id,
+                status,
+                NO_POINTS,
+                item.points,
+                message,
+                f"refused: {error.code}",
+                error.code,
+            )
+            for item in question.items
+        )
+        for question in rubric.questions
+        if notebook in ("", question.notebook)
+    }
+
+
+def _checked(question: Question, item: Item, found: ItemResult | None, faults: list[Note]) -> ItemResult:
+    """The result as it is, or NEEDS_REVIEW when there is none or it breaks a rule."""
+    if found is None:
+        staff = "no result: our fault"
+    else:
+        broken = _broken_rule(item, found)
+        if not broken:
+            return msgspec.structs.replace(found, possible=max(item.points, NO_POINTS))
+        staff = f"{broken}: our fault; it said {found.status} with {found.points}: {found.staff}"
+        faults.append(Note("broken-result", f"item {item.id}: {broken}", question.id))
+    return ItemResult(
+        question.id,
+        item.id,
+        Status.NEEDS_REVIEW,
+        NO_POINTS,
+        max(item.points, NO_POINTS),
+        Message("review.missing"),
+        staff,
+        "review.missing",
+    )
+
+
+def _broken_rule(item: Item, found: ItemResult) -> str:
+    """Which rule a result breaks, in words; empty when it keeps them all."""
+    if found.possible not in (item.points, max(item.points, NO_POINTS)):
+        return f"possible is {found.possible}, the rubric says {item.points}"
+    if not found.points.is_finite():
+        return "points are not a number"
+    low, high = min(item.points, NO_POINTS), max(item.points, NO_POINTS)
+    if not low <= found.points <= high:
+        return f"points {found.points} are outside of {low} to {high}"
+    if found.status is Status.PASSED and found.points != high:
+        return f"passed with {found.points} of {item.points} points"
+    if found.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW) and found.points != 0:
+        return f"{found.status} with {found.points} points"
+    return ""
+
+
+def _not_below_zero(items: Sequence[ItemResult]) -> list[ItemResult]:
+    """Negative items take away what is there, in their order, and never more."""
+    left = sum((item.points for item in items if item.points > 0), NO_POINTS)
+    kept = []
+    for item in items:
+        if item.points < 0:
+            taken = max(item.points, -left)
+            left += taken
+            kept.append(msgspec.structs.replace(item, points=taken))
+        else:
+            kept.append(item)
+    return kept

@@ -1,0 +1,139 @@
+"""Answer keys: right answers, named mistakes, and what is said about all others."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.algebra.compare import Comparer
+from autograder.algebra.key import AnswerKey, Named, Verdict
+from autograder.algebra.parse import parse, parse_relation, parse_tuple
+from autograder.algebra.points import Points
+from autograder.errors import Undecided
+from autograder.messages.algebra import SENTENCES
+from tests.algebra.examples import VOCABULARY
+
+RAW = Comparer(Points(VOCABULARY.domains))
+HEADS = RAW.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
+LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
+
+
+def key(right: str, *mistakes: tuple[str, str, tuple[Comparer, ...]]) -> AnswerKey:
+    """A key for one right answer, read without assumptions, with named mistakes."""
+    named = [Named(code, parse(when, VOCABULARY), readings) for code, when, readings in mistakes]
+    return AnswerKey([parse(right, VOCABULARY)], [RAW], named, beyond=HEADS)
+
+
+def verdict(answers: AnswerKey, text: str) -> Verdict:
+    """The verdict on a text."""
+    return answers.verdict(parse(text, VOCABULARY))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code"),
+    [
+        ("8*d^2", "4*d^2", "factor-too-small"),
+        ("8*d^2", "16*d^2", "factor-too-large"),
+        ("8*d^2", "-8*d^2", "sign"),
+        ("8*d^2", "8*d", "power-too-small"),
+        ("8*d^2", "8*d^3", "power-too-large"),
+        ("12*n_layers*d^2", "12*d^2", "power-too-small"),
+        ("12*n_layers*d^2", "24*n_layers^2*d^2", "power-too-large"),
+        ("d*h", "d+h", "sum-for-product"),
+        ("n^2*d", "n*d^2", "swapped-symbols"),
+        ("8*d^2", "8*d^2 + n_voc", "extra-term"),
+        (LAYER, "3*n_heads*d_model*d_head + 8*d_model^2", "missing-term"),
+        (LAYER, "4*n_heads*d_model*d_head", "missing-term"),
+        (LAYER, "4*n_heads*d_model*d_head + 8*d_model", "power-in-term"),
+        (LAYER, "2*n_heads*d_model*d_head + 8*d_model^2", "coefficient"),
+        (LAYER, "4*n_heads*d_model*d_head + n*d_model^2", "wrong-term"),
+        (LAYER, f"{LAYER} + n_voc*d_model", "extra-term"),
+        ("n_layers*(4*d^2 + 16*d^2)", "n_layers*4*d^2 + 16*d^2", "power-in-term"),
+    ],
+)
+def test_single_slips_are_named(right: str, wrong: str, code: str) -> None:
+    """One slip in an otherwise right formula is recognised; every code has its sentence."""
+    difference = verdict(key(right), wrong).difference
+    assert difference is not None
+    assert code == difference.code
+    assert f"diagnosis.{code}" in SENTENCES
+
+
+def test_the_student_reads_nothing_of_the_right_answer() -> None:
+    """What a student may read about a slip names only symbols, and terms of the student's own."""
+    answers = key(LAYER)
+    missing = verdict(answers, "3*n_heads*d_model*d_head + 8*d_model^2").difference
+    extra = verdict(answers, f"{LAYER} + 7*n_voc").difference
+    assert missing is not None
+    assert extra is not None
+    assert missing.params == {}
+    assert extra.params == {"term": "7*n_voc"}
+
+
+def test_unrelated_formulas_have_no_diagnosis() -> None:
+    """Nothing is said where nothing is known."""
+    assert Verdict(right=False) == verdict(key(LAYER), "n^7*d_head*n_heads + d_model*d_ff/(n + 1)")
+
+
+def test_the_first_named_mistake_that_fits_is_reported() -> None:
+    """The order of the rubric decides between mistakes that coincide."""
+    answers = key(
+        LAYER,
+        ("forgot-the-output", "3*n_heads*d_model*d_head + 8*d_model^2", (RAW,)),
+        ("early", "12*d_model^2", (RAW, HEADS)),
+        ("eleven", "11*d_model^2", (RAW, HEADS)),
+    )
+    assert verdict(answers, "3*h*d_k*d + 8*d^2").named == 0
+    assert verdict(answers, "12*d_model^2").named == 1
+    assert verdict(answers, "12*h^2*d_k^2").named == 1
+    assert verdict(answers, "11*d^2").named == 2
+    assert verdict(answers, "4*h*d_k*d + 8*d^2").right
+
+
+def test_an_assumption_used_early_is_noticed() -> None:
+    """Right under an assumption that is not granted is wrong, and said to be so."""
+    assert Verdict(right=False, early=True) == verdict(key(LAYER), "12*d_model^2")
+
+
+def test_remarks_come_before_assumptions() -> None:
+    """A right answer with a remark is found although an assumption makes it equal to the main one."""
+    answers = AnswerKey(
+        [parse("n_heads*d_head*d_model", VOCABULARY)],
+        [RAW, HEADS],
+        [Named("early", parse("d_model^2", VOCABULARY), (RAW,), right=True)],
+    )
+    assert Verdict(right=True) == verdict(answers, "h*d_k*d")
+    assert Verdict(right=True, named=0) == verdict(answers, "d*d")
+    assert Verdict(right=True) == verdict(answers, "(h*d_k)^2")
+
+
+def test_formulas_without_exact_values_are_compared_one_by_one() -> None:
+    """Named mistakes with logarithms and roots are found as well."""
+    answers = key("n*log(n)", ("base", "n*lg(n)", (RAW,)), ("root", "n*sqrt(n)", (RAW,)))
+    assert verdict(answers, "log(n^n)").right
+    assert verdict(answers, "n*log(n)/log(10)").named == 0
+    assert verdict(answers, "n^(3/2)").named == 1
+
+
+def test_doubt_is_not_a_verdict() -> None:
+    """What cannot be decided is raised, not called wrong."""
+    with pytest.raises(Undecided):
+        verdict(key("n"), "exp(exp(exp(exp(n))))")
+
+
+def test_relations_and_tuples_have_keys() -> None:
+    """Equations and shapes are looked up like formulas."""
+    relations = AnswerKey(
+        [parse_relation("d_model = n_heads*d_head", VOCABULARY)],
+        [RAW],
+        [Named("equal-widths", parse_relation("d_head = d_model", VOCABULARY), (RAW,))],
+    )
+    assert relations.verdict(parse_relation("d_head = d/h", VOCABULARY)).right
+    assert relations.verdict(parse_relation("d/d_k = 1", VOCABULARY)).named == 0
+    shapes = AnswerKey(
+        [parse_tuple("(3*d, 4*d)", VOCABULARY)],
+        [RAW],
+        [Named("transposed", parse_tuple("(4*d, 3*d)", VOCABULARY), (RAW,))],
+    )
+    assert shapes.verdict(parse_tuple("3d × 4d", VOCABULARY)).right
+    assert shapes.verdict(parse_tuple("4d × 3d", VOCABULARY)).named == 0
+    assert Verdict(right=False) == shapes.verdict(parse_tuple("(1, 2)", VOCABULARY))

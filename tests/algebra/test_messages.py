@@ -1,0 +1,71 @@
+"""Sentences about formulas."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+import autograder.algebra
+import autograder.checks
+from autograder.algebra.parse import parse
+from autograder.errors import Unreadable
+from autograder.messages import render
+from autograder.messages.algebra import SENTENCES, unreadable
+from tests.algebra.examples import VOCABULARY
+
+
+def placeholders(text: str) -> set[str]:
+    """The names in braces."""
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("code", SENTENCES)
+def test_sentences_exist_in_both_languages(code: str) -> None:
+    """English and German mention the same."""
+    texts = SENTENCES[code]
+    assert {"en", "de"} == set(texts)
+    assert placeholders(texts["en"]) == placeholders(texts["de"])
+
+
+def test_every_code_in_the_source_has_a_sentence() -> None:
+    """What the reader and the diagnosis can raise or say is in the vocabulary."""
+    algebra = Path(autograder.algebra.__file__).parent
+    checks = Path(autograder.checks.__file__).parent
+    source = "".join(path.read_text("utf-8") for path in sorted(algebra.glob("*.py")))
+    source += "".join(path.read_text("utf-8") for path in sorted(checks.glob("symbolic*.py")))
+    raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
+    raised += re.findall(r'return self\.error\("([a-z-]+)"', source)
+    assert {f"unreadable.{code}" for code in raised} <= SENTENCES.keys()
+    assert set(re.findall(r'"(formula\.[a-z-]+)"', source)) <= SENTENCES.keys()
+    assert len(set(raised)) > 20
+
+
+@pytest.mark.parametrize(
+    "text", ["8*dmodel", "8**", "(d", "4 128", "{d}{h}_", "d.{x}", "\x00\x1b[31m", "d\ud800"]
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
+    """The sentence shows the place, and can be written as UTF-8 whatever the text was."""
+    with pytest.raises(Unreadable) as caught:
+        parse(text, VOCABULARY)
+    message = unreadable(caught.value, text)
+    sentence = render(message, language)
+    assert "▸" in sentence
+    assert sentence.encode().decode() == sentence
+    assert str(caught.value.offset) == message.params["offset"]
+    assert len(text) == len(message.params["text"])
+    assert message.params["text"].isprintable()
+
+
+def test_the_caret_stands_at_the_name() -> None:
+    """Text, offset and excerpt agree on the place."""
+    text = "3*n_heads*d_model*d_head + 8*dmodel^2"
+    with pytest.raises(Unreadable) as caught:
+        parse(text, VOCABULARY)
+    params = unreadable(caught.value, text).params
+    assert text.index("dmodel") == int(params["offset"])
+    assert "▸dmodel" in params["excerpt"]
+    assert "Did you mean “d_model”?" in render(unreadable(caught.value, text), "en")

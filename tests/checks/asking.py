@@ -1,0 +1,60 @@
+"""Short ways for tests to make a check from TOML, an answer, and evidence with canned observations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.checks import make_check
+from autograder.checks.base import Check, Draw, Evidence
+from autograder.records import Answer, Ending, ItemResult, Observation
+from autograder.rubric import parse
+
+DRAW = Draw(b"a secret of the tests")
+SYMBOLS = ("batch", "n_heads", "seq", "d_head", "d_model")
+
+
+def rubric_text(question: str) -> bytes:
+    """A rubric with one question and the symbols of shapes."""
+    points = re.search(r"^points = ([0-9.]+)", question, re.MULTILINE)
+    assert points is not None
+    head = f'version = 1\n[assignment]\nname = "test"\npoints = {points[1]}\n[assignment.symbols]\n'
+    return (head + "".join(f"{name} = {{}}\n" for name in SYMBOLS) + question).encode()
+
+
+def check_of(question: str) -> Check:
+    """The check of a question written in TOML."""
+    rubric = parse(rubric_text(question))
+    return make_check(rubric.questions[0], rubric)
+
+
+def answer(source: str, *, changed: bool = True, cell_type: str = "code") -> Answer:
+    """An answer cell."""
+    return Answer("q-answer", cell_type, source, changed)
+
+
+def value(*values: Any) -> tuple[Observation, ...]:
+    """The observations of a scenario whose calls gave these values."""
+    return tuple(Observation(ok=True, value=one) for one in values)
+
+
+def error(name: str, message: str = "") -> tuple[Observation, ...]:
+    """The observation of a call that raised."""
+    return (Observation(ok=False, error=name, message=message),)
+
+
+def ended(ending: Ending) -> tuple[Observation, ...]:
+    """The observation of a call that ended the box."""
+    return (Observation(ok=False, ending=ending),)
+
+
+def judge(
+    check: Check,
+    source: str | Answer,
+    observed: Sequence[tuple[Observation, ...]] = (),
+    expected: Sequence[tuple[Observation, ...]] = (),
+) -> tuple[ItemResult, ...]:
+    """The results of one answer."""
+    given = source if isinstance(source, Answer) else answer(source)
+    return check.judge(Evidence(given, observed, expected, draw=DRAW))

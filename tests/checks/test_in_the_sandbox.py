@@ -1,0 +1,81 @@
+"""The kinds that call student code, through the real sandbox and its wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.checks.base import Evidence
+from autograder.records import Limits, Status
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.namespaces import NamespaceSandbox
+from tests.checks.asking import DRAW, answer, check_of
+from tests.checks.test_behaviour import ATTENTION, RIGHT
+from tests.checks.test_count import FUNCTION, TOTAL
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """A sandbox with torch imported ahead."""
+    made = NamespaceSandbox(Environment(preload=("torch",)))
+    yield made
+    made.close()
+
+
+def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str, str]:
+    """Item → code (empty: passed) of one answer, beside the right one in a box of its own."""
+    check = check_of(question)
+    given = answer(source)
+    asked = []
+    for text, plan in ((source, check.plan(given, DRAW)), (right, check.reference_plan(DRAW))):
+        box = sandbox.open(Limits())
+        box.run_cell(text, seconds=20)
+        asked.append(box.ask(plan, seconds=20))
+        box.close()
+    results = check.judge(Evidence(given, asked[0], asked[1], draw=DRAW))
+    return {one.item: one.code if one.status is not Status.PASSED else "" for one in results}
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (("", ""), {}),
+        (("mask == 0", "mask == 1"), {"both": "value.differs", "padding": "property.masked-leaks"}),
+        (
+            ("q_proj", "w_q"),
+            {"self": "weights.missing", "both": "weights.missing", "gradient": "raised"},
+        ),
+        (
+            ("return self.out_proj((", "import os; os._exit(0); (("),
+            {name: "ending.exited" for name in ("self",)},
+        ),
+    ],
+)
+def test_attention_in_the_box(sandbox: Sandbox, change: tuple[str, str], wrong: dict[str, str]) -> None:
+    """Weights, masks, gradients and names travel as the judgement expects."""
+    found = codes(sandbox, ATTENTION, RIGHT.replace(*change), RIGHT)
+    if "ending.exited" in wrong.values():  # what comes after the end is asked again by the grading
+        found = {"self": found["self"]}
+    assert wrong == {name: code for name, code in found.items() if code}
+
+
+@pytest.mark.parametrize(
+    ("question", "source", "code"),
+    [
+        (TOTAL, "import numpy\ntotal = numpy.int64(124_439_808)", ""),
+        (TOTAL, "import torch\ntotal = torch.tensor(124_439_808)", ""),
+        (TOTAL, "class Lie(int):\n    def __eq__(self, other): return True\ntotal = Lie(7)", "count.wrong"),
+        (TOTAL, "total = 1 << 100_000", "count.huge"),
+        (TOTAL, "tottal = 5 + 5", "name.missing"),
+        (FUNCTION, "def count_mlp(d):\n    return 8 * d * d", ""),
+        (FUNCTION, "def count_mlp(d):\n    return 4 * d * d", "count.wrong"),
+        (FUNCTION, "def count_mlp(d):\n    raise SystemExit", "raised"),
+    ],
+)
+def test_counts_in_the_box(sandbox: Sandbox, question: str, source: str, code: str) -> None:
+    """Integers of every origin arrive as integers, and a lying subclass as what it holds."""
+    right = "def count_mlp(d):\n    return 8 * d * d"
+    assert [code] == list(codes(sandbox, question, source, right).values())

@@ -1,0 +1,94 @@
+"""Numbers and arrays within a tolerance, from a variable or a call."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from autograder.errors import RubricError
+from autograder.records import Opaque, Status, Tensor
+from tests.checks.asking import DRAW, answer, check_of, judge, value
+
+WEIGHTS = """
+[[question]]
+id = "q"
+kind = "value"
+points = 2
+answer = "weights"
+compare = { rtol = 1e-3, atol = 1e-3, dtype = "any" }
+[[question.item]]
+id = "weights"
+points = 2
+text = { en = "The weights" }
+value = [0.245, 0.665, 0.090]
+[[question.item.mistake]]
+code = "not-scaled"
+when = [0.114, 0.844, 0.042]
+points = 1
+text = { en = "Not scaled." }
+"""
+SOFTMAX = """
+[[question]]
+id = "q"
+kind = "value"
+points = 2
+answer = "softmax"
+reference = "numbers:softmax"
+[[question.case]]
+name = "drawn"
+args = [{ draw = "normal", shape = [2, 5] }]
+[[question.item]]
+id = "softmax"
+points = 2
+text = { en = "Softmax" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "points", "code"),
+    [
+        ("weights = [0.245, 0.665, 0.09]", "2", ""),
+        ("weights = (0.2449, 0.6651, 0.0901)", "2", ""),
+        ("weights = [0.114, 0.844, 0.042]", "1", "not-scaled"),
+        ("weights = [0.3, 0.6, 0.1]", "0", "value.differs"),
+        ("weights = [0.245, 0.665]", "0", "value.shape"),
+        ("weights = 'no idea'", "0", "value.form"),
+    ],
+)
+def test_a_stated_value(source: str, points: str, code: str) -> None:
+    """Within the tolerance is right; a named mistake has its own points."""
+    (item,) = judge(check_of(WEIGHTS), source)
+    assert (Decimal(points), code) == (item.points, item.code)
+
+
+def test_the_reference_gives_what_is_right() -> None:
+    """Without a stated value the reference is called with the same hidden arrays."""
+    check = check_of(SOFTMAX)
+    (scenario,) = check.plan(answer("def softmax(x): ..."), DRAW)
+    (reference,) = check.reference_plan(DRAW)
+    given, same = scenario.calls[0].args[0], reference.calls[0].args[0]
+    assert "float64" == given.dtype
+    assert given.array.tolist() == same.array.tolist()
+    right = Tensor(np.full((2, 5), 0.2), "float64")
+    (item,) = judge(check, "def softmax(x): ...", [value(right, right)], [value(right, right)])
+    assert Status.PASSED == item.status
+
+
+def test_a_reference_that_cannot_be_compared_is_our_fault() -> None:
+    """An expected value without a plain form goes to a person."""
+    (item,) = judge(check_of(SOFTMAX), "def softmax(x): ...", [value(1, 1)], [value(Opaque("Thing"))])
+    assert Status.NEEDS_REVIEW == item.status
+
+
+def test_an_item_may_have_rules_of_its_own() -> None:
+    """The item's tolerance replaces the question's."""
+    check = check_of(WEIGHTS.replace("value = [0.245", "compare = { atol = 0.2 }\nvalue = [0.245"))
+    assert Status.PASSED == judge(check, "weights = [0.3, 0.6, 0.1]")[0].status
+
+
+def test_misspelt_rules_are_refused() -> None:
+    """The table of rules knows its keys."""
+    with pytest.raises(RubricError, match="rtoll"):
+        check_of(WEIGHTS.replace("rtol", "rtoll"))

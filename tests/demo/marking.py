@@ -1,0 +1,80 @@
+"""Marks one answer cell of our own outside the sandbox, to hold answers that we wrote against the rubric."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+
+from autograder import rubric as rubrics
+from autograder.checks import KINDS
+from autograder.checks.base import Draw, Evidence
+from autograder.notebook.build import build_release
+from autograder.records import Answer, ItemResult
+from autograder.rubric import Rubric
+from tests.support.local_box import LocalBox
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "assignments" / "dl4nlp-exam" / "dl4nlp-exam.ipynb"
+RUBRIC = ROOT / "rubrics" / "dl4nlp-exam.toml"
+SECRET = b"not a secret"
+
+
+@functools.cache
+def exam() -> Rubric:
+    """The exam's rubric."""
+    return rubrics.load(RUBRIC)
+
+
+@functools.cache
+def released() -> bytes:
+    """The exam's notebook, as students receive it."""
+    return build_release(SOURCE.read_bytes(), exam(), "dl4nlp-exam")
+
+
+def marks(
+    question_id: str, source: str, *, given: str = "", earlier: Mapping[str, ItemResult] | None = None
+) -> dict[str, ItemResult]:
+    """The result of every item of a question, by item id.
+
+    Args:
+        question_id: the question.
+        source: the answer cell.
+        given: code that runs before it.
+        earlier: results of earlier questions by ``question.item``.
+    """
+    rubric = exam()
+    question = rubric.question(question_id)
+    check = KINDS[question.kind](question, rubric)
+    draw = Draw.for_question(SECRET, rubric, question)
+    answer = Answer(question.answer_cell, "code", source, changed=True)
+    asked = check.plan(answer, draw)
+    evidence = Evidence(
+        answer,
+        LocalBox(given, source).ask(asked) if asked else (),
+        _expected(question_id),
+        earlier or {},
+        draw=draw,
+    )
+    return {result.item: result for result in check.judge(evidence)}
+
+
+def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
+    """The points of the items that no person looks at."""
+    manual = {item.id for item in exam().question(next(iter(results.values())).question).items if item.manual}
+    return {item: result.points for item, result in results.items() if item not in manual}
+
+
+@functools.cache
+def _expected(question_id: str) -> tuple[tuple[object, ...], ...]:
+    rubric = exam()
+    question = rubric.question(question_id)
+    check = KINDS[question.kind](question, rubric)
+    asked = check.reference_plan(Draw.for_question(SECRET, rubric, question))
+    if not asked:
+        return ()
+    module, name = question.reference.split(":")
+    return tuple(
+        LocalBox("import torch", f"from reference.{module} import {name} as {question.answer}").ask(asked)
+    )

@@ -1,0 +1,108 @@
+"""What the demo's class writes earns what the demo says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import nbformat
+import pytest
+
+from autograder.demo import attention, decoders, formulas, lists, papers
+from autograder.demo.formulas import Sample, assignment
+from autograder.errors import NotebookError
+from tests.demo.marking import automatic, exam, marks, released
+
+RIGHT_WIDE_MLP = lists.RIGHT["task3-h"][0].source
+CELLS = {
+    cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
+    for cell in nbformat.reads(released().decode(), as_version=4).cells
+}
+
+
+def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
+    """Parameters of a test: question and sample."""
+    return [
+        pytest.param(question, sample, id=f"{question}-{sample.portrait or number}")
+        for table in tables
+        for question, written in table.items()
+        for number, sample in enumerate(written, start=1)
+    ]
+
+
+def earlier(question: str) -> dict[str, object]:
+    """A right (h) before (i), which carries it on."""
+    if question != "task3-i":
+        return {}
+    return {f"task3-h.{item}": result for item, result in marks("task3-h", RIGHT_WIDE_MLP).items()}
+
+
+@pytest.mark.parametrize(("question", "sample"), samples(papers.RIGHT, papers.WRONG))
+def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
+    """The rubric gives each answer of the demo exactly the points stated beside it."""
+    assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
+
+
+@pytest.mark.parametrize("table", [formulas.RIGHT, lists.RIGHT, {"mha": attention.RIGHT}])
+def test_right_answers_earn_all_automatic_points(table: Mapping[str, tuple[Sample, ...]]) -> None:
+    """A right sample states the points of every automatic item in full."""
+    for question, written in table.items():
+        full = {item.id: item.points for item in exam().question(question).items if not item.manual}
+        assert [full] * len(written) == [dict(sample.points) for sample in written]
+
+
+@pytest.mark.parametrize(("question", "sample"), samples(papers.WRONG))
+def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
+    """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
+    full = sum(item.points for item in exam().question(question).items if not item.manual)
+    assert sample.earned < full
+    assert sample.portrait
+
+
+@pytest.mark.parametrize("slip", sorted(papers.CARRIED))
+def test_a_slip_of_h_costs_nothing_in_i(slip: str) -> None:
+    """The right continuation of a wrong (h) earns all of (i)."""
+    wide = next(sample for sample in lists.WRONG["task3-h"] if sample.portrait == slip)
+    own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
+    source = assignment("changed_model_parameters", papers.CARRIED[slip])
+    assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
+
+
+@pytest.mark.parametrize("wide", lists.WRONG["task3-h"], ids=lambda wide: wide.portrait)
+def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
+    """A right (i) after a wrong (h) earns all of (i), too."""
+    own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
+    source = formulas.RIGHT["task3-i"][0].source
+    assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
+
+
+def test_the_release_holds_every_text_that_repairs_change() -> None:
+    """Each fault's text stands exactly once in the listing that students receive."""
+    listing = decoders.given_listing(CELLS["task5-a-answer"])
+    assert [listing.count(repair.given) for repair in decoders.REPAIRS.values()] == [1] * 8
+
+
+def test_a_cell_without_the_listing_is_refused() -> None:
+    """Another notebook's cell gives an error that names the fault whose text is missing."""
+    with pytest.raises(NotebookError, match="no stub"):
+        decoders.given_listing("x = 1")
+    with pytest.raises(NotebookError, match="self_mask"):
+        decoders.given_listing(CELLS["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
+
+
+@pytest.mark.parametrize("way", range(6))
+def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
+    """In every way of writing them, all eight repairs together earn eight points."""
+    listing = decoders.given_listing(CELLS["task5-a-answer"])
+    sample = decoders.repaired(listing, decoders.REPAIRS, way)
+    earned = automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
+    assert dict.fromkeys(decoders.REPAIRS, Decimal(1)) == dict(sample.points) == earned
+
+
+@pytest.mark.parametrize("slip", sorted(decoders.SLIPS))
+def test_a_slip_loses_the_point_of_its_fault(slip: str) -> None:
+    """Seven repairs and one change that repairs nothing earn seven points."""
+    listing = decoders.given_listing(CELLS["task5-a-answer"])
+    sample = decoders.repaired(listing, [fault for fault in decoders.REPAIRS if fault != slip], slip=slip)
+    expected = {fault: Decimal(int(fault != slip)) for fault in decoders.REPAIRS}
+    assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))

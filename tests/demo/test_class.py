@@ -1,0 +1,168 @@
+"""The demo's class: distinct, repeatable, in nbgrader's layout."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.demo import DemoStudent, write_class
+from autograder.demo.class_list import MAX_STUDENTS
+from autograder.demo.mischief import ATTACKS, DAMAGES
+from autograder.errors import NotebookError
+from autograder.notebook.read import read
+from autograder.notebook.release import load_release
+from tests.demo.marking import exam, released
+
+SIZE = 60
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[DemoStudent]]:
+    """A course folder with a class in it."""
+    folder = tmp_path_factory.mktemp("course")
+    return folder, write_class(released(), folder, students=SIZE, seed=7)
+
+
+def handed_in(folder: Path) -> dict[str, bytes]:
+    """Every file of a course by its path below the folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def notebook(folder: Path, student: DemoStudent) -> Path:
+    """Where a student's notebook is."""
+    return folder / "submitted" / student.id / "dl4nlp-exam" / "dl4nlp-exam.ipynb"
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def test_the_layout_is_nbgraders(course: tuple[Path, list[DemoStudent]]) -> None:
+    """Each student has one notebook and one timestamp, and the roster lists all of them."""
+    folder, students = course
+    place = "submitted/{}/dl4nlp-exam/{}"
+    expected = {
+        place.format(student.id, name)
+        for student in students
+        for name in ("dl4nlp-exam.ipynb", "timestamp.txt")
+    }
+    assert expected | {"roster.csv"} == set(handed_in(folder))
+    assert SIZE == len({student.id for student in students}) == len({student.name for student in students})
+
+
+def test_the_roster_names_everybody(course: tuple[Path, list[DemoStudent]]) -> None:
+    """The roster has the columns that gradebooks read, one line for each student."""
+    folder, students = course
+    rows = list(csv.DictReader((folder / "roster.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["id", "first_name", "last_name", "email"]
+    assert [(student.id, student.name) for student in students] == [
+        (row["id"], f"{row['first_name']} {row['last_name']}") for row in rows
+    ]
+
+
+def test_notebooks_differ(course: tuple[Path, list[DemoStudent]]) -> None:
+    """No two students hand in the same bytes."""
+    folder, students = course
+    assert len({notebook(folder, student).read_bytes() for student in students}) == SIZE
+
+
+def test_readable_notebooks_are_valid(course: tuple[Path, list[DemoStudent]]) -> None:
+    """What is said to be readable is a valid notebook, and what is not is not even JSON."""
+    folder, students = course
+    for student in students:
+        data = notebook(folder, student).read_bytes()
+        if student.readable:
+            nbformat.validate(json.loads(data))
+        else:
+            assert not _is_json(data)
+
+
+def test_the_same_arguments_give_the_same_files(
+    course: tuple[Path, list[DemoStudent]], tmp_path: Path
+) -> None:
+    """A class is decided by its size and its seed."""
+    folder, students = course
+    again = write_class(released(), tmp_path, students=SIZE, seed=7)
+    assert students == again
+    assert handed_in(folder) == handed_in(tmp_path)
+
+
+def test_another_seed_gives_another_class(course: tuple[Path, list[DemoStudent]], tmp_path: Path) -> None:
+    """With another seed the portraits change."""
+    _, students = course
+    other = write_class(released(), tmp_path, students=SIZE, seed=8)
+    assert [student.portrait for student in students] != [student.portrait for student in other]
+
+
+def test_most_students_are_honest(course: tuple[Path, list[DemoStudent]]) -> None:
+    """Sixty students include every damage and every attack once; the others are honest."""
+    _, students = course
+    kinds = Counter(student.kind for student in students)
+    assert {"honest": 40, "broken": len(DAMAGES), "hostile": len(ATTACKS) + 2} == kinds
+    portraits = [student.portrait for student in students]
+    assert [1] * len(DAMAGES) == [portraits.count(damage.portrait) for damage in DAMAGES]
+    assert [1] * len(ATTACKS) == [portraits.count(attack.portrait) for attack in ATTACKS]
+    assert portraits.count("nothing answered") == 1
+
+
+def test_few_attacks_hang() -> None:
+    """At most one notebook costs the run a whole time limit."""
+    assert sum(attack.slow for attack in ATTACKS) <= 1
+
+
+def test_points_are_known_for_every_automatic_item(course: tuple[Path, list[DemoStudent]]) -> None:
+    """A readable notebook states the points of each automatic item, an unreadable one none."""
+    _, students = course
+    automatic = {
+        f"{question.id}.{item.id}": item.points
+        for question in exam().questions
+        for item in question.items
+        if not item.manual
+    }
+    for student in students:
+        assert (set(automatic) if student.readable else set()) == set(student.points)
+        assert all(0 <= mark <= automatic[item] for item, mark in student.points.items())
+
+
+def test_reading_finds_the_answers(course: tuple[Path, list[DemoStudent]]) -> None:
+    """Every answer that earns something is found in the file, however it was damaged or tampered with."""
+    folder, students = course
+    release = load_release(released(), "dl4nlp-exam")
+    for student in students:
+        data = notebook(folder, student).read_bytes()
+        if not student.readable:
+            with pytest.raises(NotebookError):
+                read(data, release, student=student.id, assignment="dl4nlp-exam")
+            continue
+        answers = read(data, release, student=student.id, assignment="dl4nlp-exam").answers
+        earning = {item.partition(".")[0] for item, mark in student.points.items() if mark > 0}
+        assert {question for question in earning if not answers[f"{question}-answer"].changed} == set()
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 21])
+def test_small_classes_can_be_written(size: int, tmp_path: Path) -> None:
+    """Any size from one student gives that many notebooks."""
+    assert size == len(write_class(released(), tmp_path, students=size, seed=0))
+
+
+@pytest.mark.parametrize("size", [0, MAX_STUDENTS + 1])
+def test_impossible_sizes_are_refused(size: int, tmp_path: Path) -> None:
+    """A class without students, or with more than there are names, is an error that says the range."""
+    with pytest.raises(ValueError, match=f"from 1 to {MAX_STUDENTS}"):
+        write_class(released(), tmp_path, students=size, seed=0)
+
+
+@pytest.mark.parametrize("release", [b"", b"[]", b'{"cells": 3}', b'{"cells": [{"source": 1}]}'])
+def test_another_file_is_refused(release: bytes, tmp_path: Path) -> None:
+    """What is not a notebook is refused by name."""
+    with pytest.raises(NotebookError, match="not a notebook"):
+        write_class(release, tmp_path, students=1, seed=0)

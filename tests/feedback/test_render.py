@@ -1,0 +1,403 @@
+"""The page says what was lost, why and where; and nothing of a submission can act on its reader."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import itertools
+import re
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.feedback import render
+from autograder.feedback.labels import ENDINGS, ICONS, LABELS, Labels
+from autograder.feedback.sanitise import POLICY
+from autograder.records import (
+    Cell,
+    CellOutput,
+    CellRun,
+    Ending,
+    ExecutedNotebook,
+    Graded,
+    ItemResult,
+    Markdown,
+    Message,
+    Status,
+)
+from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
+
+STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}
+OUR_TAGS = frozenset(
+    re.findall(
+        r"\w+",
+        """html head meta title style body header main section div p span strong b i h1 h2 h3 ul li a details
+        summary table thead tbody tr th td pre code img iframe math semantics annotation mrow mi mn mo mtext
+        mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded""",
+    )
+)
+
+
+class Page(HTMLParser):
+    """A parsed page: its elements with their attributes, and its text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.elements and self.elements[-1][0] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def attributes(self, name: str) -> list[str]:
+        return [attributes[name] or "" for _, attributes in self.elements if name in attributes]
+
+
+def page(result: Graded, language: str = "en") -> Page:
+    """The rendered page of a result, parsed."""
+    return Page(render(result, RUBRIC, language=language))
+
+
+def with_item(result: ItemResult) -> Graded:
+    """The good student, with one result exchanged."""
+    items = tuple(
+        result if (one.question, one.item) == (result.question, result.item) else one
+        for one in good().score.items
+    )
+    return msgspec.structs.replace(good(), score=msgspec.structs.replace(good().score, items=items))
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_the_page_holds_our_elements_only(name: str) -> None:
+    """No element and no attribute comes from a submission."""
+    found = page(STUDENTS[name])
+    assert set() == {tag for tag, _ in found.elements} - OUR_TAGS
+    assert [] == [key for _, attributes in found.elements for key in attributes if key.startswith("on")]
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_the_page_requests_nothing(name: str) -> None:
+    """Links stay on the page, pictures are data, and the policy forbids the rest."""
+    found = page(STUDENTS[name])
+    assert [] == [link for link in found.attributes("href") if not link.startswith("#")]
+    assert [] == [source for source in found.attributes("src") if not source.startswith("data:image/")]
+    assert [] == found.attributes("srcset")
+    policies = [attributes["content"] for tag, attributes in found.elements if "http-equiv" in attributes]
+    assert [POLICY] == policies
+
+
+def test_frames_are_sandboxed_and_carry_the_policy() -> None:
+    """Formatted output stands in frames without any permission, each with the policy of its own."""
+    frames = [attributes for tag, attributes in page(hostile()).elements if tag == "iframe"]
+    assert frames
+    assert {None} == {frame["sandbox"] for frame in frames}
+    assert [] == [frame for frame in frames if "src" in frame or "default-src" not in (frame["srcdoc"] or "")]
+    inner = [Page(frame["srcdoc"] or "") for frame in frames]
+    assert set() == {tag for one in inner for tag, _ in one.elements} & {
+        "script",
+        "img",
+        "a",
+        "svg",
+        "iframe",
+        "math",
+    }
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_link_has_its_target(name: str, language: str) -> None:
+    """Anchors lead somewhere, and no id stands twice."""
+    found = page(STUDENTS[name], language)
+    ids = found.attributes("id")
+    assert len(ids) == len(set(ids))
+    assert set() == {link[1:] for link in found.attributes("href")} - set(ids)
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_headings_descend_in_order(name: str) -> None:
+    """There is one first heading, and no level is skipped."""
+    levels = [int(tag[1]) for tag, _ in page(STUDENTS[name]).elements if re.fullmatch("h[1-6]", tag)]
+    assert 1 == levels.count(1)
+    assert [] == [pair for pair in itertools.pairwise(levels) if pair[1] - pair[0] > 1]
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_staff_texts_stay_with_staff(name: str) -> None:
+    """Neither staff's texts nor notes are on a student's page."""
+    assert "staff only" not in render(STUDENTS[name], RUBRIC)
+
+
+def test_template_syntax_of_a_student_is_text() -> None:
+    """A student's ``{{ 7*7 }}`` is shown, not computed."""
+    assert "{{ 7*7 }}" in page(hostile()).text
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_the_page_encodes(name: str) -> None:
+    """The page can be written as UTF-8 whatever the submission holds."""
+    source = render(STUDENTS[name], RUBRIC)
+    assert source == source.encode().decode()
+
+
+def test_the_total_and_what_is_open_come_first() -> None:
+    """The head tells points, possible points and what a person still decides."""
+    text = page(middling()).text
+    head = text[: text.index("Where points were lost")]
+    assert "8.5 of 17 points" in head
+    assert "A person still looks at 1 point." in head
+
+
+def losses(found: Page) -> str:
+    """The text of the summary of losses."""
+    return found.text.partition("Where points were lost")[2].partition("Question by question")[0]
+
+
+def test_losses_are_named_with_their_reason() -> None:
+    """The summary names each loss with its points and why; what was right is not in it."""
+    summary = losses(page(middling()))
+    assert "−3 Repair the decoder −1 Cross-attention uses the mask of the memory : Moving a memory" in summary
+    assert "−1 All layers : no answer" in summary
+    assert "−0.5 The number of parameters of the MLP : That is one of the two matrices." in summary
+    assert "Batch and length" not in summary
+    assert "Your reason" not in summary
+
+
+def test_a_perfect_page_says_so() -> None:
+    """Where nothing was lost, the summary says that in words."""
+    assert "✓ No points were lost." == losses(page(good())).strip()
+
+
+def test_a_deduction_counts_as_lost() -> None:
+    """An item of negative points that was applied is a loss; one that was not is none."""
+    deduction = ItemResult("mha", "masked", Status.FAILED, Decimal(-1), Decimal(-1), said("Too slow."), "")
+    assert "−1 Blocked positions have no effect : Too slow." in losses(page(with_item(deduction)))
+    spared = msgspec.structs.replace(deduction, points=Decimal(0), status=Status.PASSED)
+    assert "✓ No points were lost." == losses(page(with_item(spared))).strip()
+
+
+@pytest.mark.parametrize(
+    ("result", "word"),
+    [
+        (item("task3-f", "formula", Status.PASSED, said("x")), "✓ passed"),
+        (item("task3-f", "formula", Status.FAILED, said("x")), "✕ not passed"),
+        (item("task3-f", "formula", Status.FAILED, said("x"), points="0.5"), "◐ partly"),
+        (item("task3-f", "formula", Status.NO_ANSWER, said("x")), "○ no answer"),
+        (item("task3-f", "formula", Status.NEEDS_REVIEW, said("x")), "⋯ under review"),
+    ],
+)
+def test_every_status_has_a_sign_and_a_word(result: ItemResult, word: str) -> None:
+    """A status is told by sign and word, at the question and at the item, never by colour alone."""
+    text = page(with_item(result)).text
+    part = text[text.index("All layers task3-f") : text.index("Repair the decoder task5-a")]
+    assert 2 == part.count(word)
+
+
+def test_the_repair_question_is_a_table() -> None:
+    """All eight faults stand in a table with a header for each row."""
+    rows = [
+        attributes
+        for tag, attributes in page(middling()).elements
+        if (tag, attributes.get("scope")) == ("th", "row")
+    ]
+    assert 8 == len(rows)
+
+
+def test_an_unreadable_formula_has_a_caret() -> None:
+    """The place where a formula breaks is pointed at, in a line of its own."""
+    params = {"text": "8*d_model^^2", "offset": "10"}
+    message = Message("x", params, {"en": "There is one sign too many."})
+    source = render(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    assert '<pre class="caret">8*d_model^^2\n          ^</pre>' in source
+
+
+@pytest.mark.parametrize("offset", ["", "-1", "99", "x", "9" * 5000, "١"])
+def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
+    """An offset that names no place gives no caret and no crash."""
+    message = Message("x", {"text": "8*d", "offset": offset}, {"en": "Unreadable."})
+    source = render(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    assert 'class="caret"' not in source.replace("pre.caret", "")
+
+
+@pytest.mark.parametrize(
+    ("reading", "spoken", "set_as"),
+    [
+        ("8*d_model^2", "8*d_model^2", "<msup>"),
+        ("d_model = 2*n_layers", "d_model = 2*n_layers", "<mo>=</mo>"),
+        ("(3*d_model, 4*d_model)", "(3*d_model, 4*d_model)", "<mo>,</mo>"),
+    ],
+)
+def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
+    """How an answer was read stands there as mathematics, with its plain text for screen readers."""
+    source = render(with_item(item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)), RUBRIC)
+    assert f'<math aria-label="{spoken}">' in source
+    assert set_as in source
+
+
+@pytest.mark.parametrize("reading", ["d_unknown^2", "1+" * 300 + "1", "(((", "<b>"])
+def test_a_reading_that_cannot_be_set_is_text(reading: str) -> None:
+    """A reading beyond our own grammar is shown as it stands, escaped."""
+    result = item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)
+    source = render(with_item(result), RUBRIC)
+    assert f"<code>{html.escape(reading[:400])}" in source
+
+
+def test_the_page_leads_to_the_answer() -> None:
+    """Each question links to the cell with the student's answer."""
+    found = page(middling())
+    assert {"#cell-1-2", "#cell-1-5"} == {
+        link for link in found.attributes("href") if link.startswith("#cell")
+    }
+    assert "Your answer: cell 5" in found.text
+
+
+def test_troubled_cells_are_unfolded() -> None:
+    """A cell with an error, or one that ended the run, is open and says what happened."""
+    found = page(middling())
+    cells = [attributes for tag, attributes in found.elements if attributes.get("class") == "cell"]
+    assert [False, False, False, False, True, True] == ["open" in attributes for attributes in cells]
+    assert "This cell was stopped after 30 seconds; the rest was run without it." in found.text
+    assert "Some output was longer than the limit" in found.text
+
+
+@pytest.mark.parametrize("ending", list(Ending))
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_ending_is_explained(ending: Ending, language: str) -> None:
+    """Each way in which a cell can end the run has its sentence in both languages."""
+    run = CellRun(ending=ending, seconds=29.9996)
+    executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (run,))
+    expected = ENDINGS[ending][language].format(seconds=30)
+    assert expected in page(graded("x", (), executed), language).text
+
+
+def test_many_outputs_are_cut_with_a_notice() -> None:
+    """A cell with thousands of outputs shows the first ones and says how many are missing."""
+    run = CellRun(tuple(CellOutput("stream", {"text/plain": f"line {n}"}) for n in range(1000)))
+    text = page(graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (run,)))).text
+    assert "line 59" in text
+    assert "line 60" not in text
+    assert "940 more outputs are not shown." in text
+
+
+def test_an_output_without_any_form_is_named() -> None:
+    """An output that cannot be shown says of what type it was."""
+    run = CellRun((CellOutput("display", {"application/x-thing": "1"}), CellOutput("display", {})))
+    text = page(graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (run,)))).text
+    assert "An output of type application/x-thing cannot be shown here." in text
+
+
+def test_drawings_and_tex_are_shown_as_text() -> None:
+    """SVG and TeX are never interpreted; the page says what type they were."""
+    outputs = (
+        CellOutput("display", {"image/svg+xml": "<svg/>"}),
+        CellOutput("display", {"text/latex": r"$\href{x}{y}$"}),
+    )
+    source = render(graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (CellRun(outputs),))), RUBRIC)
+    assert "&lt;svg/&gt;" in source
+    assert r"$\href{x}{y}$" in source
+    assert "Output of type image/svg+xml, shown as text" in source
+
+
+def test_an_unreadable_submission_has_a_page() -> None:
+    """Without any executed cell the page says why that part is empty."""
+    result = msgspec.structs.replace(good(), notebooks=())
+    assert "what was handed in could not be read" in page(result).text
+
+
+def test_weaker_isolation_is_stamped() -> None:
+    """A result that was not computed in full isolation says so; one that was says nothing."""
+    assert "weaker isolation than usual (reduced)" in page(hostile()).text
+    assert "isolation" not in page(good()).text
+
+
+def test_the_page_speaks_german() -> None:
+    """In German the page has German words, texts of the rubric, messages and decimal commas."""
+    found = page(middling(), "de")
+    assert "de" == dict(found.elements)["html"]["lang"]
+    assert "8,5 von 17 Punkten" in found.text
+    assert "−0,5" in found.text
+    assert "Die Parameterzahl des MLP" in found.text
+    assert "Das ist eine der beiden Matrizen." in found.text
+
+
+def test_an_unknown_language_is_english() -> None:
+    """A language that the page has no words for falls back to English."""
+    assert render(good(), RUBRIC) == render(good(), RUBRIC, language="xx")
+
+
+def test_every_label_has_both_languages() -> None:
+    """Each label and ending has English and German with the same placeholders; each status has a sign."""
+    texts = [*LABELS.values(), *ENDINGS.values()]
+    assert {("en", "de")} == {tuple(text) for text in texts}
+    placeholders = [{tuple(re.findall(r"{\w+}", words)) for words in text.values()} for text in texts]
+    assert [] == [found for found in placeholders if len(found) != 1]
+    assert set() == {status.value for status in Status} - set(ICONS)
+
+
+@pytest.mark.parametrize("moment", [datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC), None])
+def test_the_time_handed_in_is_told_in_utc(moment: datetime.datetime | None) -> None:
+    """The time is shown in UTC where it is known."""
+    shown = Page(render(good(), RUBRIC, submitted_at=moment)).text
+    assert (moment is not None) == ("Handed in: 2031-02-03 04:05 UTC" in shown)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("0.50", "0,5"), ("10", "10"), ("-1.25", "−1,25"), ("0E+2", "0")]
+)
+def test_numbers_are_plain(value: str, shown: str) -> None:
+    """Points have no trailing zeros and no exponent."""
+    assert shown == Labels("de").number(Decimal(value))
+
+
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
+
+
+@settings(max_examples=60, deadline=None)
+@given(student=ANY_TEXT, text=ANY_TEXT, mime=ANY_TEXT, kind=ANY_TEXT, grade_id=ANY_TEXT)
+def test_no_text_breaks_the_page(student: str, text: str, mime: str, kind: str, grade_id: str) -> None:
+    """Any text in any place of a submission gives a page of our elements only."""
+    run = CellRun((CellOutput(kind, {mime: text, "text/html": text}),), error=text)
+    executed = ExecutedNotebook(text, (Cell(text, grade_id), Markdown(text, grade_id)), (run, None))
+    message = Message(text, {"text": text, "offset": "1"}, {"en": "{text} {" + text})
+    result = item("mha", "plain", Status.FAILED, message, reading=text)
+    source = render(graded(student, (result,), executed), RUBRIC)
+    assert source == source.encode().decode()
+    assert set() == {tag for tag, _ in Page(source).elements} - OUR_TAGS
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of two colours ``#rrggbb`` or ``#rgb`` (WCAG 2.2, relative luminance)."""
+
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+        red, green, blue = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    darker, lighter = sorted((luminance(first), luminance(second)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("ink", ["ink", "soft", "good", "partly", "bad", "open"])
+@pytest.mark.parametrize("ground", ["paper", "card", "shade", "bad-back", "open-back"])
+def test_contrast_is_sufficient(scheme: int, ink: str, ground: str) -> None:
+    """Every text colour on every ground has at least the contrast 4.5 (WCAG AA), in light and dark."""
+    palettes = re.findall(r":root \{(.*?)\}", render(good(), RUBRIC), re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#\w+)", palettes[scheme]))
+    assert 4.5 <= contrast(colours[ink], colours[ground])

@@ -1,0 +1,37 @@
+"""The small exam that the notebooks under tests/submissions/notebooks answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder import rubric as rubrics
+from autograder.notebook.release import Release, load_release
+from autograder.rubric import Rubric
+
+COURSE = Path(__file__).parents[1] / "submissions" / "notebooks" / "_course"
+
+
+@pytest.fixture(scope="session")
+def rubric() -> Rubric:
+    """The small exam's rubric."""
+    return rubrics.load(COURSE / "rubric.toml")
+
+
+@pytest.fixture(scope="session")
+def source_bytes() -> bytes:
+    """The small exam with solutions."""
+    return (COURSE / "source.ipynb").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def release_bytes() -> bytes:
+    """The small exam as students got it."""
+    return (COURSE / "release.ipynb").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def release(release_bytes: bytes) -> Release:
+    """The small exam's release."""
+    return load_release(release_bytes, "small-exam")

@@ -1,0 +1,84 @@
+"""Files are read without following anything."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import NotebookError
+from autograder.notebook.document import MAX_BYTES
+from autograder.notebook.read import read_file
+
+
+def code_of(path: Path) -> str:
+    """The code of the error that reading the path raises."""
+    with pytest.raises(NotebookError) as caught:
+        read_file(path)
+    return caught.value.code
+
+
+def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
+    """The bytes come back unchanged."""
+    path = tmp_path / "exam.ipynb"
+    path.write_bytes(b"\x00\xff{}")
+    assert read_file(path) == b"\x00\xff{}"
+
+
+def test_links_are_refused_and_told_apart(tmp_path: Path) -> None:
+    """A link to the solution, to itself and to nowhere are refused; only leading nowhere is dangling."""
+    solution = tmp_path / "solution.ipynb"
+    solution.write_text("{}")
+    pointing, dangling, loop = (tmp_path / name for name in ("a.ipynb", "b.ipynb", "c.ipynb"))
+    pointing.symlink_to(solution)
+    dangling.symlink_to(tmp_path / "nowhere")
+    loop.symlink_to(loop)
+    assert [code_of(path) for path in (pointing, dangling, loop)] == [
+        "symlink",
+        "dangling-symlink",
+        "dangling-symlink",
+    ]
+
+
+def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
+    """A notebook that is a directory, and one that is not there, have codes of their own."""
+    (tmp_path / "folder.ipynb").mkdir()
+    (tmp_path / "file").write_text("")
+    assert code_of(tmp_path / "folder.ipynb") == "directory"
+    assert code_of(tmp_path / "nothing.ipynb") == "missing"
+    assert code_of(tmp_path / "file" / "below.ipynb") == "not-readable"
+    assert code_of(tmp_path / ("x" * 300)) == "not-readable"
+    assert code_of(tmp_path / "a\x00b") == "not-readable"
+
+
+def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
+    """A pipe without a writer is refused at once."""
+    path = tmp_path / "pipe.ipynb"
+    os.mkfifo(path)
+    start = time.perf_counter()
+    assert code_of(path) == "not-a-file"
+    assert time.perf_counter() - start < 1
+
+
+def test_devices_are_refused() -> None:
+    """A device is not a notebook, however much it has to say."""
+    assert code_of(Path("/dev/zero")) == "not-a-file"
+
+
+def test_a_sparse_file_over_the_cap_is_refused(tmp_path: Path) -> None:
+    """The size is checked before anything is read."""
+    path = tmp_path / "huge.ipynb"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    assert code_of(path) == "too-large"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    """A file without read permission is not readable."""
+    path = tmp_path / "secret.ipynb"
+    path.write_text("{}")
+    path.chmod(0)
+    assert code_of(path) == "not-readable"

@@ -1,0 +1,90 @@
+"""A release is read strictly: it is ours."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autograder.errors import CourseError
+from autograder.notebook.release import Release, load_release
+from autograder.rubric import Rubric
+
+
+def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
+    """The release with other nbgrader metadata in one cell."""
+    tree = json.loads(release_bytes)
+    for cell in tree["cells"]:
+        nbgrader = cell["metadata"].get("nbgrader", {})
+        if nbgrader.get("grade_id") == name:
+            nbgrader.update(metadata)
+    return json.dumps(tree).encode()
+
+
+def test_flags_and_points_are_read(release: Release) -> None:
+    """Answers, locked cells and points are those of the metadata; points are exact."""
+    assert [cell.grade_id for cell in release.cells if cell.is_answer] == [
+        "formula-answer",
+        "formula-why",
+        "double-answer",
+        "shape-answer",
+        "essay",
+    ]
+    assert {cell.grade_id: cell.points for cell in release.cells if cell.points is not None} == {
+        "formula": Decimal(2),
+        "formula-why": Decimal(1),
+        "double": Decimal(3),
+        "shape": Decimal(1),
+        "essay": Decimal(2),
+    }
+    assert release.by_id["given"].is_locked
+    assert "" not in release.by_id
+
+
+def test_a_questions_answer_cell_is_its_own_or_the_grade_cell(release: Release, rubric: Rubric) -> None:
+    """The default name comes first; a written question's answer cell is the cell named as the question."""
+    found = {question.id: release.answer_cell(question) for question in rubric.questions}
+    assert found == {
+        "formula": "formula-answer",
+        "double": "double-answer",
+        "shape": "shape-answer",
+        "essay": "essay",
+    }
+
+
+def test_tenths_of_points_stay_exact(release_bytes: bytes) -> None:
+    """0.1 in the metadata is a tenth, not its nearest binary fraction."""
+    release = load_release(changed(release_bytes, "double", points=0.1), "small-exam")
+    assert release.by_id["double"].points == Decimal("0.1")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"schema_version": 4}, "cell 10: schema_version: expected 3, got 4"),
+        ({"grade": "yes"}, "cell 10: grade: expected true or false, got 'yes'"),
+        ({"grade_id": ""}, "cell 10: grade_id: expected a name, got ''"),
+        ({"grade_id": 7}, "cell 10: grade_id: expected a name, got 7"),
+        ({"points": -1}, "cell 10: points: expected a number from 0, got -1"),
+        ({"points": True}, "cell 10: points: expected a number from 0, got True"),
+        ({"grade_id": "shape"}, "grade_id 'shape' stands in cells 10 and 13; each may stand once"),
+    ],
+)
+def test_unusable_metadata_is_named(release_bytes: bytes, metadata: dict[str, Any], message: str) -> None:
+    """The error names the cell, the field, what was expected and what came."""
+    with pytest.raises(CourseError, match=message):
+        load_release(changed(release_bytes, "double", **metadata), "small-exam")
+
+
+def test_a_broken_release_is_the_courses_fault() -> None:
+    """Bytes that are no notebook raise a CourseError that names the release."""
+    with pytest.raises(CourseError, match="release 'small-exam': The file is empty"):
+        load_release(b"", "small-exam")
+
+
+def test_cells_without_flags_have_no_id(release_bytes: bytes) -> None:
+    """nbgrader's toolbar leaves metadata without any flag set; such a cell is an ordinary one."""
+    data = changed(release_bytes, "given", locked=False)
+    assert "given" not in load_release(data, "small-exam").by_id

@@ -1,0 +1,311 @@
+"""The light check says whether an answer can be read, never whether it is right, and never raises."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder import rubric as rubrics
+from autograder.algebra.parse import parse
+from autograder.algebra.vocabulary import Vocabulary
+from autograder.errors import Unreadable
+from autograder.notebook.coursecheck import SENTENCES, feedback
+from autograder.notebook.student_check import build_student_check
+from autograder.rubric import Rubric, Symbol
+
+TEXT = """
+version = 1
+[assignment]
+name = "exam"
+points = 8
+languages = ["en", "de"]
+[assignment.symbols]
+d_model = { aliases = ["d", "d_{\\\\text{model}}"] }
+n_heads = { aliases = ["h"] }
+"""
+KINDS = {
+    "formula": ("symbolic", "size", {}),
+    "relation": ("symbolic", "rule", {"form": "relation"}),
+    "pair": ("symbolic", "pair", {"form": "tuple"}),
+    "count": ("count", "total", {}),
+    "shape": ("shape", "shape", {}),
+    "code": ("behaviour", "double", {}),
+    "tick": ("choice", "tick", {}),
+    "essay": ("written", "", {}),
+}
+
+
+def question(name: str, kind: str, answer: str, options: dict[str, str]) -> str:
+    """One question of the rubric, as TOML."""
+    fields = {"id": name, "kind": kind, "points": 1, "answer": answer}
+    item = {"id": "i", "points": 1, **options}
+    lines = ["[[question]]", *(f"{key} = {json.dumps(value)}" for key, value in fields.items())]
+    lines += [
+        "[[question.item]]",
+        'text = { en = "T" }',
+        *(f"{k} = {json.dumps(v)}" for k, v in item.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def exam() -> Rubric:
+    """A rubric with a question of every kind that the check tells apart."""
+    return rubrics.parse((TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())).encode())
+
+
+@pytest.fixture(scope="module")
+def module(exam: Rubric) -> dict[str, Any]:
+    """The released coursecheck.py, run as a student's notebook imports it."""
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(compile(build_student_check(exam, "exam"), "coursecheck.py", "exec"), namespace)
+    return namespace
+
+
+@pytest.fixture(scope="module")
+def say(module: dict[str, Any]) -> Callable[..., str]:
+    """Call the released ``check`` from a notebook that holds some variables; what it printed."""
+
+    def call(name: object, language: object = "", **variables: Any) -> str:
+        printed = io.StringIO()
+        notebook = {"check": module["check"], "name": name, "language": language, **variables}
+        with contextlib.redirect_stdout(printed):
+            exec("check(name, language)", notebook)
+        return printed.getvalue()
+
+    return call
+
+
+def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
+    """Everything it imports is part of Python, and it mentions neither points nor rubric texts."""
+    source = build_student_check(exam, "exam").decode()
+    names = {
+        alias.name.split(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
+    }
+    assert names <= sys.stdlib_module_names
+    assert "points" not in source
+
+
+def test_expected_values_stay_out_of_the_file() -> None:
+    """Accepted answers, mistakes and references of the rubric are not written into it."""
+    options = """
+        accept = ["7531*d_model"]
+        mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
+    """
+    text = TEXT.replace("points = 8", "points = 1") + question("q", "symbolic", "size", {}) + options
+    source = build_student_check(rubrics.parse(text.encode()), "exam").decode()
+    assert "7531" not in source
+    assert "8642" not in source
+
+
+def test_two_builds_are_equal(exam: Rubric) -> None:
+    """The same rubric gives the same bytes."""
+    assert build_student_check(exam, "exam") == build_student_check(exam, "exam")
+
+
+def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
+    """Another notebook's check knows none of these questions."""
+    assert '\\"questions\\": {}' in build_student_check(exam, "other").decode()
+
+
+FINE = "Whether it is right is decided after you hand in."
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("formula", "8*d_model^2"),
+        ("formula", "8 d_model² + 5·d"),
+        ("formula", r"$8 \cdot d_{\text{model}}^{2}$"),
+        ("formula", r"\frac{d_{model}}{h}"),
+        ("formula", "8hd"),
+        ("formula", "12 000 000 d"),
+        ("formula", "sqrt(d_model)"),
+        ("formula", 12),
+        ("relation", "d_model = n_heads*4"),
+        ("pair", ("3*d", "4*d")),
+        ("count", 124439808),
+        ("count", "124,439,808"),
+        ("count", len),
+        ("count", np.int64(7)),
+        ("shape", (2, 3)),
+        ("shape", "(d_model, n_heads)"),
+        ("shape", np.zeros((2, 3))),
+        ("code", len),
+        ("code", dict),
+        ("tick", "yes"),
+        ("tick", ["a", "b"]),
+    ],
+)
+def test_readable_answers_are_called_readable(say: Callable[..., str], name: str, value: Any) -> None:
+    """Answers in every permitted notation and type are accepted, right or wrong."""
+    assert FINE in say(name, **{KINDS[name][1]: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("formula", None, "size is still empty (None)"),
+        ("formula", ..., "size is still empty (...)"),
+        ("formula", "  ", "size is still empty ('')"),
+        (
+            "formula",
+            len,
+            "size is of type builtin_function_or_method; expected a text with a formula, or a number",
+        ),
+        ("formula", (1, 2), "size is of type tuple"),
+        ("formula", "8*(d_model", "the bracket ( at position 3 is never closed"),
+        ("formula", "8*d_model)", "the bracket ) at position 10 closes nothing"),
+        ("formula", "[d_model)", "the bracket ) at position 9 closes nothing"),
+        (
+            "formula",
+            "8*dmodel",
+            "the symbol dmodel is not declared. Did you mean d_model? Declared are: d_model, n_heads.",
+        ),
+        ("formula", "8*quux", "the symbol quux is not declared. Declared are"),
+        ("formula", "8 9", "two numbers stand side by side (8 9)"),
+        ("formula", "8*d_model +", "size ends with +"),
+        ("formula", "size = 8*d_model", "contains '='. Write only the formula"),
+        ("formula", "d" * 2001, "longer than 2000 characters"),
+        ("relation", "d_model", "rule should be an equation with one '='"),
+        ("count", 1.5, "total is of type float; expected a whole number"),
+        ("count", True, "total is of type bool; expected a whole number"),
+        ("shape", 7, "shape is of type int; expected a tuple such as (2, 3)"),
+        ("code", 7, "double is of type int; expected a function or a class"),
+        ("tick", 3j, "tick is of type complex"),
+    ],
+)
+def test_unreadable_answers_are_explained(
+    say: Callable[..., str], name: str, value: Any, sentence: str
+) -> None:
+    """The sentence names the variable, what is wrong with its form, and where."""
+    said = say(name, **{KINDS[name][1]: value})
+    assert sentence in said
+    assert FINE not in said
+
+
+def test_an_unassigned_name_is_told_apart(say: Callable[..., str]) -> None:
+    """Before the answer cell ran, the student is told to run it."""
+    assert say("formula").startswith("formula: size does not exist yet. Give it a value in the answer cell")
+
+
+def test_written_answers_are_left_to_people(say: Callable[..., str]) -> None:
+    """There is nothing to check about a text."""
+    assert say("essay") == "essay: A person reads this answer; there is nothing to check here.\n"
+
+
+def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
+    """An id that is nearly right gets the right one."""
+    assert say("formla") == (
+        "There is no question formla. Is it spelt as in the notebook? Did you mean formula?\n"
+    )
+
+
+def test_german_is_spoken_on_request(say: Callable[..., str]) -> None:
+    """The language can be chosen; an unknown one falls back to English."""
+    assert say("essay", "de") == "essay: Diese Antwort liest ein Mensch; hier gibt es nichts zu prüfen.\n"
+    assert say("essay", "xx") == say("essay", "en")
+
+
+def test_every_sentence_has_both_languages() -> None:
+    """English and German have the same sentences with the same placeholders."""
+    for texts in SENTENCES.values():
+        assert sorted(texts) == ["de", "en"]
+        assert texts["en"].count("{") == texts["de"].count("{")
+
+
+class Hostile:
+    """An object whose every use raises."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("name", [*KINDS, "nothing", None, 7, ["x"], "hostile"])
+@pytest.mark.parametrize("language", ["", None, ["en"]])
+def test_the_check_never_raises(say: Callable[..., str], name: object, language: object) -> None:
+    """Whatever the question, the language and the values are, something is printed and nothing raised."""
+    values = {KINDS[key][1]: Hostile() for key in KINDS if KINDS[key][1]}
+    assert say(Hostile() if name == "hostile" else name, language, **values).strip()
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text(max_size=60) | st.text("d8h()[]{}=+-*^_\\$ .,²", max_size=40))
+def test_any_text_is_answered_with_one_sentence(text: str) -> None:
+    """A formula of any characters gives one line for its question."""
+    entry = {"kind": "symbolic", "names": {"size": ""}, "symbols": {"d_model": ["d"], "n_heads": ["h"]}}
+    assert len(feedback({"questions": {"q": entry}}, "q", {"size": text})) == 1
+
+
+PIECES = (
+    "d_model", "d", "h", "n_heads", "d_{model}", r"d_{\text{model}}", r"\mathrm{d\_model}", "2", "3", "12", "1,000", ".5",
+    "1e3", "1{,}000", "+", "-", "*", "**", "^", "²", "·", "×", "/", "−", r"\cdot ", r"\frac{d}{h}", "(", ")", r"\left(",
+    r"\right)", "$", "sqrt(", "√", r"\sqrt{d}", "max(d,h)", "!", "^{2}", "½", " ", r"\,", "log_2(", "log₂(", "pi",
+)  # fmt: skip
+
+
+def test_what_the_grader_reads_is_never_called_unreadable() -> None:
+    """Of 20,000 random formulas, all that the grader's own reader accepts look readable to the check."""
+    symbols = {"d_model": ["d"], "n_heads": ["h"]}
+    vocabulary = Vocabulary({name: Symbol(aliases=tuple(others)) for name, others in symbols.items()})
+    entry = {"kind": "symbolic", "names": {"size": ""}, "symbols": symbols}
+    generator = random.Random(5)
+    read = 0
+    for _ in range(20_000):
+        text = "".join(generator.choices(PIECES, k=generator.randint(1, 6)))
+        with contextlib.suppress(Unreadable):
+            parse(text, vocabulary)
+            assert FINE in feedback({"questions": {"q": entry}}, "q", {"size": text})[0], text
+            read += 1
+    assert read > 1000
+
+
+def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
+    """Names come from automatic items; an answer that serves two forms may have either."""
+    text = (
+        TEXT.replace("points = 8", "points = 3")
+        + """
+        [[question]]
+        id = "q"
+        kind = "symbolic"
+        points = 3
+        answer = "unused"
+        item = [
+            { id = "a", points = 1, text = { en = "T" }, answer = "x", form = "relation" },
+            { id = "b", points = 1, text = { en = "T" }, answer = "x", form = "tuple" },
+            { id = "c", points = 1, text = { en = "T" }, manual = true },
+        ]
+    """
+    )
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(build_student_check(rubrics.parse(text.encode()), "exam"), namespace)
+    specification = json.loads(namespace["SPECIFICATION"])
+    assert specification["questions"]["q"]["names"] == {"x": "any"}
+
+
+def test_a_long_hostile_text_costs_no_time(say: Callable[..., str]) -> None:
+    """Texts that make careless patterns slow are answered within two seconds in all."""
+    start = time.perf_counter()
+    for text in ("_{" * 1000, "\\text" * 400, "8 " * 1000, "(" * 2000, "1 000" * 400):
+        assert say("formula", size=text).startswith("formula: ")
+    assert time.perf_counter() - start < 2

@@ -1,0 +1,51 @@
+"""The repair question of tests: a rubric of its own, and a listing sitting it in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder import rubric
+from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.repair import RepairCheck
+from autograder.records import Answer, ItemResult
+from reference.listings import FAULT_IDS, GIVEN, RIGHT
+from tests.support.local_box import LocalBox
+
+DRAW = Draw(b"repair" * 5 + b"::")
+ITEM = '[[question.item]]\nid = "{fault}"\npoints = 1\ntext = {{ en = "{fault}" }}\n'
+
+
+def read(items: str = "", *, question: str = 'answer = "Decoder"', points: int = 8) -> rubric.Rubric:
+    """A rubric with one repair question; by default of eight items and without a reference."""
+    items = items or "\n".join(ITEM.format(fault=fault) for fault in FAULT_IDS)
+    head = f'version = 1\n[assignment]\nname = "exam"\npoints = {points}\n'
+    text = f'{head}[[question]]\nid = "repair"\nkind = "repair"\npoints = {points}\n{question}\n{items}'
+    return rubric.parse(text.encode())
+
+
+def check(items: str = "", *, question: str = 'answer = "Decoder"', points: int = 8) -> RepairCheck:
+    """The check of that question."""
+    made = read(items, question=question, points=points)
+    return RepairCheck(made.questions[0], made)
+
+
+def answer(source: str, *, changed: bool = True) -> Answer:
+    """What stands in the answer cell."""
+    return Answer("repair-answer", "code", source, changed)
+
+
+def evidence(
+    source: str, observed: Sequence[Observations], expected: Sequence[Observations] = ()
+) -> Evidence:
+    """What the judgement sees of a changed answer."""
+    return Evidence(answer(source), observed, expected, draw=DRAW)
+
+
+def sit(source: str, *, made: RepairCheck | None = None, draw: Draw = DRAW) -> dict[str, ItemResult]:
+    """The results of one answer cell, by item."""
+    made = made or check()
+    plan = made.plan(answer(source), draw)
+    observed = LocalBox(GIVEN, source).ask(plan)
+    expected = LocalBox(GIVEN, RIGHT).ask(made.reference_plan(draw))
+    results = made.judge(Evidence(answer(source), observed, expected, draw=draw))
+    return {result.item: result for result in results}

@@ -1,0 +1,261 @@
+"""The shipped exam: notebook, rubric and reference say the same."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import string
+import tomllib
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from autograder.checks import KINDS
+from autograder.checks.base import Evidence
+from autograder.notebook.markers import leaked, solution_fragments
+from autograder.notebook.read import read
+from autograder.notebook.release import load_release
+from autograder.records import Answer, ItemResult, Status
+from autograder.rubric import Item, Question
+from reference import listings
+from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
+
+NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
+AUTOMATIC = [question for question in exam().questions if question.kind != "written"]
+
+
+def cells(notebook: Any = NOTEBOOK) -> dict[str, Any]:
+    """Cells by grade_id."""
+    return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}
+
+
+def solved(question: Question) -> str:
+    """The answer cell of the source notebook, without nbgrader's markers."""
+    lines = cells()[question.answer_cell].source.splitlines()
+    return "\n".join(line for line in lines if " SOLUTION" not in line)
+
+
+def texts(table: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Every table of sentences of the rubric, with its place."""
+    if isinstance(table, dict):
+        for name, value in table.items():
+            if name in ("text", "title", "unknown") and isinstance(value, dict):
+                yield f"{place}.{name}", value
+            else:
+                yield from texts(value, f"{place}.{name}")
+    elif isinstance(table, list):
+        for number, value in enumerate(table):
+            yield from texts(value, f"{place}[{number}]")
+
+
+def mistakes(kind: str) -> list[object]:
+    """Question, item and mistake, for every named mistake of a kind."""
+    return [
+        pytest.param(
+            question, item, mistake, id=f"{question.id}-{item.id}-{mistake['code']}-{mistake['when']}"
+        )
+        for question in exam().questions
+        for item in question.items
+        for mistake in item.options.get("mistake", ())
+        if question.kind == kind
+    ]
+
+
+def accepted() -> list[object]:
+    """Question, item and formula, for everything the rubric accepts."""
+    return [
+        pytest.param(question, item, formula, id=f"{question.id}-{item.id}-{formula}")
+        for question in exam().questions
+        for item in question.items
+        for formula in item.options.get("accept", ())
+    ]
+
+
+def test_the_source_is_a_valid_notebook_without_outputs() -> None:
+    """The source is nbformat 4.5 with unique ids and holds nothing that was run."""
+    nbformat.validate(json.loads(SOURCE.read_text()))
+    assert (NOTEBOOK.nbformat, NOTEBOOK.nbformat_minor) == (4, 5)
+    code = [cell for cell in NOTEBOOK.cells if cell.cell_type == "code"]
+    assert [([], None)] * len(code) == [(cell.outputs, cell.execution_count) for cell in code]
+
+
+def test_points_add_up() -> None:
+    """The tasks are worth what their headings say."""
+    points = {question.id: question.points for question in exam().questions}
+    tasks = {
+        task: sum(mark for name, mark in points.items() if name.startswith(task))
+        for task in ("task3", "task5", "mha")
+    }
+    assert {"task3": Decimal(20), "task5": Decimal(10), "mha": Decimal(8)} == tasks
+    assert Decimal(38) == exam().assignment.points
+
+
+@pytest.mark.parametrize("question", exam().questions, ids=lambda question: question.id)
+def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
+    """Students read the points that the rubric gives."""
+    prompt = cells()[f"{question.id}-prompt"].source.splitlines()[0]
+    word = "point" if question.points == 1 else "points"
+    assert prompt.endswith(f"({question.points} {word})")
+
+
+def test_the_release_holds_no_solution() -> None:
+    """No line of a solution can be found in the release."""
+    fragments = solution_fragments(SOURCE.read_bytes())
+    assert len(fragments) > 30
+    assert leaked(fragments, released()) == ()
+
+
+def test_the_given_classes_are_the_references() -> None:
+    """The locked cell before the faulty listing is the reference's, to the letter."""
+    assert listings.GIVEN.strip() == cells()["task5-a-given"].source
+
+
+def test_students_receive_the_listing_with_all_eight_faults() -> None:
+    """The release's answer cell is the faulty listing and the usual stub below it."""
+    release = cells(nbformat.reads(released().decode(), as_version=4))
+    listing, _, stub = release["task5-a-answer"].source.partition("\n# Repair")
+    assert listings.listing().strip() == listing.strip()
+    assert stub.splitlines()[1:] == ["# YOUR CODE HERE", "raise NotImplementedError()"]
+
+
+def test_the_solution_is_the_right_listing() -> None:
+    """What the source notebook holds between the markers is the listing without faults."""
+    _, _, rest = cells()["task5-a-answer"].source.partition("### BEGIN SOLUTION\n")
+    assert listings.RIGHT.strip() == rest.removesuffix("### END SOLUTION").strip()
+
+
+def test_the_rubric_asks_for_each_fault() -> None:
+    """The items of the repair question are the eight faults."""
+    assert sorted(listings.FAULT_IDS) == sorted(item.id for item in exam().question("task5-a").items)
+
+
+@pytest.mark.parametrize("question", AUTOMATIC, ids=lambda question: question.id)
+def test_the_answer_key_earns_everything(question: Question) -> None:
+    """The source notebook's own answers earn all points of the automatic items."""
+    given = cells()["task5-a-given"].source if question.id == "task5-a" else ""
+    full = {item.id: item.points for item in question.items if not item.manual}
+    assert full == automatic(marks(question.id, solved(question), given=given, earlier=_earlier(question)))
+
+
+@pytest.mark.parametrize(("question", "item", "mistake"), mistakes("symbolic"))
+def test_each_named_mistake_is_named(question: Question, item: Item, mistake: Mapping[str, Any]) -> None:
+    """An answer that makes a mistake of the rubric earns its points and reads its sentence."""
+    result = _answered(question, item, mistake["when"])
+    assert (mistake["code"], mistake.get("points", Decimal(0))) == (result.code, result.points)
+    assert mistake["text"] == result.student.text
+    assert result.status is Status.FAILED
+
+
+@pytest.mark.parametrize(("question", "item", "formula"), accepted())
+def test_each_accepted_answer_is_right(question: Question, item: Item, formula: str) -> None:
+    """Every formula that the rubric accepts earns full points."""
+    result = _answered(question, item, formula)
+    assert (Status.PASSED, item.points) == (result.status, result.points)
+
+
+def test_the_simplified_output_matrix_is_right_with_a_remark() -> None:
+    """In (c), using the assumption early costs nothing and is told."""
+    question = exam().question("task3-c")
+    result = _answered(question, question.item("formula"), "d_model^2")
+    assert (Status.PASSED, Decimal(1), "assumed-early") == (result.status, result.points, result.code)
+
+
+@pytest.mark.parametrize(("question", "item", "mistake"), mistakes("choice"))
+def test_arguments_that_save_nothing_in_training_are_named(
+    question: Question, item: Item, mistake: Mapping[str, Any]
+) -> None:
+    """One such argument beside a right one earns half of the points and reads its sentence."""
+    result = marks(question.id, f"{question.answer} = ['fp16', '{mistake['when']}']")[item.id]
+    assert (mistake["code"], Decimal("0.5")) == (result.code, result.points)
+
+
+def test_the_untouched_release_is_no_answer_anywhere() -> None:
+    """A student who hands the release back has answered nothing: every item is NO_ANSWER."""
+    submission = read(
+        released(), load_release(released(), "dl4nlp-exam"), student="nobody", assignment="dl4nlp-exam"
+    )
+    assert {False} == {answer.changed for answer in submission.answers.values()}
+    for question in exam().questions:
+        check = KINDS[question.kind](question, exam())
+        answer = submission.answers.get(question.answer_cell) or submission.answers[question.id]
+        results = _judged(check, answer, submission.answers)
+        assert [Status.NO_ANSWER] * len(question.items) == [result.status for result in results]
+
+
+def test_every_sentence_stands_in_both_languages() -> None:
+    """Titles, items, mistakes and remarks are there in English and in German."""
+    found = dict(texts(tomllib.loads(RUBRIC.read_text())))
+    assert len(found) > 100
+    assert {place: text for place, text in found.items() if {"en", "de"} != set(text)} == {}
+    placeholders = {
+        place: {
+            tuple(name for _, name, _, _ in string.Formatter().parse(line) if name) for line in text.values()
+        }
+        for place, text in found.items()
+    }
+    assert {place: names for place, names in placeholders.items() if len(names) != 1} == {}
+
+
+def test_mistakes_do_not_give_the_answer_away() -> None:
+    """No sentence about a mistake quotes an accepted formula."""
+    for question in exam().questions:
+        for item in question.items:
+            accepted = [text.replace(" ", "") for text in item.options.get("accept", ())]
+            for mistake in item.options.get("mistake", ()):
+                for line in mistake["text"].values():
+                    assert [text for text in accepted if text in line.replace(" ", "")] == []
+
+
+def test_the_trainers_arguments_are_those_of_the_library() -> None:
+    """Every field of transformers.Seq2SeqTrainingArguments can be named in an answer."""
+    names = set(exam().question("task5-b").options["names"])
+    assert set() == _fields() - names
+
+
+def _fields() -> set[str]:
+    """The annotated fields of the dataclasses, read from their source: importing it takes seconds."""
+    package = importlib.util.find_spec("transformers")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    folder = Path(package.submodule_search_locations[0])
+    wanted = {"training_args.py": "TrainingArguments", "training_args_seq2seq.py": "Seq2SeqTrainingArguments"}
+    found: set[str] = set()
+    for file, name in wanted.items():
+        for node in ast.parse((folder / file).read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                found |= {
+                    line.target.id
+                    for line in node.body
+                    if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+                }
+    assert len(found) > 100
+    return {name for name in found if not name.startswith("_") and name not in ("framework",)}
+
+
+def _earlier(question: Question) -> dict[str, ItemResult]:
+    """A right (h), before (i) that carries it on."""
+    if question.id != "task3-i":
+        return {}
+    before = exam().question("task3-h")
+    return {f"task3-h.{item}": result for item, result in marks("task3-h", solved(before)).items()}
+
+
+def _answered(question: Question, item: Item, formula: str) -> ItemResult:
+    """The result of one item whose variable holds a formula."""
+    name = item.options.get("answer", question.answer)
+    source = "\n".join(f'{other} = ""' for other in _names(question) if other != name)
+    return marks(question.id, f'{source}\n{name} = "{formula}"', earlier=_earlier(question))[item.id]
+
+
+def _names(question: Question) -> set[str]:
+    return {question.answer, *(item.options.get("answer", question.answer) for item in question.items)}
+
+
+def _judged(check: Any, answer: Answer, answers: Mapping[str, Answer]) -> tuple[ItemResult, ...]:
+    results: tuple[ItemResult, ...] = check.judge(Evidence(answer, (), (), {}, answers))
+    return results

@@ -1,0 +1,56 @@
+"""Every example in docs/rubric.md is a rubric that is accepted, and every kind has one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.checks import KINDS, make_check
+from autograder.errors import RubricError
+from autograder.rubric import Rubric, parse
+
+PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
+
+
+def rubric_of(example: str) -> Rubric:
+    """The example as a whole rubric: fragments get a head with the right sum of points."""
+    if "[assignment]" in example:
+        return parse(example.encode())
+    points = re.search(r"^points = ([0-9.]+)", example, re.MULTILINE)
+    assert points is not None
+    return parse((HEAD.format(points=points[1]) + example).encode())
+
+
+@pytest.mark.parametrize(
+    "example", EXAMPLES, ids=[f"block {number}" for number in range(1, len(EXAMPLES) + 1)]
+)
+def test_every_example_is_accepted(example: str) -> None:
+    """Each TOML block of the page makes a check, with one item at least."""
+    rubric = rubric_of(example)
+    for question in rubric.questions:
+        assert question.kind == make_check(question, rubric).kind
+
+
+def test_every_own_kind_has_an_example() -> None:
+    """The page shows an example of every kind it describes itself."""
+    shown = {question.kind for example in EXAMPLES for question in rubric_of(example).questions}
+    assert set(KINDS) - {"symbolic", "repair"} == shown
+
+
+def test_every_kind_is_named_on_the_page() -> None:
+    """The page has a heading for every kind."""
+    headings = " ".join(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE))
+    assert [] == [kind for kind in KINDS if f"`{kind}`" not in headings]
+
+
+def test_a_misspelt_kind_gets_a_suggestion() -> None:
+    """An unknown kind is refused, and the nearest known one is named."""
+    rubric = rubric_of(
+        next(one for one in EXAMPLES if 'kind = "written"' in one).replace('"written"', '"writen"')
+    )
+    with pytest.raises(RubricError, match="unknown kind 'writen'; did you mean 'written'"):
+        make_check(rubric.questions[0], rubric)
