@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from autograder.checks.arrays import numbers
 from autograder.checks.quoting import quote, type_name
+from autograder.records import Opaque
 
 MAX_TEXT = 100
 MAX_EXPONENT = 60
@@ -44,6 +45,10 @@ def whole(value: Any) -> Whole | NotWhole:
         return Whole(int(value)) if value.is_integer() else NotWhole("count.fraction", {"value": repr(value)})
     if isinstance(value, str):
         return _from_text(value)
+    if isinstance(value, Opaque) and value.type_name == "int":  # too large for the wire
+        return NotWhole("count.huge")
+    if isinstance(value, Opaque) and value.text:  # a sympy number
+        return _from_text(value.text)
     array = None if isinstance(value, list | tuple) else numbers(value)
     if array is not None and array.array.size == 1 and array.kind in ("int", "float", "bool"):
         return whole(array.array.reshape(()).item())

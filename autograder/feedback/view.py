@@ -87,6 +87,8 @@ class PageView(Struct, frozen=True):
     pending_percent: int
     isolation: str
     """The stamp's sentence; empty for full isolation."""
+    refusal: str
+    """Why nothing could be graded; empty when something was."""
     questions: tuple[QuestionView, ...]
     notebooks: tuple[NotebookView, ...]
 
@@ -128,9 +130,16 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
         earned_percent=_percent(score.points, assignment.points),
         pending_percent=_percent(score.pending, assignment.points),
         isolation=stamp,
+        refusal=_refusal(graded, labels),
         questions=questions,
         notebooks=notebooks,
     )
+
+
+def _refusal(graded: Graded, labels: Labels) -> str:
+    """What was wrong with a submission that could not be read: all its items say the same."""
+    messages = {(item.student.code, sentence(item.student, labels.language)) for item in graded.score.items}
+    return messages.pop()[1] if not graded.notebooks and len(messages) == 1 else ""
 
 
 def _question_view(

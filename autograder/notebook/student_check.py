@@ -15,8 +15,8 @@ _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PLACE = 'SPECIFICATION = "{}"\n'
 
 
-def build_student_check(rubric: Rubric, notebook: str) -> bytes:
-    """The source of ``coursecheck.py`` for one notebook.
+def build_student_check(rubric: Rubric, notebook: str = "") -> bytes:
+    """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
     It needs nothing but Python's standard library and holds no expected value: only each question's kind,
     the names students assign, and the symbols their formulas may use.
@@ -30,7 +30,7 @@ def build_student_check(rubric: Rubric, notebook: str) -> bytes:
         "questions": {
             question.id: _specification(question, rubric)
             for question in rubric.questions
-            if question.notebook == notebook
+            if notebook in ("", question.notebook)
         },
     }
     template = _TEMPLATE.read_text(encoding="utf-8")

@@ -40,6 +40,7 @@ class TrustedEncoder(wire.Encoder):
 
 
 def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
+    """One call as a tree; its arrays are collected by the encoder."""
     return {
         "target": {"$": "ref", "v": call.target.name} if isinstance(call.target, Ref) else call.target,
         "attribute": call.attribute,

@@ -76,6 +76,7 @@ credit = "each"
         np.array(124_439_808),
         np.array([124_439_808]),
         Tensor(np.array(124_439_808), "int64"),
+        Opaque("Integer", "124439808"),
     ],
     ids=repr,
 )

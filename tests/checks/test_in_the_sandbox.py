@@ -50,7 +50,7 @@ def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str,
         ),
         (
             ("return self.out_proj((", "import os; os._exit(0); (("),
-            {name: "ending.exited" for name in ("self",)},
+            {"self": "ending.exited"},
         ),
     ],
 )
@@ -69,6 +69,7 @@ def test_attention_in_the_box(sandbox: Sandbox, change: tuple[str, str], wrong: 
         (TOTAL, "import torch\ntotal = torch.tensor(124_439_808)", ""),
         (TOTAL, "class Lie(int):\n    def __eq__(self, other): return True\ntotal = Lie(7)", "count.wrong"),
         (TOTAL, "total = 1 << 100_000", "count.huge"),
+        (TOTAL, "import sympy\ntotal = sympy.Integer(124_439_808)", ""),
         (TOTAL, "tottal = 5 + 5", "name.missing"),
         (FUNCTION, "def count_mlp(d):\n    return 8 * d * d", ""),
         (FUNCTION, "def count_mlp(d):\n    return 4 * d * d", "count.wrong"),

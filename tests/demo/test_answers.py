@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 import nbformat
+import numpy as np
 import pytest
 
 from autograder.demo import attention, decoders, formulas, lists, papers
 from autograder.demo.formulas import Sample, assignment
 from autograder.errors import NotebookError
+from autograder.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released
 
 RIGHT_WIDE_MLP = lists.RIGHT["task3-h"][0].source
@@ -30,7 +32,7 @@ def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
     ]
 
 
-def earlier(question: str) -> dict[str, object]:
+def earlier(question: str) -> dict[str, ItemResult]:
     """A right (h) before (i), which carries it on."""
     if question != "task3-i":
         return {}
@@ -106,3 +108,23 @@ def test_a_slip_loses_the_point_of_its_fault(slip: str) -> None:
     sample = decoders.repaired(listing, [fault for fault in decoders.REPAIRS if fault != slip], slip=slip)
     expected = {fault: Decimal(int(fault != slip)) for fault in decoders.REPAIRS}
     assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
+
+
+@pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
+def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
+    """Question after question, with everything carried forward, a paper earns exactly its points."""
+    listing = decoders.given_listing(CELLS["task5-a-answer"])
+    generator = np.random.default_rng(11)
+    for _ in range(3):
+        paper = papers.write_paper(level, listing, generator)
+        before: dict[str, ItemResult] = {}
+        earned: dict[str, Decimal] = {}
+        for question in papers.QUESTIONS:
+            source = paper.sources.get(f"{question}-answer")
+            if source is None:
+                continue
+            given = CELLS["task5-a-given"] if question == "task5-a" else ""
+            found = marks(question, source, given=given, earlier=before)
+            before |= {f"{question}.{item}": result for item, result in found.items()}
+            earned |= {f"{question}.{item}": mark for item, mark in automatic(found).items()}
+        assert dict(paper.points) == {item: earned.get(item, Decimal(0)) for item in paper.points}

@@ -312,9 +312,13 @@ def test_drawings_and_tex_are_shown_as_text() -> None:
 
 
 def test_an_unreadable_submission_has_a_page() -> None:
-    """Without any executed cell the page says why that part is empty."""
-    result = msgspec.structs.replace(good(), notebooks=())
-    assert "what was handed in could not be read" in page(result).text
+    """Without any executed cell the page says why, at the top and where the notebook would be."""
+    reason = said("The file ends in the middle.")
+    items = tuple(item(one.question, one.item, Status.NO_ANSWER, reason) for one in good().score.items)
+    score = msgspec.structs.replace(good().score, items=items)
+    text = page(msgspec.structs.replace(good(), score=score, notebooks=())).text
+    assert "The file ends in the middle." in text[: text.index("Where points were lost")]
+    assert "what was handed in could not be read" in text
 
 
 def test_weaker_isolation_is_stamped() -> None:

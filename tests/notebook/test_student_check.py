@@ -119,7 +119,8 @@ def test_two_builds_are_equal(exam: Rubric) -> None:
 
 
 def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
-    """Another notebook's check knows none of these questions."""
+    """Without a notebook's name all questions are listed; another notebook's check knows none of these."""
+    assert build_student_check(exam) == build_student_check(exam, "exam")
     assert '\\"questions\\": {}' in build_student_check(exam, "other").decode()
 
 
@@ -258,9 +259,10 @@ def test_any_text_is_answered_with_one_sentence(text: str) -> None:
 
 
 PIECES = (
-    "d_model", "d", "h", "n_heads", "d_{model}", r"d_{\text{model}}", r"\mathrm{d\_model}", "2", "3", "12", "1,000", ".5",
-    "1e3", "1{,}000", "+", "-", "*", "**", "^", "²", "·", "×", "/", "−", r"\cdot ", r"\frac{d}{h}", "(", ")", r"\left(",
-    r"\right)", "$", "sqrt(", "√", r"\sqrt{d}", "max(d,h)", "!", "^{2}", "½", " ", r"\,", "log_2(", "log₂(", "pi",
+    "d_model", "d", "h", "n_heads", "d_{model}", r"d_{\text{model}}", r"\mathrm{d\_model}",
+    "2", "3", "12", "1,000", ".5", "1e3", "1{,}000", "½", "pi", "$", " ", r"\,",
+    "+", "-", "*", "**", "^", "²", "^{2}", "·", "×", "/", "−", "!", r"\cdot ", r"\frac{d}{h}",
+    "(", ")", r"\left(", r"\right)", "sqrt(", "√", r"\sqrt{d}", "max(d,h)", "log_2(", "log₂(",
 )  # fmt: skip
 
 

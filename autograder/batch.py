@@ -1,0 +1,143 @@
+"""A whole class: every submission graded once, recorded at once, resumed after an interruption."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.assignment import Assignment
+from autograder.course import Handin
+from autograder.errors import NotebookError
+from autograder.gradebook import Gradebook, write_autograded
+from autograder.grading import Grader, Handed
+from autograder.ledger import Key, Ledger
+from autograder.notebook.files import read_file
+from autograder.records import Graded
+from autograder.sandbox.pool import Pool
+
+
+class Outcome(Struct, frozen=True):
+    """One submission of a batch."""
+
+    student: str
+    graded: Graded
+    submitted_at: datetime | None
+    fresh: bool
+    """False when the ledger already held the result."""
+
+
+def grade_class(
+    assignment: Assignment,
+    handins: Iterable[Handin],
+    gradebook: Gradebook,
+    pool: Pool,
+    *,
+    workers: int | None = None,
+    again: bool = False,
+) -> Iterator[Outcome]:
+    """Grade submissions and record each as soon as it is done; yields them in the order they finish.
+
+    A result that the ledger holds for the same bytes, rubric and environment is not computed again.
+
+    Args:
+        assignment: loaded.
+        handins: whose submissions.
+        gradebook: where marks go; prepared here.
+        pool: gives the sandboxes; started only when something is left to grade.
+        workers: how many at the same time; default: one per core.
+        again: grade even what the ledger holds.
+
+    Raises:
+        CourseError: the reference solutions are not usable.
+        SandboxUnavailable: student code cannot be confined on this machine.
+        GradebookError: the database refused.
+    """
+    ledger = Ledger(gradebook.engine)
+    records = _Records(assignment, gradebook, ledger)
+    environment = assignment.digest()
+    gradebook.prepare(assignment.rubric, assignment.release_bytes)
+    waiting: list[tuple[Handin, Handed, Key]] = []
+    for handin in handins:
+        handed = collect(assignment, handin)
+        key = Key.of(handin.student, handed.digest(), assignment.rubric, environment)
+        found = None if again else ledger.find(key)
+        if found is None:
+            waiting.append((handin, handed, key))
+            continue
+        records.keep(key, found, handin.submitted_at)
+        yield Outcome(handin.student, found, handin.submitted_at, fresh=False)
+    if not waiting:
+        return
+    grader = Grader(assignment, pool)
+    grader.warm()
+    run = ledger.begin(assignment.rubric, environment, "namespaces")
+    workers = workers or os.cpu_count() or 1
+    for (handin, _, key), graded in _in_parallel(grader, waiting, workers):
+        records.keep(key, graded, handin.submitted_at, run)
+        yield Outcome(handin.student, graded, handin.submitted_at, fresh=True)
+    ledger.finish(run)
+
+
+def _in_parallel(
+    grader: Grader, waiting: list[tuple[Handin, Handed, Key]], workers: int
+) -> Iterator[tuple[tuple[Handin, Handed, Key], Graded]]:
+    """Grade with several threads; only a few submissions ahead are held in memory as futures."""
+    queue = iter(waiting)
+    with ThreadPoolExecutor(workers) as threads:
+        running: dict[Future[Graded], tuple[Handin, Handed, Key]] = {}
+        try:
+            while True:
+                for entry in queue:
+                    running[threads.submit(grader.grade, entry[1])] = entry
+                    if len(running) >= 2 * workers:
+                        break
+                if not running:
+                    return
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield running.pop(future), future.result()
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+class _Records(Struct, frozen=True):
+    """Where results go."""
+
+    assignment: Assignment
+    gradebook: Gradebook
+    ledger: Ledger
+
+    def keep(self, key: Key, graded: Graded, submitted_at: datetime | None, run: int | None = None) -> None:
+        """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it."""
+        rubric = self.assignment.rubric
+        with self.gradebook.transaction() as within:
+            self.gradebook.record(graded, rubric, submitted_at, within=within)
+            self.ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
+        write_autograded(self.assignment.course.root, graded, self.assignment.release_bytes)
+
+
+def collect(assignment: Assignment, handin: Handin) -> Handed:
+    """Read what one student handed in; what cannot be read is kept as the reason why."""
+    notebooks: dict[str, bytes | NotebookError] = {}
+    files: dict[str, bytes] = {}
+    for notebook in assignment.rubric.assignment.notebooks:
+        notebooks[notebook.name] = _content(handin.folder, f"{notebook.name}.ipynb")
+        for name in notebook.take_along:
+            content = _content(handin.folder, name)
+            if not isinstance(content, NotebookError):
+                files[name] = content
+    return Handed(handin.student, notebooks, files)
+
+
+def _content(folder: Path, name: str) -> bytes | NotebookError:
+    if folder.is_symlink():
+        return NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
+    try:
+        return read_file(folder / name)
+    except NotebookError as error:
+        return error

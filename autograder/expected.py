@@ -1,0 +1,151 @@
+"""Expected values: the reference solution, asked the same as the students, in a sandbox of its own.
+
+Computed once per rubric, reference and secret, and kept in the course's private folder (mode 0600).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment import Assignment, packages
+from autograder.checks.base import Draw, Observations
+from autograder.errors import BoxEnded, CourseError
+from autograder.records import Limits, Scenario
+from autograder.rubric import Question
+from autograder.sandbox import values, wire
+from autograder.sandbox.base import Box
+from autograder.sandbox.pool import Pool
+
+Expected = Mapping[str, Sequence[Observations]]
+"""Question id → the reference's observations, one entry per scenario of its plan."""
+
+_REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def expected_values(assignment: Assignment, secret: bytes, pool: Pool) -> Expected:
+    """The expected observations of every question that has a reference; cached on disk.
+
+    Raises:
+        CourseError: a reference solution is missing, raises where none is expected, or ends its box.
+    """
+    plans = _plans(assignment, secret)
+    path = assignment.course.private / "expected" / f"{_key(assignment, secret)}.values"
+    found = _load(path, plans)
+    if found is None:
+        found = _compute(assignment, plans, pool)
+        _store(path, found)
+    return found
+
+
+def box_seed(secret: bytes, name: str) -> int:
+    """The seed of every box of an assignment: drawn from the secret, the same for all students."""
+    return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
+
+
+def _plans(assignment: Assignment, secret: bytes) -> dict[str, tuple[Scenario, ...]]:
+    plans = {}
+    for question in assignment.rubric.questions:
+        draw = Draw.for_question(secret, assignment.rubric, question)
+        plan = assignment.checks[question.id].reference_plan(draw)
+        if plan and not question.reference:
+            raise CourseError(
+                f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
+            )
+        if plan:
+            plans[question.id] = plan
+    return plans
+
+
+def _compute(
+    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+) -> dict[str, Sequence[Observations]]:
+    if not plans:
+        return {}
+    sandbox = pool.sandbox(assignment.reference_environment())
+    limits = assignment.rubric.assignment.limits
+    box = sandbox.open(limits)
+    try:
+        return {
+            question_id: _ask(box, assignment.rubric.question(question_id), plan, limits)
+            for question_id, plan in plans.items()
+        }
+    finally:
+        box.close()
+
+
+def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
+    """Bind the reference to the name the student assigns, and carry out the plan."""
+    match = _REFERENCE.fullmatch(question.reference)
+    if not match or not _NAME.fullmatch(question.answer):
+        raise CourseError(
+            f"question {question.id!r}: reference: expected 'module:name' and answer: a name; "
+            f"got {question.reference!r} and {question.answer!r}"
+        )
+    source = f"from reference.{match[1]} import {match[2]} as {question.answer}"
+    where = f"question {question.id!r}: the reference {question.reference!r}"
+    try:
+        run = box.run_cell(source, seconds=limits.cell_seconds)
+    except BoxEnded as ended:
+        raise CourseError(f"{where} ended its box: {ended}") from ended
+    if run.error:
+        text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
+        raise CourseError(f"{where} cannot be imported:\n{text}")
+    observed = box.ask(plan, seconds=limits.call_seconds)
+    for observations in observed:
+        ending = next((one.ending for one in observations if one.ending), None)
+        if ending:
+            raise CourseError(f"{where} ended its box: {ending.value}")
+    return observed
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def _key(assignment: Assignment, secret: bytes) -> str:
+    parts = [assignment.rubric.digest, assignment.course.reference_digest(), *packages(), "format 1"]
+    return hashlib.sha256(secret + "\n".join(parts).encode()).hexdigest()
+
+
+def _store(path: Path, expected: Expected) -> None:
+    encoder = values.TrustedEncoder()
+    tree = {
+        question: [[values.encode_observation(one, encoder) for one in scenario] for scenario in scenarios]
+        for question, scenarios in expected.items()
+    }
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(wire.pack({"expected": tree}, encoder.arrays))
+    partial.replace(path)
+
+
+def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Sequence[Observations]] | None:
+    """The stored values; None when there are none, or they do not fit the plans (made by older code)."""
+    try:
+        data = path.read_bytes()
+        _, json_length, _ = wire.HEADER.unpack_from(data)
+        start = wire.HEADER.size
+        message, arrays = wire.unpack(data[start : start + json_length], data[start + json_length :])
+        decoder = values.trusted_decoder(arrays)
+        found: dict[str, Sequence[Observations]] = {
+            question: [
+                tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in stored
+            ]
+            for question, stored in message["expected"].items()
+        }
+    except (OSError, wire.ProtocolError, KeyError, TypeError, ValueError, msgspec.MsgspecError):
+        return None
+    shapes = {question: [len(one.calls) for one in plan] for question, plan in plans.items()}
+    return (
+        found
+        if shapes == {question: [len(one) for one in stored] for question, stored in found.items()}
+        else None
+    )

@@ -1,0 +1,64 @@
+"""Makes the release of an assignment: notebooks without solutions, the student's check, the data files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from autograder import rubric as rubrics
+from autograder.checks import make_check
+from autograder.course import Course
+from autograder.errors import CourseError, NotebookError
+from autograder.notebook.build import build_release
+from autograder.notebook.files import read_file
+from autograder.notebook.student_check import FILE_NAME, build_student_check
+from autograder.rubric import Rubric
+
+
+def generate(course: Course, name: str) -> tuple[Path, ...]:
+    """Write release/<name>/ from assignments/<name>/ and return the files written.
+
+    Everything is built before anything is written, so a mistake leaves the last release as it was.
+
+    Raises:
+        CourseError: a source or data file is missing or not a notebook.
+        RubricError: the rubric is not valid, or disagrees with the notebook.
+        NotebookError: markers or metadata of a source notebook are wrong; names the cell.
+    """
+    rubric = rubrics.load(course.rubric(name))
+    for question in rubric.questions:
+        make_check(question, rubric)
+    files = build(course, rubric)
+    folder = course.release(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for file_name, content in files.items():
+        path = folder / file_name
+        partial = path.with_name(f".{file_name}.{os.getpid()}")
+        partial.write_bytes(content)
+        partial.replace(path)
+        written.append(path)
+    for notebook in rubric.assignment.notebooks:
+        for data in notebook.data:
+            shutil.copyfile(course.sources / name / data, folder / data, follow_symlinks=False)
+            written.append(folder / data)
+    return tuple(written)
+
+
+def build(course: Course, rubric: Rubric) -> dict[str, bytes]:
+    """The generated files of a release by name, without writing them; see `generate`."""
+    folder = course.sources / rubric.assignment.name
+    files = {}
+    for notebook in rubric.assignment.notebooks:
+        path = folder / f"{notebook.name}.ipynb"
+        try:
+            source = read_file(path)
+        except NotebookError as error:
+            raise CourseError(f"{path}: {error}") from error
+        files[path.name] = build_release(source, rubric, notebook.name)
+        files[FILE_NAME] = build_student_check(rubric, notebook.name)
+        for data in notebook.data:
+            if not (folder / data).is_file():
+                raise CourseError(f"{folder / data}: the rubric names this data file, but it is missing")
+    return files

@@ -1,0 +1,165 @@
+"""The pipeline for one student, in order: read, run, ask, judge, score."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import traceback
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from autograder import scoring
+from autograder.assignment import Assignment
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.results import result as item_result
+from autograder.checks.results import review
+from autograder.errors import NotebookError, SandboxFault
+from autograder.expected import Expected, box_seed, expected_values
+from autograder.notebook.read import read
+from autograder.records import (
+    ExecutedNotebook,
+    Graded,
+    ItemResult,
+    Note,
+    Submission,
+)
+from autograder.rubric import NotebookFile, Question
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.session import Session
+
+
+class Handed(Struct, frozen=True):
+    """What one student handed in for one assignment."""
+
+    student: str
+    notebooks: Mapping[str, bytes | NotebookError]
+    """By name; an error where the file could not be read."""
+    files: Mapping[str, bytes] = {}
+    """Further files the rubric lets students take along."""
+
+    def digest(self) -> str:
+        """SHA-256 over everything handed in, and over why something could not be read."""
+        digest = hashlib.sha256()
+        for name, content in sorted({**self.files, **self.notebooks}.items()):
+            data = content.code.encode() if isinstance(content, NotebookError) else content
+            digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+        return digest.hexdigest()
+
+
+class Grader:
+    """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
+
+    def __init__(self, assignment: Assignment, pool: Pool) -> None:
+        """Load the secret and the expected values.
+
+        Raises:
+            CourseError: the secret or a reference solution is not usable.
+            SandboxUnavailable: student code cannot be confined on this machine.
+        """
+        self.assignment = assignment
+        self.pool = pool
+        self.secret = assignment.course.secret()
+        self.seed = box_seed(self.secret, assignment.name)
+        self.expected: Expected = expected_values(assignment, self.secret, pool)
+
+    def warm(self) -> None:
+        """Start the sandboxes that will be needed."""
+        notebooks = self.assignment.rubric.assignment.notebooks
+        self.pool.warm([self.assignment.environment(notebook) for notebook in notebooks])
+
+    def grade(self, handed: Handed) -> Graded:
+        """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""
+        started = time.monotonic()
+        run = _Run(self, handed)
+        for notebook in self.assignment.rubric.assignment.notebooks:
+            run.notebook(notebook)
+        rubric = self.assignment.rubric
+        score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
+        return Graded(
+            score=score,
+            notebooks=tuple(run.executed),
+            digest=handed.digest(),
+            seconds=time.monotonic() - started,
+            sandbox_seconds=run.seconds_in_sandbox,
+        )
+
+
+class _Run:
+    """Collects the results of one submission."""
+
+    def __init__(self, grader: Grader, handed: Handed) -> None:
+        self._grader = grader
+        self._handed = handed
+        self.results: dict[str, tuple[ItemResult, ...]] = {}
+        self.notes: list[Note] = []
+        self.executed: list[ExecutedNotebook] = []
+        self.isolation = "namespaces"
+        self.seconds_in_sandbox = 0.0
+
+    def notebook(self, notebook: NotebookFile) -> None:
+        """Read one notebook, run it, and judge its questions."""
+        assignment = self._grader.assignment
+        data = self._handed.notebooks.get(notebook.name)
+        if data is None:
+            data = NotebookError("missing", f"{notebook.name}.ipynb was not handed in")
+        try:
+            if isinstance(data, NotebookError):
+                raise data
+            release = assignment.releases[notebook.name]
+            submission = read(data, release, student=self._handed.student, assignment=assignment.name)
+        except NotebookError as error:
+            self.notes.append(Note(error.code, str(error), notebook.name))
+            self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
+            return
+        self.notes += submission.notes
+        sandbox = self._grader.pool.sandbox(assignment.environment(notebook))
+        self.isolation = sandbox.isolation
+        limits = assignment.rubric.assignment.limits
+        files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
+        with Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files) as session:
+            try:
+                session.run()
+            except SandboxFault as fault:
+                self.notes.append(Note("sandbox-fault", str(fault), notebook.name))
+            for question in assignment.questions(notebook.name):
+                self.results[question.id] = self._question(question, submission, session)
+        self.notes += session.notes
+        self.seconds_in_sandbox += session.seconds_in_sandbox
+        self.executed.append(ExecutedNotebook(notebook.name, submission.cells, tuple(session.runs)))
+
+    def _question(
+        self, question: Question, submission: Submission, session: Session
+    ) -> tuple[ItemResult, ...]:
+        assignment = self._grader.assignment
+        answer = assignment.answer(question, submission)
+        if answer is None:
+            return self._for_review(question, "the release has no answer cell for this question")
+        lost = ("answer-cell-lost", answer.grade_id)
+        if lost in {(note.code, note.place) for note in submission.notes}:
+            return self._for_review(question, "the answer's cell could not be told; see the notes")
+        check = assignment.checks[question.id]
+        try:
+            plan = check.plan(answer, Draw.for_question(self._grader.secret, assignment.rubric, question))
+            evidence = Evidence(
+                answer=answer,
+                answers=submission.answers,
+                observed=session.ask(plan) if plan else (),
+                expected=self._grader.expected.get(question.id, ()),
+                earlier={
+                    f"{result.question}.{result.item}": result
+                    for results in self.results.values()
+                    for result in results
+                },
+            )
+            return check.judge(evidence)
+        except SandboxFault as fault:
+            return self._for_review(question, f"the sandbox failed: {fault}")
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+            return self._for_review(question, staff)
+
+    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
+        self.notes.append(Note("needs-review", staff, question.id))
+        return tuple(item_result(question, item, review(staff)) for item in question.items)
