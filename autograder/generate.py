@@ -49,7 +49,7 @@ def generate(course: Course, name: str) -> tuple[Path, ...]:
 def build(course: Course, rubric: Rubric) -> dict[str, bytes]:
     """The generated files of a release by name, without writing them; see `generate`."""
     folder = course.sources / rubric.assignment.name
-    files = {}
+    files = {FILE_NAME: build_student_check(rubric)}
     for notebook in rubric.assignment.notebooks:
         path = folder / f"{notebook.name}.ipynb"
         try:
@@ -57,7 +57,6 @@ def build(course: Course, rubric: Rubric) -> dict[str, bytes]:
         except NotebookError as error:
             raise CourseError(f"{path}: {error}") from error
         files[path.name] = build_release(source, rubric, notebook.name)
-        files[FILE_NAME] = build_student_check(rubric, notebook.name)
         for data in notebook.data:
             if not (folder / data).is_file():
                 raise CourseError(f"{folder / data}: the rubric names this data file, but it is missing")

@@ -16,7 +16,7 @@ from autograder.checks.results import result as item_result
 from autograder.checks.results import review
 from autograder.errors import NotebookError, SandboxFault
 from autograder.expected import Expected, box_seed, expected_values
-from autograder.notebook.read import read
+from autograder.notebook.read import LOST, read
 from autograder.records import (
     ExecutedNotebook,
     Graded,
@@ -135,7 +135,7 @@ class _Run:
         answer = assignment.answer(question, submission)
         if answer is None:
             return self._for_review(question, "the release has no answer cell for this question")
-        lost = ("answer-cell-lost", answer.grade_id)
+        lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
             return self._for_review(question, "the answer's cell could not be told; see the notes")
         check = assignment.checks[question.id]

@@ -117,8 +117,8 @@ class Opaque(Struct, frozen=True):
 class Call(Struct, frozen=True, eq=False):
     """One question to a box: call something by name, or read it.
 
-    ``target`` is a name in the notebook's namespace, or a `Ref` kept by an earlier call of the same
-    `Scenario`. Arrays among the arguments arrive as they are sent: `Tensor` as torch tensors,
+    ``target`` is a name in the notebook's namespace, ``"@module"`` for a preloaded module whatever the
+    notebook calls it, or a `Ref` kept by an earlier call of the same `Scenario`. Arrays among the arguments arrive as they are sent: `Tensor` as torch tensors,
     ``numpy.ndarray`` as numpy arrays; a `Ref` is replaced by the kept object.
     """
 
@@ -137,8 +137,6 @@ class Call(Struct, frozen=True, eq=False):
     """Run with autograd on; otherwise under ``torch.no_grad``."""
     default_dtype: str = ""
     """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
-    copy_args: bool = True
-    """Fresh copies of the arguments at every call (always true across the wire; said for readers)."""
 
 
 class Scenario(Struct, frozen=True, eq=False):

@@ -100,11 +100,11 @@ class Question(Struct, frozen=True):
         return next(item for item in self.items if item.id == item_id)
 
     def cells(self) -> dict[str, Decimal]:
-        """Grade cells of this question in the notebook, with the points each carries."""
+        """Grade cells of this question in the notebook, with the most points each can bring."""
         points: dict[str, Decimal] = {}
         for item in self.items:
             cell = item.cell or self.id
-            points[cell] = points.get(cell, Decimal(0)) + item.points
+            points[cell] = points.get(cell, Decimal(0)) + max(item.points, Decimal(0))
         return points
 
 

@@ -102,9 +102,8 @@ class BehaviourCheck:
         if item.id in self._probes:
             index = len(self._used) + list(self._probes).index(item.id)
             observations = observations_at(evidence.observed, index)
-            return result(
-                self.question, item, self._probes[item.id].verdict(observations, self.question.answer)
-            )
+            finding = self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
+            return result(self.question, item, finding)
         options = self.items[item.id]
         findings = [self._case(name, options, evidence) for name in options.cases or self.cases]
         return result(self.question, item, combine(findings, item.points, credit=options.credit))

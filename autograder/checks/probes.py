@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 
 from autograder.checks.arrays import numbers
-from autograder.checks.base import Observations
+from autograder.checks.base import Draw, Observations
 from autograder.checks.drawing import SAMPLE, Inputs
 from autograder.checks.options import Case, CaseItem, Rules
 from autograder.checks.properties import PROPERTIES, Unfit, outputs
 from autograder.checks.quoting import quote
-from autograder.checks.results import Finding, failed, trouble
+from autograder.checks.results import Finding, failed, review, trouble
 from autograder.checks.subject import MODEL, BehaviourQuestion, Construct, Subject
 from autograder.checks.targets import same_value
 from autograder.errors import RubricError
@@ -21,6 +21,8 @@ from autograder.records import Call, Ref
 
 RESULT = "result"
 """The kept name of what a forward pass returned."""
+MOST_GOOD = 4
+"""Times that what is right is tried before what is refused; how often is drawn."""
 
 
 class BehaviourItem(CaseItem, frozen=True):
@@ -60,8 +62,8 @@ class Probe(Protocol):
     def calls(self, inputs: Inputs) -> tuple[Call, ...]:
         """The calls of the scenario, in order."""
 
-    def verdict(self, observations: Observations, what: str) -> Finding | None:
-        """None when the property holds."""
+    def verdict(self, observations: Observations, what: str, draw: Draw | None) -> Finding | None:
+        """None when the property holds. ``draw`` is the one the calls were made with."""
 
 
 def probe(subject: Subject, item: BehaviourItem, purpose: str, case: Case | None, where: str) -> Probe:
@@ -86,7 +88,10 @@ def probe(subject: Subject, item: BehaviourItem, purpose: str, case: Case | None
 
 
 class Changes:
-    """Asks with the inputs of a case and with changed ones; see `autograder.checks.properties`."""
+    """Asks with the inputs of a case and with changed ones; see `autograder.checks.properties`.
+
+    The order of the calls is drawn, so that code which counts its calls does not know which one it answers.
+    """
 
     def __init__(self, subject: Subject, item: BehaviourItem, case: Case, purpose: str) -> None:
         self._subject = subject
@@ -99,7 +104,7 @@ class Changes:
         self._count = len(self.calls(sample))
 
     def calls(self, inputs: Inputs) -> tuple[Call, ...]:
-        """Construct, then the case twice, then each variant."""
+        """Construct; then the case twice and each variant, in a hidden order."""
         base = inputs.arguments(self._purpose, self._case.args, self._case.kwargs)
         item = self._item
         if self._property.moves and not item.move:
@@ -109,24 +114,31 @@ class Changes:
         variants = self._property.variants(base, item.move, item.mask, inputs, f"{self._purpose}: move")
         asked = [base, base, *variants]
         return self._subject.prologue(inputs, weights=False) + tuple(
-            self._subject.call(arguments, method=self._case.method, seed=self._case.seed)
-            for arguments in asked
+            self._subject.call(asked[place], method=self._case.method, seed=self._case.seed)
+            for place in self._order(inputs, len(asked))
         )
 
-    def verdict(self, observations: Observations, what: str) -> Finding | None:
+    def verdict(self, observations: Observations, what: str, draw: Draw | None) -> Finding | None:
         """Every call must have given finite numbers, the two equal calls the same, and the property hold."""
         finding = trouble(observations, self._count, self._subject.name, what)
         if finding is not None:
             return finding
-        results = outputs(
-            [self._subject.result(one.value) for one in observations[self._start : self._count]]
+        if draw is None:
+            return review(f"{what}: the order of the calls is not known: the evidence has no draw")
+        order = self._order(Inputs(self._subject.options, draw), self._count - self._start)
+        asked = sorted(
+            zip(order, observations[self._start : self._count], strict=True), key=lambda one: one[0]
         )
+        results = outputs([self._subject.result(observation.value) for _, observation in asked])
         if results is None:
             return failed("property.no-numbers", f"{what}: not finite numbers", what=what)
         if not same_value(results[0], results[1]):
             return failed("unsteady", f"{what}: two equal calls differ", what=what)
         code = self._property.verdict(results[1:])
         return failed(code, f"{what}: {self._item.property}: {code}", what=what) if code else None
+
+    def _order(self, inputs: Inputs, count: int) -> list[int]:
+        return [int(place) for place in inputs.generator(f"{self._purpose}: order").permutation(count)]
 
 
 class Gradients:
@@ -153,7 +165,7 @@ class Gradients:
         calls += [Call(Ref(MODEL), attribute=f"{name}.grad", read=True) for name in self._parameters]
         return tuple(calls)
 
-    def verdict(self, observations: Observations, what: str) -> Finding | None:
+    def verdict(self, observations: Observations, what: str, draw: Draw | None) -> Finding | None:  # noqa: ARG002
         """Every parameter needs a gradient that is finite and not zero."""
         finding = trouble(observations, self._count, self._subject.name, what)
         if finding is not None:
@@ -169,32 +181,32 @@ class Gradients:
 
 
 class Raises:
-    """What is right must work, and then what is not must be refused by an exception."""
+    """What is right must work, a hidden number of times, and then what is not must be refused."""
 
-    def __init__(self, subject: Subject, item: BehaviourItem, case: Case | None) -> None:
+    def __init__(self, subject: Subject, item: BehaviourItem, purpose: str, case: Case | None) -> None:
         self._subject = subject
         self._item = item
+        self._purpose = purpose
         self._case = case
-        self._good = len(self.calls(Inputs(subject.options, SAMPLE))) - 1
 
     def calls(self, inputs: Inputs) -> tuple[Call, ...]:
-        """The good construction, and the good call if there is a case; then the bad one, last."""
-        subject, item = self._subject, self._item
-        calls = list(subject.prologue(inputs, weights=False))
-        if self._case is not None and (item.construct is None or subject.options.construct is None):
-            calls.append(subject.call(inputs.case("raises", self._case), method=self._case.method))
+        """The good constructions or calls; then the bad one, last."""
+        subject, item, prologue = self._subject, self._item, self._subject.prologue(inputs, weights=False)
         if item.construct is not None:
-            calls.append(
-                subject.construct(inputs.arguments("bad", item.construct.args, item.construct.kwargs))
-            )
+            good = prologue
+            bad = subject.construct(inputs.arguments("bad", item.construct.args, item.construct.kwargs))
         else:
-            method = self._case.method if self._case is not None else ""
-            calls.append(subject.call(inputs.arguments("bad", item.args, item.kwargs), method=method))
-        return tuple(calls)
+            case = self._case or Case()
+            good = (*prologue, subject.call(inputs.case("raises", case), method=case.method))
+            bad = subject.call(inputs.arguments("bad", item.args, item.kwargs), method=case.method)
+        times = 1 + int(inputs.generator(f"{self._purpose}: times").integers(MOST_GOOD))
+        return (*good * times, bad)
 
-    def verdict(self, observations: Observations, what: str) -> Finding | None:
+    def verdict(self, observations: Observations, what: str, draw: Draw | None) -> Finding | None:
         """The last call must raise one of the exceptions that are right."""
-        good = self._good
+        if draw is None:
+            return review(f"{what}: the number of calls is not known: the evidence has no draw")
+        good = len(self.calls(Inputs(self._subject.options, draw))) - 1
         finding = trouble(observations[:good], good, self._subject.name, what)
         if finding is not None:
             return finding
@@ -222,7 +234,11 @@ def _made(subject: Subject, item: BehaviourItem, purpose: str, case: Case | None
     if item.property == "raises":
         if item.construct is None and not item.args and not item.kwargs:
             raise Unfit("raises: construct, args or kwargs must say what is refused")
-        return Raises(subject, item, case)
+        if item.construct is not None and subject.options.construct is None:
+            raise Unfit("construct: the question constructs nothing")
+        if item.construct is None and case is None:
+            raise Unfit("case: a case that works is needed beside the one that is refused")
+        return Raises(subject, item, purpose, case)
     if case is None:
         raise Unfit("case: the property needs a case of the question")
     if item.property == "gradient_reaches":

@@ -1,7 +1,7 @@
 """The kind ``repair``: a class was handed out with planted faults; each item is one fault.
 
 Options of the question: none; ``answer`` names the class. Option of an item: ``fault``, the fault's id;
-default: the item's own id. The notebook must have imported torch by this name.
+default: the item's own id.
 """
 
 from __future__ import annotations

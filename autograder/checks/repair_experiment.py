@@ -18,7 +18,7 @@ MAX_LEN = 32
 STIR = 0.2
 """Standard deviation of what `Change.STIR` adds to every weight."""
 SHRUNK = 0.02
-"""What `Change.SHRINK` multiplies every weight by."""
+"""What `Change.SHRINK` multiplies every weight by, after stirring."""
 MODEL = Ref("model")
 
 
@@ -29,7 +29,7 @@ class Change(enum.Enum):
     STIR = "stir"
     """Move each a little: a table that begins at zero, say, hides what reads it."""
     SHRINK = "shrink"
-    """Make all small: scores are then nearly equal, and attention is nearly a plain mean."""
+    """The same, then make all small: scores are nearly equal, and attention is nearly a plain mean."""
 
 
 class Ask(Struct, frozen=True, eq=False):
@@ -112,18 +112,16 @@ class Model(Struct, frozen=True):
         iterate = Call(MODEL, "parameters", keep=parameters.name)
         calls = [
             iterate,
-            Call("torch", "nn.utils.parameters_to_vector", args=(parameters,), keep=weights.name),
+            Call("@torch", "nn.utils.parameters_to_vector", args=(parameters,), keep=weights.name),
+            Call("@torch", "randn_like", args=(weights,), keep="noise", seed=self.seed),
+            Call(weights, "add_", args=(Ref("noise"),), kwargs={"alpha": STIR}, keep=weights.name),
         ]
         if self.change is Change.SHRINK:
             calls.append(Call(weights, "mul_", args=(SHRUNK,), keep=weights.name))
-        else:
-            calls.append(Call("torch", "randn_like", args=(weights,), keep="noise", seed=self.seed))
-            add = Call(weights, "add_", args=(Ref("noise"),), kwargs={"alpha": STIR}, keep=weights.name)
-            calls.append(add)
         return [
             *calls,
             iterate,
-            Call("torch", "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing"),
+            Call("@torch", "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing"),
         ]
 
 

@@ -14,7 +14,6 @@ Each makes one model and is arranged so that a fault which raises takes down onl
 
 Target masks never let a position see a later one, and memory masks block whole positions, as real ones do.
 Every call is seeded: dropout that is on where it should not be repeats itself and hides nothing else.
-The notebook must know torch by this name.
 """
 
 from __future__ import annotations
@@ -95,6 +94,7 @@ class _Drawn:
             Ask("one", tokens, self.memory[:1, :1], one, one),
             Ask("one again", tokens, self.memory[:1, :1], one, one),
             Ask("one, memory moved", tokens, self.moved[:1, :1], one, one),
+            Ask("one, other token", self.other[:1, :1], self.memory[:1, :1], one, one),
         ]
 
     def attention(self) -> list[Ask]:

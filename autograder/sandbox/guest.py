@@ -112,6 +112,8 @@ class Guest:
         target = call["target"]
         if isinstance(target, dict):
             found = kept[target["v"]]
+        elif target.startswith("@"):
+            found = sys.modules[target[1:]]
         elif target in self._shell.user_ns:
             found = self._shell.user_ns[target]
         else:

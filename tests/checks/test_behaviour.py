@@ -403,3 +403,33 @@ def test_slips_in_a_behaviour_rubric_are_named(change: tuple[str, str], message:
     """What cannot be asked is refused when the rubric is read."""
     with pytest.raises(RubricError, match=message):
         check_of(ATTENTION.replace(*change))
+
+
+def test_code_that_counts_its_calls_does_not_know_what_it_answers() -> None:
+    """The order of the calls of a property is hidden: another secret, another order."""
+    check = check_of(ATTENTION)
+    orders = set()
+    for number in range(20):
+        *_, padding, _batch, _order, _gradient, _raises = check.plan(
+            answer("class Attention: ..."), type(DRAW)(bytes([number]))
+        )
+        keys = [call.kwargs["key"].array.tobytes() for call in padding.calls[2:]]
+        orders.add(tuple(keys.count(key) for key in keys))
+    assert {(2, 2, 1, 1), (1, 2, 2, 1), (2, 1, 1, 2)} <= orders
+
+
+def test_without_the_draw_a_property_is_for_a_person() -> None:
+    """Evidence that does not say in which order was asked cannot be judged, and costs nothing."""
+    check = check_of(FUNCTION)
+    given = answer(ATTEND)
+    box = LocalBox(ATTEND)
+    evidence = Evidence(given, box.ask(check.plan(given, DRAW)), box.ask(check.reference_plan(DRAW)))
+    assert ["passed"] + ["needs-review"] * 3 == [one.status for one in check.judge(evidence)]
+
+
+def test_refusing_is_not_a_matter_of_counting() -> None:
+    """How often the right construction comes before the bad one depends on the secret."""
+    check = check_of(ATTENTION)
+    given = answer("class Attention: ...")
+    lengths = {len(check.plan(given, type(DRAW)(bytes([number])))[-1].calls) for number in range(40)}
+    assert {3, 5, 7, 9} == lengths

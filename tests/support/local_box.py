@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import random
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ class LocalBox:
     """A namespace made by executing source text, asked as a box is."""
 
     def __init__(self, *sources: str) -> None:
+        torch.set_num_threads(1)
         self.namespace: dict[str, Any] = {"__name__": "notebook"}
         for source in sources:
             exec(compile(source, "cell", "exec"), self.namespace)
@@ -51,6 +53,8 @@ class LocalBox:
     def _value(self, call: Call, kept: dict[str, Any]) -> Any:
         if isinstance(call.target, Ref):
             found = kept[call.target.name]
+        elif call.target.startswith("@"):
+            found = sys.modules[call.target[1:]]
         elif call.target in self.namespace:
             found = self.namespace[call.target]
         else:
