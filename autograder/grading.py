@@ -140,10 +140,12 @@ class _Run:
             return self._for_review(question, "the answer's cell could not be told; see the notes")
         check = assignment.checks[question.id]
         try:
-            plan = check.plan(answer, Draw.for_question(self._grader.secret, assignment.rubric, question))
+            draw = Draw.for_question(self._grader.secret, assignment.rubric, question)
+            plan = check.plan(answer, draw)
             evidence = Evidence(
                 answer=answer,
                 answers=submission.answers,
+                draw=draw,
                 observed=session.ask(plan) if plan else (),
                 expected=self._grader.expected.get(question.id, ()),
                 earlier={

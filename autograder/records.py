@@ -118,8 +118,9 @@ class Call(Struct, frozen=True, eq=False):
     """One question to a box: call something by name, or read it.
 
     ``target`` is a name in the notebook's namespace, ``"@module"`` for a preloaded module whatever the
-    notebook calls it, or a `Ref` kept by an earlier call of the same `Scenario`. Arrays among the arguments arrive as they are sent: `Tensor` as torch tensors,
-    ``numpy.ndarray`` as numpy arrays; a `Ref` is replaced by the kept object.
+    notebook calls it, or a `Ref` kept by an earlier call of the same `Scenario`. Arrays among the
+    arguments arrive as they are sent: `Tensor` as torch tensors, ``numpy.ndarray`` as numpy arrays; a
+    `Ref` is replaced by the kept object.
     """
 
     target: str | Ref

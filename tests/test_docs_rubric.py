@@ -5,14 +5,38 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from autograder.checks import KINDS, make_check
+from autograder.checks import (
+    KINDS,
+    choice,
+    count,
+    drawing,
+    make_check,
+    options,
+    probes,
+    repair,
+    shape,
+    subject,
+    symbolic_options,
+    value,
+    written,
+)
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+RECORDS = (
+    *(options.Rules, options.Mistake, options.Case, options.AnswerItem),
+    *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
+    *(count.CountQuestion, count.CountItem, shape.ShapeQuestion, shape.ShapeItem),
+    *(value.ValueQuestion, value.ValueItem, subject.BehaviourQuestion, probes.BehaviourItem),
+    *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
+    *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
+    *(symbolic_options.Remark, symbolic_options.Mistake, repair.RepairItem),
+)
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 
 
@@ -35,16 +59,24 @@ def test_every_example_is_accepted(example: str) -> None:
         assert question.kind == make_check(question, rubric).kind
 
 
-def test_every_own_kind_has_an_example() -> None:
-    """The page shows an example of every kind it describes itself."""
+def test_every_kind_has_an_example() -> None:
+    """The page shows an example of every kind."""
     shown = {question.kind for example in EXAMPLES for question in rubric_of(example).questions}
-    assert set(KINDS) - {"symbolic", "repair"} == shown
+    assert set(KINDS) == shown
 
 
 def test_every_kind_is_named_on_the_page() -> None:
     """The page has a heading for every kind."""
     headings = " ".join(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE))
     assert [] == [kind for kind in KINDS if f"`{kind}`" not in headings]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=[record.__name__ for record in RECORDS])
+def test_every_option_is_on_the_page(record: type[msgspec.Struct]) -> None:
+    """No option exists that the page does not name."""
+    page = PAGE.read_text("utf-8")
+    names = [field.encode_name for field in msgspec.structs.fields(record)]
+    assert [] == [name for name in names if not re.search(rf"`{name}`|\b{name} = ", page)]
 
 
 def test_a_misspelt_kind_gets_a_suggestion() -> None:

@@ -17,13 +17,13 @@ from autograder.algebra.evaluate import TooLarge, Undefined, constant_value
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.errors import Undecided
 
-PRECISIONS = (128, 512, 2048)
-"""Bits, tried in turn."""
+PRECISIONS = (128, 512, 1408)
+"""Bits, tried in turn; the last is more than the digits that a number may be written with."""
 THOROUGH = 2
 """Points at which formulas must agree at the highest precision."""
 MAX_LOGARITHM = 10_000.0
 """Largest absolute natural logarithm of a value."""
-MAX_GAMMA = 10_000.0
+MAX_GAMMA = 1_000.0
 """Largest argument of a factorial."""
 
 
@@ -49,15 +49,15 @@ def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]]
         if verdict is False:
             return False
         agreed += verdict is True
-    if agreed < least:
-        raise Undecided(f"the values agree at only {agreed} of {len(points)} points")
+        if agreed + len(points) - number - 1 < least:
+            raise Undecided(f"the values agree at only {agreed} of {number + 1} points")
     return True
 
 
 def _compare(first: Node, second: Node, at: Mapping[str, Fraction], *, thorough: bool) -> bool | None:
     """At one point: differ (proven), agree, or None for undefined or beyond the limits.
 
-    Being thorough, only agreement at the highest precision counts: more digits than can be written out.
+    Being thorough, only agreement at the highest precision counts.
     """
     for precision in PRECISIONS:
         with ctx.workprec(precision):

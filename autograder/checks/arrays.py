@@ -43,9 +43,7 @@ class Numbers(Struct, frozen=True, eq=False):
 
     @property
     def kind(self) -> str:
-        """``bool``, ``int``, ``float`` or ``complex``."""
-        if self.dtype.startswith(("bfloat", "float")):
-            return "float"
+        """``bool``, ``int``, ``float`` or ``complex``: of the numbers, whatever the dtype claims."""
         return _KINDS[self.array.dtype.kind]
 
 

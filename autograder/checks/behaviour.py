@@ -105,10 +105,16 @@ class BehaviourCheck:
             finding = self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
             return result(self.question, item, finding)
         options = self.items[item.id]
-        findings = [self._case(name, options, evidence) for name in options.cases or self.cases]
+        findings = [self._explained(name, options, evidence) for name in options.cases or self.cases]
         return result(self.question, item, combine(findings, item.points, credit=options.credit))
 
-    def _case(self, name: str, item: BehaviourItem, evidence: Evidence) -> Finding | None:
+    def _explained(self, name: str, item: BehaviourItem, evidence: Evidence) -> Finding | None:
+        """The finding of one case; only a case that is wrong is drawn again, to name its sizes."""
+        if self._case(name, item, evidence, f"{self.question.answer} [{name}]") is None:
+            return None
+        return self._case(name, item, evidence, self._what(name, evidence.draw))
+
+    def _case(self, name: str, item: BehaviourItem, evidence: Evidence, what: str) -> Finding | None:
         """How the student's result of one case differs from what is right."""
         expected = plain(self.cases[name].value)
         start, calls = self._start, self._calls
@@ -118,7 +124,6 @@ class BehaviourCheck:
             if finding is not None:
                 return finding
         observations = observations_at(evidence.observed, self._used.index(name))
-        what = self._what(name, evidence.draw)
         finding = trouble(observations, calls, self.question.answer, what)
         if finding is not None:
             return finding

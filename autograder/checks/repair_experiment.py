@@ -108,21 +108,20 @@ class Model(Struct, frozen=True):
     def _changed(self) -> list[Call]:
         if self.change is Change.NONE:
             return []
-        weights, parameters = Ref("weights"), Ref("parameters")
+        torch, weights, parameters = Ref("torch"), Ref("weights"), Ref("parameters")
         iterate = Call(MODEL, "parameters", keep=parameters.name)
         calls = [
+            # Every module's methods know torch, whatever the notebook calls it, or the reference's box.
+            Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=torch.name),
             iterate,
-            Call("@torch", "nn.utils.parameters_to_vector", args=(parameters,), keep=weights.name),
-            Call("@torch", "randn_like", args=(weights,), keep="noise", seed=self.seed),
+            Call(torch, "nn.utils.parameters_to_vector", args=(parameters,), keep=weights.name),
+            Call(torch, "randn_like", args=(weights,), keep="noise", seed=self.seed),
             Call(weights, "add_", args=(Ref("noise"),), kwargs={"alpha": STIR}, keep=weights.name),
         ]
         if self.change is Change.SHRINK:
             calls.append(Call(weights, "mul_", args=(SHRUNK,), keep=weights.name))
-        return [
-            *calls,
-            iterate,
-            Call("@torch", "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing"),
-        ]
+        written = Call(torch, "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing")
+        return [*calls, iterate, written]
 
 
 def put(mode: str) -> Call:

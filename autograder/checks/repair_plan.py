@@ -98,16 +98,19 @@ class _Drawn:
         ]
 
     def attention(self) -> list[Ask]:
-        masks = {"open": _visible_memory(), "blocked": _visible_memory(blocked=MOVED)}
-        targets = {"open": _causal(N), "blocked": _causal(N, blocked=MOVED)}
+        """Every pair of an open and a blocked mask; what is exchanged where a verdict asks for it."""
         exchanged, moved = self._exchanged(), self._moved()
-        asks = [Ask("again", self.tokens, self.memory, masks["open"], targets["open"])]
-        for m, memory_mask in masks.items():
-            for t, target_mask in targets.items():
-                at = f"memory {m}, target {t}"
-                asks.append(Ask(at, self.tokens, self.memory, memory_mask, target_mask))
-                asks.append(Ask(f"{at}, token", exchanged, self.memory, memory_mask, target_mask))
-                asks.append(Ask(f"{at}, moved", self.tokens, moved, memory_mask, target_mask))
+        opened, both = (False, False), (True, True)
+        asks = []
+        for blocked in (opened, (True, False), (False, True), both):
+            masks = _visible_memory(MOVED if blocked[0] else None), _causal(N, MOVED if blocked[1] else None)
+            label = _at_masks(memory_blocked=blocked[0], target_blocked=blocked[1])
+            asks.append(Ask(label, self.tokens, self.memory, *masks))
+            if blocked != opened:
+                asks.append(Ask(f"{label}, token", exchanged, self.memory, *masks))
+            if blocked != both:
+                asks.append(Ask(f"{label}, moved", self.tokens, moved, *masks))
+        asks.append(Ask("again", self.tokens, self.memory, _visible_memory(), _causal(N)))
         return asks
 
     def without_self_attention(self) -> list[Call | Ask]:
@@ -192,6 +195,12 @@ class _Drawn:
         memory = self.memory.copy()
         memory[:, MOVED] = self.moved[:, MOVED]
         return memory
+
+
+def _at_masks(*, memory_blocked: bool, target_blocked: bool) -> str:
+    """The label of one pair of masks in ``attention``."""
+    words = {True: "blocked", False: "open"}
+    return f"memory {words[memory_blocked]}, target {words[target_blocked]}"
 
 
 def at_sizes(batch: int, length: int) -> str:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from autograder.demo.students import DemoStudent, write_class
+from autograder.demo.students import ASSIGNMENT, DemoStudent, write_class
 
-__all__ = ["DemoStudent", "write_class"]
+__all__ = ["ASSIGNMENT", "DemoStudent", "write_class"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograder.messages import properties
 from autograder.records import Text
 
 _GENERAL: Mapping[str, Text] = {
@@ -121,8 +122,8 @@ _ENDINGS: Mapping[str, Text] = {
 
 _VALUES: Mapping[str, Text] = {
     "value.form": {
-        "en": "{what}: “{form}” is not the kind of value that is asked for. {place}",
-        "de": "{what}: „{form}“ ist nicht die Art von Wert, nach der gefragt ist. {place}",
+        "en": "{what}{place}: “{form}” is not the kind of value that is asked for.",
+        "de": "{what}{place}: „{form}“ ist nicht die Art von Wert, nach der gefragt ist.",
     },
     "value.entry": {
         "en": "{what} has no entry {entry}.",
@@ -260,65 +261,6 @@ _CHOICES: Mapping[str, Text] = {
     },
 }
 
-_PROPERTIES: Mapping[str, Text] = {
-    "property.masked-leaks": {
-        "en": "{what}: changing a key that the mask blocks still changed the result.",
-        "de": "{what}: ein Schlüssel, den die Maske sperrt, veränderte trotzdem das Ergebnis.",
-    },
-    "property.batch-leaks": {
-        "en": "{what}: changing one sequence of the batch changed the results of the others.",
-        "de": "{what}: eine Sequenz des Batches veränderte die Ergebnisse der anderen.",
-    },
-    "property.order-matters": {
-        "en": "{what}: giving the same keys and values in another order changed the result.",
-        "de": "{what}: dieselben Schlüssel und Werte in anderer Reihenfolge veränderten das Ergebnis.",
-    },
-    "property.sees-later": {
-        "en": "{what}: changing later positions changed earlier results.",
-        "de": "{what}: spätere Positionen veränderten frühere Ergebnisse.",
-    },
-    "property.no-influence": {
-        "en": "{what}: changing an input that must matter did not change the result.",
-        "de": "{what}: eine Eingabe, auf die es ankommt, veränderte das Ergebnis nicht.",
-    },
-    "property.no-batch": {
-        "en": "{what}: the result's first axis is not the batch.",
-        "de": "{what}: die erste Achse des Ergebnisses ist nicht der Batch.",
-    },
-    "property.no-positions": {
-        "en": "{what}: the result's second axis is not the position.",
-        "de": "{what}: die zweite Achse des Ergebnisses ist nicht die Position.",
-    },
-    "property.no-rows": {
-        "en": "{what}: the result has no rows of weights.",
-        "de": "{what}: das Ergebnis hat keine Zeilen von Gewichten.",
-    },
-    "property.negative": {
-        "en": "{what}: some of the weights are negative.",
-        "de": "{what}: manche Gewichte sind negativ.",
-    },
-    "property.rows": {
-        "en": "{what}: the weights of a row do not sum to one.",
-        "de": "{what}: die Gewichte einer Zeile ergeben zusammen nicht eins.",
-    },
-    "property.no-numbers": {
-        "en": "{what}: the result is not an array of finite numbers.",
-        "de": "{what}: das Ergebnis ist kein Array endlicher Zahlen.",
-    },
-    "property.no-gradient": {
-        "en": "{what}: after backward there is no gradient on {names}.",
-        "de": "{what}: nach backward gibt es keinen Gradienten auf {names}.",
-    },
-    "property.not-raised": {
-        "en": "{what} accepted what it should refuse: expected is one of {wanted}.",
-        "de": "{what} nahm an, was abzulehnen ist: erwartet wird eine von {wanted}.",
-    },
-    "property.other-error": {
-        "en": "{what} refused it with {error}: expected is one of {wanted}, with a clear text.",
-        "de": "{what} lehnte mit {error} ab: erwartet wird eine von {wanted}, mit klarem Text.",
-    },
-}
-
 SENTENCES: Mapping[str, Text] = {
     **_GENERAL,
     **_ENDINGS,
@@ -326,5 +268,5 @@ SENTENCES: Mapping[str, Text] = {
     **_COUNTS,
     **_SHAPES,
     **_CHOICES,
-    **_PROPERTIES,
+    **properties.SENTENCES,
 }

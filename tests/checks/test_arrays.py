@@ -83,9 +83,10 @@ def test_equal_values(actual: object, expected: object, rules: dict[str, object]
         ([1], {"a": 1}, {}, "value.form"),
         (["x"], ["x", "y"], {}, "value.length"),
         (5, ["x", "y"], {}, "value.form"),
-        (1, Ref("model"), {}, "value.incomparable"),
+        (1, Ref("model"), {}, "incomparable"),
         (Tensor("garbage", "float32"), tensor([1.0]), {}, "value.form"),  # type: ignore[arg-type]
         (np.array(["a"]), tensor([1.0]), {}, "value.form"),
+        (Tensor(np.array([1j]), "float32"), tensor([1.0]), {}, "value.dtype"),
     ],
 )
 def test_different_values(actual: object, expected: object, rules: dict[str, object], code: str) -> None:

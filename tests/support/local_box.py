@@ -72,7 +72,7 @@ def _torch_state(call: Call) -> Iterator[None]:
     if call.seed is not None:
         random.seed(call.seed)
         np.random.seed(call.seed % 2**32)
-        torch.manual_seed(call.seed)
+        torch.default_generator.manual_seed(call.seed)  # torch.manual_seed formats a stack trace each time
     before = torch.get_default_dtype()
     if call.default_dtype:
         torch.set_default_dtype(getattr(torch, call.default_dtype))

@@ -1,0 +1,241 @@
+"""The commands. Each gathers its parts, runs them, and hands the result to be printed.
+
+Heavy libraries are imported inside the commands, so that --help answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.errors import AutograderError, SandboxUnavailable
+
+if TYPE_CHECKING:
+    from autograder.batch import Outcome
+    from autograder.course import Course
+
+EXIT_FINDINGS, EXIT_REFUSED, EXIT_NO_SANDBOX, EXIT_INTERRUPTED = 1, 3, 4, 130
+
+EPILOG = (
+    "Exit codes: 0 done · 1 done, and something was found that needs attention · 2 wrong usage · "
+    "3 the course, a rubric, a notebook or the gradebook is not usable · "
+    "4 student code cannot be confined here · 130 interrupted (run the same command again to go on)."
+)
+
+app = typer.Typer(
+    name="autograder",
+    help="Exams and assignments in Jupyter notebooks, graded in a sandbox: exact marks, explained.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog=EPILOG,
+)
+
+CourseOption = Annotated[Path, typer.Option("--course", help="The course folder.", show_default="here")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+NameArgument = Annotated[
+    str, typer.Argument(help="The assignment: a folder in assignments/, a file in rubrics/.")
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: one per core.")
+]
+LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]
+HERE = Path()
+
+
+@app.command(epilog="Example: autograder generate dl4nlp-exam")
+def generate(name: NameArgument, course: CourseOption = HERE, json: JsonOption = False) -> None:
+    """Make the release that students get: solutions and hidden tests removed, checks added."""
+    from autograder import generate as generating
+    from autograder.cli import report
+    from autograder.course import Course
+
+    written = generating.generate(Course.at(course), name)
+    if json:
+        report.print_json({"assignment": name, "written": [str(path) for path in written]})
+        return
+    for path in written:
+        report.console().print(f"wrote {path}", soft_wrap=True, markup=False)
+
+
+@app.command(epilog="Example: autograder validate dl4nlp-exam")
+def validate(name: NameArgument, course: CourseOption = HERE, json: JsonOption = False) -> None:
+    """Let the answer key sit the exam: it must score everything, and the untouched release nothing."""
+    from autograder import assignment, verify
+    from autograder import generate as generating
+    from autograder.cli import report
+    from autograder.course import Course
+    from autograder.sandbox.pool import Pool
+
+    place = Course.at(course)
+    generating.generate(place, name)
+    with Pool() as pool:
+        findings = verify.verify(assignment.load(place, name), pool)
+    if json:
+        import msgspec
+
+        report.print_json({"assignment": name, "findings": msgspec.to_builtins(findings)})
+    elif findings:
+        report.console().print(report.findings_table(findings))
+    else:
+        report.console().print(f"{name}: the answer key scores everything, the untouched release nothing.")
+    raise typer.Exit(EXIT_FINDINGS if findings else 0)
+
+
+@app.command(epilog="Example: autograder grade dl4nlp-exam --student ada --student alan")
+def grade(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    workers: WorkersOption = 0,
+    again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
+    from autograder.cli import report
+    from autograder.course import Course
+
+    started = time.monotonic()
+    place = Course.at(course)
+    outcomes = _grade(place, name, student or [], workers, again=again)
+    figures = report.grading_summary(outcomes, time.monotonic() - started)
+    if json:
+        marks = {one.student: one.graded.score.points for one in outcomes}
+        report.print_json({"assignment": name, **figures, "points": marks})
+        return
+    console = report.console()
+    console.print(report.grading_table(outcomes, name))
+    console.print(report.summary_table(figures, "this run"))
+    console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+
+
+def _grade(
+    course: Course, name: str, students: list[str], workers: int, *, again: bool = False
+) -> list[Outcome]:
+    from autograder import assignment as assignments
+    from autograder import batch
+    from autograder.cli import report
+    from autograder.errors import CourseError
+    from autograder.gradebook import Gradebook, read_roster
+    from autograder.sandbox.pool import Pool
+
+    assignment = assignments.load(course, name)
+    handins = [one for one in course.handins(name) if not students or one.student in students]
+    missing = sorted(set(students) - {one.student for one in handins})
+    if missing:
+        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
+    with Gradebook(course.gradebook) as gradebook, Pool() as pool:
+        roster = course.root / "roster.csv"
+        if roster.is_file():
+            gradebook.enrol(read_roster(roster))
+        graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
+        return list(report.with_progress(graded, len(handins), "grading"))
+
+
+@app.command(epilog="Example: autograder feedback dl4nlp-exam --language de")
+def feedback(
+    name: NameArgument, course: CourseOption = HERE, language: LanguageOption = "", json: JsonOption = False
+) -> None:
+    """Write the feedback pages: one HTML file per student, and a summary for staff."""
+    from autograder.cli import report
+    from autograder.course import Course
+
+    place = Course.at(course)
+    written = _feedback(place, name, language)
+    if json:
+        report.print_json({"assignment": name, "pages": len(written), "folder": str(place.root / "feedback")})
+        return
+    report.console().print(f"{len(written)} pages below {place.root / 'feedback'}", soft_wrap=True)
+
+
+def _feedback(course: Course, name: str, language: str) -> list[Path]:
+    from autograder import rubric as rubrics
+    from autograder.cli import report
+    from autograder.feedback import publish
+    from autograder.gradebook import Gradebook
+    from autograder.ledger import Ledger
+
+    rubric = rubrics.load(course.rubric(name))
+    with Gradebook(course.gradebook) as gradebook:
+        results = Ledger(gradebook.engine).current(name)
+    submitted = {handin.student: handin.submitted_at for handin in course.handins(name)}
+    pages = publish.pages(course, rubric, results, submitted, language or rubric.assignment.languages[0])
+    return list(report.with_progress(pages, len(results) + 1, "feedback"))
+
+
+@app.command(epilog="Example: autograder doctor --json")
+def doctor(json: JsonOption = False) -> None:
+    """Test the sandbox of this machine: each layer, what was found, and what to do."""
+    import msgspec
+
+    from autograder.cli import report
+    from autograder.sandbox import doctor as examination
+
+    layers = examination.examine()
+    healthy = examination.healthy(layers)
+    if json:
+        report.print_json({"healthy": healthy, "layers": msgspec.to_builtins(layers)})
+    else:
+        report.console().print(report.layers_table(layers))
+    raise typer.Exit(0 if healthy else EXIT_NO_SANDBOX)
+
+
+@app.command(epilog="Example: autograder demo --students 12 --seed 7 --folder /tmp/course")
+def demo(
+    students: Annotated[int, typer.Option("--students", min=1, max=5000)] = 60,
+    seed: Annotated[int, typer.Option("--seed", help="Another seed, another class.")] = 1,
+    folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
+    workers: WorkersOption = 0,
+    language: LanguageOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
+    from autograder.cli import report
+    from autograder.demo import ASSIGNMENT
+    from autograder.demo import course as demo_course
+
+    started = time.monotonic()
+    place, people = demo_course.make(folder, students=students, seed=seed)
+    outcomes = _grade(place, ASSIGNMENT, [], workers)
+    graded = time.monotonic()
+    _feedback(place, ASSIGNMENT, language)
+    verdict = demo_course.compare(people, outcomes)
+    figures = {
+        **report.grading_summary(outcomes, graded - started),
+        "seconds for the feedback pages": round(time.monotonic() - graded, 2),
+        **verdict.figures(),
+    }
+    if json:
+        report.print_json({"course": str(place.root), **figures})
+    else:
+        console = report.console()
+        console.print(report.grading_table(outcomes, f"{len(outcomes)} invented students"))
+        console.print(report.summary_table(figures, "this run"))
+        for line in demo_course.where_to_look(place, outcomes):
+            console.print(line, soft_wrap=True, markup=False)
+    raise typer.Exit(0 if verdict.exact else EXIT_FINDINGS)
+
+
+def main() -> None:
+    """The entry point: foreseen errors become one sentence and an exit code."""
+    try:
+        app()
+    except SandboxUnavailable as error:
+        _fail(error, EXIT_NO_SANDBOX)
+    except AutograderError as error:
+        _fail(error, EXIT_REFUSED)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
+        os._exit(EXIT_INTERRUPTED)  # boxes die with us; waiting for running ones would only delay
+    except BrokenPipeError:
+        os._exit(0)  # whoever read our output has seen enough
+
+
+def _fail(error: AutograderError, code: int) -> None:
+    sys.stderr.write(f"autograder: {error}\n")
+    sys.exit(code)

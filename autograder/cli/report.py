@@ -1,0 +1,150 @@
+"""What the commands print: tables for people, JSON for machines, progress for those who wait."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from autograder.batch import Outcome
+from autograder.records import Status
+from autograder.sandbox.doctor import Layer
+from autograder.verify import Finding
+
+T = TypeVar("T")
+
+MOST_ROWS = 100
+
+
+def console() -> Console:
+    """Standard output; wide enough for a table where it is not a terminal."""
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on one line of standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+class RateColumn(ProgressColumn):
+    """Submissions per second."""
+
+    def render(self, task: Task) -> Text:
+        """The rate so far."""
+        return Text(f"{task.speed:.1f}/s" if task.speed else "–/s")
+
+
+def with_progress(steps: Iterable[T], total: int, title: str) -> Iterator[T]:
+    """The steps, with a bar on standard error while they come; no bar where that is not a terminal."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(title, total=total)
+        for step in steps:
+            yield step
+            bar.advance(task)
+
+
+def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
+    """A row per student: points, what waits for a person, and remarks."""
+    table = Table(title=title, caption_justify="left")
+    for name, justify in (("student", "left"), ("points", "right"), ("waiting", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table.add_column("remarks for staff", max_width=70)
+    for outcome in sorted(outcomes, key=lambda one: one.student)[:MOST_ROWS]:
+        score = outcome.graded.score
+        remarks = "; ".join(dict.fromkeys(note.code for note in score.notes))
+        points = f"{score.points.normalize():f} / {score.possible.normalize():f}"
+        waiting = f"{score.pending.normalize():f}" if score.pending else ""
+        table.add_row(escape(outcome.student), points, waiting, escape(remarks))
+    if len(outcomes) > MOST_ROWS:
+        table.caption = f"… and {len(outcomes) - MOST_ROWS} more"
+    return table
+
+
+def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
+    """The figures of one run."""
+    scores = [outcome.graded.score for outcome in outcomes]
+    fresh = [outcome.graded for outcome in outcomes if outcome.fresh]
+    faults = sum(note.code in ("needs-review", "sandbox-fault") for score in scores for note in score.notes)
+    return {
+        "submissions": len(outcomes),
+        "graded now": len(fresh),
+        "known before": len(outcomes) - len(fresh),
+        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes),
+        "mean points": round(statistics.fmean(float(score.points) for score in scores), 2) if scores else 0.0,
+        "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
+        "items for review by fault": faults,
+        "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
+        "seconds": round(seconds, 2),
+        "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
+        "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
+        "isolation": sorted({score.isolation for score in scores}),
+    }
+
+
+def _median(seconds: list[float]) -> float:
+    return round(1000 * statistics.median(seconds), 1) if seconds else 0.0
+
+
+def summary_table(figures: dict[str, Any], title: str) -> Table:
+    """Names and figures."""
+    table = Table(title=title, show_header=False)
+    for name, value in figures.items():
+        text = ", ".join(value) if isinstance(value, list) else str(value)
+        table.add_row(name, escape(text))
+    return table
+
+
+def layers_table(layers: Sequence[Layer]) -> Table:
+    """The layers of confinement, with what to do about those that are missing."""
+    table = Table(title="sandbox")
+    for name in ("layer", "", "found", "what to do"):
+        table.add_column(name, overflow="fold")
+    for layer in layers:
+        state = (
+            "[green]holds[/]" if layer.ok else "[red]missing[/]" if layer.required else "[yellow]absent[/]"
+        )
+        table.add_row(escape(layer.name), state, escape(layer.found), escape(layer.remedy))
+    return table
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """What the answer key and the untouched release brought to light."""
+    table = Table(title="not as it must be")
+    for name in ("paper", "place", "what"):
+        table.add_column(name, overflow="fold")
+    for finding in findings:
+        table.add_row(escape(finding.paper), escape(finding.place), escape(finding.text))
+    return table

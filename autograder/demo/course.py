@@ -1,0 +1,104 @@
+"""A whole course to try things out with, and whether the marks came out as they must."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder.batch import Outcome
+from autograder.course import Course
+from autograder.demo.students import ASSIGNMENT, DemoStudent, write_class
+from autograder.errors import CourseError
+from autograder.generate import generate
+
+SHIPPED = ("assignments", "rubrics", "reference")
+MARKER = ".demo"
+
+
+class Comparison(Struct, frozen=True):
+    """The marks given beside the marks each invented student must get."""
+
+    students: int
+    items: int
+    differences: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every automatic item got exactly the marks it must."""
+        return not self.differences
+
+    def figures(self) -> dict[str, Any]:
+        """For the summary."""
+        return {
+            "automatic items compared": self.items,
+            "items with other marks than known beforehand": len(self.differences),
+            **({"differences": list(self.differences[:10])} if self.differences else {}),
+        }
+
+
+def make(folder: Path, *, students: int, seed: int) -> tuple[Course, list[DemoStudent]]:
+    """Make the course, or take up the one that was made there before with the same class.
+
+    Raises:
+        CourseError: the folder holds something else, or the shipped course cannot be found.
+    """
+    wanted = f"{students} students, seed {seed}\n"
+    marker = folder / MARKER
+    if folder.exists() and any(folder.iterdir()):
+        if not marker.is_file():
+            raise CourseError(
+                f"{folder}: the folder is not empty and not a demo; choose another with --folder"
+            )
+        if marker.read_text() != wanted:
+            shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    marker.write_text(wanted)
+    shipped = Path(__file__).resolve().parents[2]
+    for name in SHIPPED:
+        if not (shipped / name).is_dir():
+            raise CourseError(
+                f"{shipped / name}: the shipped course is missing; run the demo from a checkout"
+            )
+        ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+        shutil.copytree(shipped / name, folder / name, dirs_exist_ok=True, ignore=ignored)
+    course = Course.at(folder)
+    generate(course, ASSIGNMENT)
+    release = assignments.load(course, ASSIGNMENT).release_bytes[ASSIGNMENT]
+    return course, write_class(release, course.root, students=students, seed=seed)
+
+
+def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Comparison:
+    """Every automatic item of every readable submission against what is known beforehand."""
+    graded = {outcome.student: outcome.graded for outcome in outcomes}
+    differences, items, students = [], 0, 0
+    for person in people:
+        students += 1
+        if person.id not in graded:
+            differences.append(f"{person.id}: not graded")
+            continue
+        results = {f"{one.question}.{one.item}": one.points for one in graded[person.id].score.items}
+        for place, points in person.points.items():
+            items += 1
+            if results.get(place) != points:
+                differences.append(f"{person.id} {place}: {results.get(place)} instead of {points}")
+        if not person.readable and graded[person.id].notebooks:
+            differences.append(f"{person.id}: was read, though the file is broken")
+    return Comparison(students, items, tuple(differences))
+
+
+def where_to_look(course: Course, outcomes: Sequence[Outcome]) -> list[str]:
+    """What a newcomer opens first."""
+    ranked = sorted(outcomes, key=lambda one: one.graded.score.points)
+    examples = {"the best": ranked[-1], "a middling": ranked[len(ranked) // 2]}
+    lines = [
+        f"feedback of {kind} student: {course.feedback(one.student, ASSIGNMENT) / ASSIGNMENT}.html"
+        for kind, one in examples.items()
+    ]
+    lines.append(f"summary for staff: {course.root / 'staff' / ASSIGNMENT}.html")
+    lines.append(f"gradebook: {course.gradebook} (try: cd {course.root} && nbgrader db student list)")
+    return lines

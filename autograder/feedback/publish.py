@@ -1,0 +1,44 @@
+"""Writes the feedback pages of a class into the course's folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from autograder.course import Course
+from autograder.feedback.render import render
+from autograder.feedback.summary import render_summary
+from autograder.records import Graded
+from autograder.rubric import Rubric
+
+
+def pages(
+    course: Course,
+    rubric: Rubric,
+    results: Mapping[str, Graded],
+    submitted: Mapping[str, datetime | None],
+    language: str,
+) -> Iterator[Path]:
+    """Write one page per student and the summary for staff; yields each path when it is written.
+
+    Args:
+        course: whose folders.
+        rubric: the rubric they were graded by.
+        results: by student.
+        submitted: when each handed in.
+        language: ``"en"`` or ``"de"``.
+    """
+    name = rubric.assignment.name
+    for student, graded in results.items():
+        page = render(graded, rubric, language=language, submitted_at=submitted.get(student))
+        yield _write(course.feedback(student, name) / f"{name}.html", page)
+    yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric))
+
+
+def _write(path: Path, page: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(page, encoding="utf-8")
+    partial.replace(path)
+    return path

@@ -1,0 +1,72 @@
+"""The answer key sits the exam: it must score full marks, and the untouched release none.
+
+What a rubric, a reference or a notebook has wrong shows here, before a student meets it.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from msgspec import Struct
+
+from autograder.assignment import Assignment
+from autograder.errors import CourseError, NotebookError
+from autograder.grading import Grader, Handed
+from autograder.notebook.files import read_file
+from autograder.records import ItemResult, Status
+from autograder.sandbox.pool import Pool
+
+
+class Finding(Struct, frozen=True):
+    """One thing that is not as it must be."""
+
+    paper: str
+    """``"answer key"`` or ``"untouched release"``."""
+    place: str
+    """``question.item``, or a notebook."""
+    text: str
+
+
+def verify(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
+    """Grade the source notebooks and the release as if students had handed them in.
+
+    Raises:
+        CourseError: a source or a reference solution is not usable.
+        SandboxUnavailable: student code cannot be confined on this machine.
+    """
+    grader = Grader(assignment, pool)
+    sources = {}
+    for notebook in assignment.rubric.assignment.notebooks:
+        path = assignment.course.sources / assignment.name / f"{notebook.name}.ipynb"
+        try:
+            sources[notebook.name] = read_file(path)
+        except NotebookError as error:
+            raise CourseError(f"{path}: {error}") from error
+    key = grader.grade(Handed("answer-key", sources)).score
+    untouched = grader.grade(Handed("untouched", assignment.release_bytes)).score
+    findings = [_of_key(result) for result in key.items if _lost(result, assignment)]
+    findings += [
+        Finding("untouched release", _place(result), f"expected no answer, got {_got(result)}")
+        for result in untouched.items
+        if result.status is not Status.NO_ANSWER
+    ]
+    return tuple(findings)
+
+
+def _lost(result: ItemResult, assignment: Assignment) -> bool:
+    item = assignment.rubric.question(result.question).item(result.item)
+    if item.manual or assignment.rubric.question(result.question).kind == "written":
+        return result.status is not Status.NEEDS_REVIEW
+    return result.status is not Status.PASSED or result.points != max(item.points, Decimal(0))
+
+
+def _of_key(result: ItemResult) -> Finding:
+    return Finding("answer key", _place(result), f"expected {result.possible} points, got {_got(result)}")
+
+
+def _place(result: ItemResult) -> str:
+    return f"{result.question}.{result.item}"
+
+
+def _got(result: ItemResult) -> str:
+    return f"{result.points} ({result.status.value}): {result.staff}"
