@@ -5,7 +5,7 @@ Builds scenarios only; nothing here judges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -136,6 +136,6 @@ def argument(arguments: Arguments, key: str | int) -> Any:
 
 
 def _texts(names: Any) -> list[str]:
-    if not isinstance(names, Iterable) or isinstance(names, str | bytes | Mapping):
+    if not isinstance(names, list | tuple):
         return []
-    return [name for name in list(names)[:50] if isinstance(name, str)]
+    return [name for name in names[:50] if isinstance(name, str)]

@@ -5,6 +5,7 @@ Heavy libraries are imported inside the commands, so that --help answers at once
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -223,6 +224,8 @@ def demo(
 
 def main() -> None:
     """The entry point: foreseen errors become one sentence and an exit code."""
+    # nbformat logs each oddity of each old notebook; what matters of it is in our own notes.
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     try:
         app()
     except SandboxUnavailable as error:
