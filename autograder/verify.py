@@ -13,7 +13,7 @@ from autograder.assignment import Assignment
 from autograder.errors import CourseError, NotebookError
 from autograder.grading import Grader, Handed
 from autograder.notebook.files import read_file
-from autograder.records import ItemResult, Status
+from autograder.records import Graded, ItemResult, Status
 from autograder.sandbox.pool import Pool
 
 
@@ -42,7 +42,8 @@ def verify(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
             sources[notebook.name] = read_file(path)
         except NotebookError as error:
             raise CourseError(f"{path}: {error}") from error
-    key = grader.grade(Handed("answer-key", sources)).score
+    graded = grader.grade(Handed("answer-key", sources))
+    key = graded.score
     untouched = grader.grade(Handed("untouched", assignment.release_bytes)).score
     findings = [_of_key(result) for result in key.items if _lost(result, assignment)]
     findings += [
@@ -50,7 +51,21 @@ def verify(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
         for result in untouched.items
         if result.status is not Status.NO_ANSWER
     ]
-    return tuple(findings)
+    return (*_errors(graded), *findings)
+
+
+def _errors(graded: Graded) -> list[Finding]:
+    """Cells of the answer key that raise: an error in a locked cell would meet every student."""
+    return [
+        Finding(
+            "answer key",
+            f"{notebook.name}, cell {number}",
+            f"raised {run.error}" if run.error else "ended its box",
+        )
+        for notebook in graded.notebooks
+        for number, run in enumerate(notebook.runs, start=1)
+        if run is not None and (run.error or run.ending)
+    ]
 
 
 def _lost(result: ItemResult, assignment: Assignment) -> bool:

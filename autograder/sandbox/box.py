@@ -55,21 +55,33 @@ class NamespaceBox:
         self._usage: Usage | None = None
         self._printed = bytearray()
         self._printed_total = 0
+        self._shown = 0
         self._pidfd = -1
         self.overhead = 0.0
         self._connect(send, request)
         try:
             self._await_confined(started + OPEN_SECONDS)
+        except OSError as error:
+            self.close()
+            raise SandboxFault(f"the box was not opened: {error}") from error
         except BaseException:
             self.close()
             raise
         self.open_seconds = self.overhead = time.monotonic() - started
 
     def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
-        requests, self._requests = os.pipe2(os.O_CLOEXEC)
-        self._replies, replies = os.pipe2(os.O_CLOEXEC)
-        self._output, output = os.pipe2(os.O_CLOEXEC)
-        self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pipes: list[int] = []
+        try:
+            for _ in range(3):
+                pipes += os.pipe2(os.O_CLOEXEC)
+            self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            for descriptor in pipes:
+                os.close(descriptor)
+            if self._group:
+                self._group.remove()
+            raise SandboxFault(f"no pipes could be made for a box: {error}") from error
+        requests, self._requests, self._replies, replies, self._output, output = pipes
         for pipe in (self._requests, self._replies):
             with contextlib.suppress(OSError):  # over the user's share of pipe memory: the default size does
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
@@ -123,6 +135,10 @@ class NamespaceBox:
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         self.overhead += max(0.0, time.monotonic() - started - run.seconds)
+        # The shell inside keeps to the limit; a reply that does not was made up by student code.
+        self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
+        if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
+            self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         return run
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
@@ -154,8 +170,7 @@ class NamespaceBox:
                     results.append(_observations(reply, arrays, number, len(scenario.calls)))
                 except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
                     self._fail(Ending.PROTOCOL, str(error))
-                spent = reply.get("seconds")
-                inside = float(spent) if isinstance(spent, int | float) and spent >= 0 else 0.0
+                inside = _seconds(reply.get("seconds"))
                 self.overhead += max(0.0, time.monotonic() - started - inside)
         except BoxEnded as ended:
             scenario = scenarios[len(results)]
@@ -303,18 +318,22 @@ def _observations(
     return tuple(values.decode_observation(answer, decoder) for answer in answers)
 
 
+def _seconds(told: object) -> float:
+    """What a reply says it took, where that is believable."""
+    return float(told) if isinstance(told, int | float) and 0 <= told < 1e6 else 0.0
+
+
 def _cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
     outputs = []
     for output in reply["outputs"][:MAX_OUTPUTS]:
-        data = {str(mime)[:80]: wire.well_formed(str(text)) for mime, text in output["data"].items()}
-        outputs.append(CellOutput(kind=str(output["kind"])[:20], data=data))
+        data = {values.word(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
+        outputs.append(CellOutput(kind=values.word(output["kind"], 20), data=data))
     if printed:
         # Printed past the shell, by C code or a forked process.
         outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
-    seconds = float(reply["seconds"])
     return CellRun(
         outputs=tuple(outputs),
-        error=wire.well_formed(str(reply["error"])[:80]),
-        seconds=seconds if 0 <= seconds < 1e6 else 0.0,
+        error=values.word(reply["error"], 80),
+        seconds=_seconds(reply["seconds"]),
         truncated=reply["truncated"] is True,
     )

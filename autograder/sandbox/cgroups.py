@@ -144,7 +144,7 @@ class Version2:
 
     def close(self) -> None:
         """Remove the folder; see `Driver.close`."""
-        _remove(self._folder)
+        _remove_tree(self._folder)
 
 
 class Version2Group:
@@ -196,7 +196,7 @@ class Version1:
     def close(self) -> None:
         """Remove the folders; see `Driver.close`."""
         for folder in self._folders.values():
-            _remove(folder)
+            _remove_tree(folder)
 
 
 class Version1Group:
@@ -238,6 +238,13 @@ def _number(path: Path) -> int:
     with contextlib.suppress(OSError, ValueError):
         return int(path.read_text())
     return 0
+
+
+def _remove_tree(folder: Path) -> None:
+    """Remove a driver's folder, and before it the groups of boxes that nobody closed."""
+    for group in folder.glob("box-*"):
+        _remove(group)
+    _remove(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -93,6 +93,7 @@ class Guest:
         kept: dict[str, Any],
         encoder: GuestEncoder,
     ) -> dict[str, Any]:
+        before = len(encoder.arrays)
         try:
             decoder = wire.Decoder(arrays, _guest_array, functools.partial(_guest_other, kept))
             with _torch_state(call):
@@ -102,7 +103,7 @@ class Guest:
                 return {"v": {"$": "ref", "v": call["keep"]}}
             tree = encoder.encode(value)
             if sum(array.nbytes for array in encoder.arrays.values()) > self._max_reply:
-                encoder.arrays.clear()
+                encoder.forget(before)
                 return {"error": "ReplyTooLarge", "message": f"over {self._max_reply >> 20} MB were returned"}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
             return {"error": type(error).__name__[:80], "message": _text_of(error)}
@@ -167,7 +168,8 @@ def _torch_state(call: Mapping[str, Any]) -> Iterator[None]:
         yield
         return
     if call["seed"] is not None:
-        torch.manual_seed(call["seed"])
+        # torch.manual_seed formats a stack trace at every call, for devices that are not here.
+        torch.default_generator.manual_seed(call["seed"])
     before = torch.get_default_dtype()
     if call["default_dtype"]:
         torch.set_default_dtype(getattr(torch, call["default_dtype"]))
@@ -203,6 +205,11 @@ def _guest_other(kept: Mapping[str, Any], tag: str, tree: Mapping[str, Any]) -> 
 
 class GuestEncoder(wire.Encoder):
     """Adds what notebooks return: tensors, numpy scalars, subclasses of plain types, sympy expressions."""
+
+    def forget(self, first: int) -> None:
+        """Drop the arrays from the given one on; those of earlier calls are still answered for."""
+        for key in list(self.arrays)[first:]:
+            del self.arrays[key]
 
     def other(self, value: Any, depth: int) -> Any:
         """The plain form of a value that is not of an exact plain type."""

@@ -91,9 +91,7 @@ class Session:
 
     def close(self) -> None:
         """Close the open box, if any."""
-        if self._box is not None:
-            self._box.close()
-            self._lose_box()
+        self._lose_box()
 
     # ------------------------------------------------------------ boxes
 
@@ -103,7 +101,8 @@ class Session:
         if seconds <= 0:
             self._give_up(Ending.SUBMISSION_TIME)
             return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
-        return self._box.ask(scenarios, seconds=seconds)
+        # No more at once than fit even if each takes all its time: the submission's deadline holds.
+        return self._box.ask(scenarios[: max(1, int(self._left() / seconds))], seconds=seconds)
 
     def _ensure_box(self) -> bool:
         """A box in which every runnable cell has run; False when there will be none any more."""
@@ -146,8 +145,9 @@ class Session:
         self.notes.append(Note("cell-ended-box", text, place=f"cell {number + 1}"))
 
     def _lose_box(self) -> None:
-        """Forget a box that has ended, after adding up what it cost."""
+        """End and forget the open box, if any, and add up what it cost."""
         if self._box is not None:
+            self._box.close()
             self.seconds_in_sandbox += self._box.overhead
             self._box = None
 

@@ -11,6 +11,9 @@ from autograder.errors import SandboxFault
 from autograder.records import Call, Observation, Opaque, Ref, Tensor
 from autograder.sandbox import wire
 
+MAX_TEXT = 20_000
+"""Characters that are kept of an expression's text."""
+
 
 class TrustedEncoder(wire.Encoder):
     """Adds the records that stand for tensors and handles; one array sent often travels once."""
@@ -54,18 +57,23 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
     }
 
 
+def word(told: object, most: int) -> str:
+    """A text out of a reply, well formed and of bounded length; empty where something else stands."""
+    return wire.well_formed(told[:most]) if isinstance(told, str) else ""
+
+
 def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
     if tree["$"] == "numpy":
         return array
-    dtype, device = str(tree.get("dtype"))[:20], str(tree.get("device"))[:20]
+    dtype, device = word(tree.get("dtype"), 20), word(tree.get("device"), 20)
     return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
 
 
 def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     if tag == "ref":
-        return Ref(str(tree.get("v"))[:80])
+        return Ref(word(tree.get("v"), 80))
     if tag == "opaque":
-        return Opaque(wire.well_formed(str(tree.get("type"))[:80]), wire.well_formed(str(tree.get("text"))))
+        return Opaque(word(tree.get("type"), 80), word(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
 
@@ -90,6 +98,5 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
     """
     if "v" in answer:
         return Observation(ok=True, value=decoder.decode(answer["v"]))
-    error = wire.well_formed(str(answer["error"])[:80]) or "Exception"
-    message = wire.well_formed(str(answer.get("message", ""))[:600])
-    return Observation(ok=False, error=error, message=message)
+    error = word(answer["error"], 80) or "Exception"
+    return Observation(ok=False, error=error, message=word(answer.get("message"), 600))

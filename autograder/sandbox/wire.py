@@ -93,14 +93,14 @@ class Encoder:
 
     def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
         """Put an array beside the tree; ``tag`` says how the other side makes its value from it."""
-        if value.dtype.kind == "c":
+        if value.dtype.kind == "c" and value.dtype.itemsize <= 16:
             parts = np.float32 if value.dtype.itemsize == 8 else np.float64
-            value = np.ascontiguousarray(value)
-            value, tag = value.view(parts).reshape(*value.shape, 2), {**tag, "complex": True}
+            pairs = np.ascontiguousarray(value).view(parts)
+            value, tag = pairs.reshape(*value.shape, 2), {**tag, "complex": True}
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             return self.other(value, 0)
         key = str(len(self.arrays))
-        self.arrays[key] = np.ascontiguousarray(value)
+        self.arrays[key] = np.asarray(value, order="C")  # ascontiguousarray would make 0-d arrays 1-d
         return {**tag, "k": key}
 
     def other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
@@ -159,12 +159,18 @@ class Decoder:
         if tag == "tuple" and isinstance(inner, list):
             return tuple(self.decode(part, depth + 1) for part in inner)
         if tag == "dict" and isinstance(inner, list):
-            return dict(self._pair(pair, depth) for pair in inner)
+            return self._dictionary(inner, depth)
         if tag == "int" and isinstance(inner, str) and len(inner) <= MAX_INTEGER_BITS // 4 + 3:
-            return int(inner, 16)
+            return _integer(inner)
         if tag == "float" and inner in ("nan", "inf", "-inf"):
             return float(inner)
         return self._other(str(tag)[:80], tree)
+
+    def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        try:
+            return dict(self._pair(pair, depth) for pair in pairs)
+        except TypeError as error:  # a tuple that holds a list is no key
+            raise ProtocolError(str(error)) from None
 
     def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
         if not isinstance(pair, list) or len(pair) != 2:
@@ -173,6 +179,13 @@ class Decoder:
         if not isinstance(key, str | int | float | bool | tuple | None):
             raise ProtocolError(f"a {type(key).__name__} cannot be a dictionary key")
         return key, self.decode(pair[1], depth + 1)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise ProtocolError("an integer is not in hexadecimal") from None
 
 
 def _complex(array: np.ndarray) -> np.ndarray:

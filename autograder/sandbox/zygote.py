@@ -43,6 +43,9 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
 
     proc = jail.open_proc()
     jail.enter(config, proc)
+    # Student code can read this memory: where files lie on the machine is no business of its own.
+    config["files"] = [name for name, _ in config["files"]]
+    config["packages"] = [name for name, _ in config["packages"]]
     if os.fork():
         # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
         control.close()
@@ -57,6 +60,8 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     if config["packages"]:
         sys.path.insert(0, jail.PACKAGES)
     sys.path.remove(sys.argv[2])
+    sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
+    sys.argv[:] = ["notebook"]
     config["address_base"] = _address_space(proc)
     gc.collect()
     gc.freeze()
@@ -162,8 +167,7 @@ def _box(request: dict[str, Any], fds: tuple[int, int, int], config: dict[str, A
         limits = request["limits"]
         if request["bound_address_space"]:
             limits["address_space"] = config["address_base"] + (limits["memory_mb"] << 20)
-        files = [name for name, _ in config["files"]]
-        jail.confine_box(limits, base64.b64decode(config["filter"]), files)
+        jail.confine_box(limits, base64.b64decode(config["filter"]), config["files"])
         os.environ["TMPDIR"] = "/tmp"
         _seed(request["seed"])
     except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure

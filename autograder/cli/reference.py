@@ -1,0 +1,79 @@
+"""The page about the command line, made from the commands themselves.
+
+Regenerate it with ``python -m autograder.cli.reference > docs/cli.md``; a test fails when it is stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from autograder.cli.app import EPILOG, app
+
+HEAD = """\
+# The command line
+
+This page is generated from the commands; do not edit it. Every command prints this with `--help`.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+"""
+
+FOOT = """\
+With `--json` a command prints one JSON object on one line of standard output and nothing else there.
+Messages and the progress bar go to standard error; there is no bar where that is not a terminal.
+"""
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    command = typer.main.get_command(app)
+    sections = [HEAD + "\n".join(_exit_codes()), FOOT.rstrip()]
+    sections += [_section(name, entry) for name, entry in vars(command)["commands"].items()]
+    return "\n\n".join(sections) + "\n"
+
+
+def _exit_codes() -> Iterator[str]:
+    """A row for each code of the epilog, which states them as ``0 done · 1 … · …``."""
+    for entry in EPILOG.removeprefix("Exit codes: ").removesuffix(".").split(" · "):
+        code, _, meaning = entry.partition(" ")
+        yield f"| {code} | {_cell(meaning)} |"
+
+
+def _section(name: str, command: Any) -> str:
+    arguments = [entry for entry in command.params if entry.param_type_name == "argument"]
+    options = [entry for entry in command.params if entry.param_type_name == "option"]
+    words = " ".join(["autograder", name, *(entry.name.upper() for entry in arguments), "[OPTIONS]"])
+    rows = [f"| `{entry.name.upper()}` | {_cell(entry.help)} | required |" for entry in arguments]
+    rows += [_option(entry) for entry in options]
+    example = str(command.epilog).removeprefix("Example: ")
+    parts = [f"## `autograder {name}`", inspect.cleandoc(command.help), f"```\n{words}\n```"]
+    parts.append("\n".join(["| argument or option | meaning | default |", "|---|---|---|", *rows]))
+    parts.append(f"Example:\n\n```\n{example}\n```")
+    return "\n\n".join(parts)
+
+
+def _option(option: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    meaning = _cell(option.help or "How many.")
+    if isinstance(option.show_default, str):
+        default = option.show_default
+    elif option.default in (None, False, "", ()):
+        default = ""
+    else:
+        default = f"`{option.default}`"
+    return f"| {names} | {meaning} | {default} |"
+
+
+def _cell(text: str | None) -> str:
+    return (text or "").replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,222 @@
+"""What the source itself must keep: layers, borders, sizes, and a command line that starts at once."""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = ROOT / "autograder"
+REFERENCE = ROOT / "reference"
+
+LAYERS = (
+    {"records"},
+    {"errors"},
+    {"rubric", "messages", "course"},
+    {"notebook", "sandbox", "algebra"},
+    {"checks", "ledger"},
+    {"scoring", "feedback"},
+    {"gradebook", "export"},
+    {"assignment"},
+    {"expected", "generate"},
+    {"grading"},
+    {"batch", "verify"},
+    {"demo"},
+    {"cli"},
+)
+"""The parts of autograder from the ground up; each imports only from the layers above its own line."""
+
+GUEST = {"autograder.sandbox.zygote", "autograder.sandbox.guest", "autograder.sandbox.shell"}
+"""What runs on the untrusted side, or starts it."""
+
+STUDENTS_LIBRARIES = {"torch", "transformers", "reference"}
+UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "joblib", "cloudpickle", "marshal", "shelve"}
+UNSAFE_CALLS = {"eval", "exec", "compile"}
+MOST_LINES_IN_A_FILE = 350
+MOST_LINES_IN_A_FUNCTION = 60
+HELP_SECONDS = 0.3
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a source file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for folder in (PROGRAM, REFERENCE) for path in sorted(folder.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in FILES.items()}
+
+
+def imports(name: str) -> set[str]:
+    """Everything a module imports, also inside functions; a submodule is named as such."""
+    found = set()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            package = name if FILES[name].name == "__init__.py" else name.rpartition(".")[0]
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            module = ".".join(filter(None, (above, node.module)))
+            found |= {
+                submodule if (submodule := f"{module}.{alias.name}") in FILES else module
+                for alias in node.names
+            }
+    return found
+
+
+def part(module: str) -> str:
+    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``."""
+    return module.split(".")[1] if module.count(".") else ""
+
+
+def roots(name: str) -> set[str]:
+    """The top-level packages a module imports."""
+    return {module.partition(".")[0] for module in imports(name)}
+
+
+def calls(name: str) -> set[str]:
+    """The plain names a module calls."""
+    return {
+        node.func.id
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+
+
+def offenders(
+    names: Iterable[str], found: Callable[[str], set[str]], banned: set[str]
+) -> dict[str, set[str]]:
+    """Module → what it uses of what is banned."""
+    return {name: found(name) & banned for name in names if found(name) & banned}
+
+
+OURS = sorted(name for name in FILES if name.startswith("autograder"))
+TRUSTED = [name for name in OURS if name not in GUEST]
+
+
+def test_every_part_has_a_layer() -> None:
+    """A new part of autograder is given its place in LAYERS."""
+    known = set().union(*LAYERS)
+    assert set() == {part(name) for name in OURS} - known - {""}
+
+
+def test_imports_go_down_only() -> None:
+    """A module imports from its own part and from lower layers, never from beside or above."""
+    height = {entry: number for number, layer in enumerate(LAYERS) for entry in layer}
+    wrong = [
+        f"{name} imports {module}"
+        for name in OURS
+        for module in sorted(imports(name))
+        if part(name) and module.startswith("autograder.") and part(module) != part(name)
+        if height[part(module)] >= height[part(name)]
+    ]
+    assert [] == wrong
+
+
+def test_no_import_circles() -> None:
+    """Modules can be put in an order in which each imports only earlier ones."""
+    graph = {
+        name: {
+            module
+            for module in imports(name)
+            # A package's own modules import siblings through it; that is no circle of theirs.
+            if module in FILES and not name.startswith(f"{module}.")
+        }
+        for name in FILES
+    }
+    ordered = list(TopologicalSorter(graph).static_order())
+    assert set(FILES) == set(ordered)
+
+
+def test_program_and_reference_do_not_know_each_other() -> None:
+    """Reference solutions reach a sandbox as files; neither side imports the other."""
+    crossing = [
+        (name, module)
+        for name in FILES
+        for module in imports(name)
+        if module.split(".")[0] in {"autograder", "reference"} - {name.split(".")[0]}
+    ]
+    assert [] == crossing
+
+
+def test_trusted_side_imports_nothing_of_the_student() -> None:
+    """Where no student code runs, torch and transformers are not imported either."""
+    assert {} == offenders(TRUSTED, roots, STUDENTS_LIBRARIES)
+
+
+def test_loading_the_whole_command_line_loads_no_torch() -> None:
+    """What grading imports, followed through all libraries, contains neither torch nor transformers."""
+    code = (
+        "import sys, autograder.cli.app, autograder.cli.report, autograder.batch, autograder.grading,"
+        "autograder.verify, autograder.generate, autograder.gradebook, autograder.feedback.publish,"
+        "autograder.demo.course, autograder.sandbox.doctor\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}"
+        " & {'torch', 'transformers', 'reference', 'sympy'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "[]\n" == done.stdout
+
+
+def test_nothing_is_unpickled() -> None:
+    """No module imports a library that turns bytes into code."""
+    assert {} == offenders(OURS, roots, UNSAFE_MODULES)
+
+
+def test_nothing_is_evaluated() -> None:
+    """No trusted module calls eval, exec or compile."""
+    assert {} == offenders(TRUSTED, calls, UNSAFE_CALLS)
+
+
+def test_only_the_gradebook_imports_nbgraders_api() -> None:
+    """nbgrader's database is written in one place."""
+    users = {part(name) for name in OURS if any(one.startswith("nbgrader.api") for one in imports(name))}
+    assert {"gradebook"} == users
+
+
+def test_files_fit_a_reader() -> None:
+    """No file is longer than 350 lines."""
+    lengths = {name: path.read_text("utf-8").count("\n") for name, path in FILES.items()}
+    assert {} == {name: length for name, length in lengths.items() if length > MOST_LINES_IN_A_FILE}
+
+
+def test_functions_fit_a_screen() -> None:
+    """No function is longer than 60 lines."""
+    lengths = {
+        f"{name}.{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {} == {name: length for name, length in lengths.items() if length > MOST_LINES_IN_A_FUNCTION}
+
+
+def test_no_test_without_a_statement() -> None:
+    """Every test function says in its docstring what is true."""
+    silent = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                silent += [] if ast.get_docstring(node) else [f"{path.relative_to(ROOT)}:{node.name}"]
+    assert [] == silent
+
+
+def test_help_answers_at_once() -> None:
+    """``autograder --help`` costs less than 300 ms of processor time (median of five)."""
+    spent = []
+    environment = {**os.environ, "COLUMNS": "100"}
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [str(Path(sys.executable).parent / "autograder"), "--help"]
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert statistics.median(spent) < HELP_SECONDS
