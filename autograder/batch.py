@@ -74,7 +74,6 @@ def grade_class(
     if not waiting:
         return
     grader = Grader(assignment, pool)
-    grader.warm()
     run = ledger.begin(assignment.rubric, environment, "namespaces")
     workers = workers or os.cpu_count() or 1
     for (handin, _, key), graded in _in_parallel(grader, waiting, workers):

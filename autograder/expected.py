@@ -68,9 +68,9 @@ def _compute(
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
-    sandbox = pool.sandbox(assignment.reference_environment())
+    environment = assignment.reference_environment()
     limits = assignment.rubric.assignment.limits
-    box = sandbox.open(limits)
+    box = pool.sandbox(environment).open(limits)
     try:
         return {
             question_id: _ask(box, assignment.rubric.question(question_id), plan, limits)
@@ -78,6 +78,7 @@ def _compute(
         }
     finally:
         box.close()
+        pool.end(environment)
 
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:

@@ -6,6 +6,7 @@ import hashlib
 import time
 import traceback
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.results import result as item_result
 from autograder.checks.results import review
-from autograder.errors import NotebookError, SandboxFault
+from autograder.errors import NotebookError, SandboxError, SandboxFault
 from autograder.expected import Expected, box_seed, expected_values
 from autograder.notebook.read import LOST, read
 from autograder.records import (
@@ -51,7 +52,7 @@ class Grader:
     """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
 
     def __init__(self, assignment: Assignment, pool: Pool) -> None:
-        """Load the secret and the expected values.
+        """Start the sandboxes and load the secret and the expected values.
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -61,12 +62,12 @@ class Grader:
         self.pool = pool
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
-        self.expected: Expected = expected_values(assignment, self.secret, pool)
-
-    def warm(self) -> None:
-        """Start the sandboxes that will be needed."""
-        notebooks = self.assignment.rubric.assignment.notebooks
-        self.pool.warm([self.assignment.environment(notebook) for notebook in notebooks])
+        notebooks = assignment.rubric.assignment.notebooks
+        with ThreadPoolExecutor(1) as thread:
+            # Importing torch takes seconds: the students' sandboxes start while the reference computes.
+            warming = thread.submit(pool.warm, [assignment.environment(one) for one in notebooks])
+            self.expected: Expected = expected_values(assignment, self.secret, pool)
+            warming.result()
 
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""
@@ -113,7 +114,12 @@ class _Run:
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
             return
         self.notes += submission.notes
-        sandbox = self._grader.pool.sandbox(assignment.environment(notebook))
+        try:
+            sandbox = self._grader.pool.sandbox(assignment.environment(notebook))
+        except SandboxError as fault:
+            for question in assignment.questions(notebook.name):
+                self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")
+            return
         self.isolation = sandbox.isolation
         limits = assignment.rubric.assignment.limits
         files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}

@@ -195,6 +195,19 @@ def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
 
 
+def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch goes on even when the zygote has died and no other starts."""
+
+    def refuse(environment: Environment) -> NamespaceSandbox:
+        raise SandboxFault(f"no zygote for {len(environment.files)} files")
+
+    monkeypatch.setattr(grader.pool, "sandbox", refuse)
+    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
+
+
 def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
     """Killing the zygote between two submissions costs nothing but a moment."""
     folder = grader.assignment.course.release("pair")

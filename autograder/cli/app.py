@@ -188,7 +188,7 @@ def doctor(json: JsonOption = False) -> None:
 
 @app.command(epilog="Example: autograder demo --students 12 --seed 7 --folder /tmp/course")
 def demo(
-    students: Annotated[int, typer.Option("--students", min=1, max=5000)] = 60,
+    students: Annotated[int, typer.Option("--students", min=1, max=5000, help="How many.")] = 60,
     seed: Annotated[int, typer.Option("--seed", help="Another seed, another class.")] = 1,
     folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
     workers: WorkersOption = 0,
@@ -232,11 +232,20 @@ def main() -> None:
         _fail(error, EXIT_NO_SANDBOX)
     except AutograderError as error:
         _fail(error, EXIT_REFUSED)
+    except SystemExit as ended:
+        if ended.code != EXIT_INTERRUPTED:  # typer has made this code of an interruption, without a word
+            raise
+        _interrupted()
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
-        os._exit(EXIT_INTERRUPTED)  # boxes die with us; waiting for running ones would only delay
+        _interrupted()
     except BrokenPipeError:
         os._exit(0)  # whoever read our output has seen enough
+
+
+def _interrupted() -> None:
+    sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
+    sys.stderr.flush()
+    os._exit(EXIT_INTERRUPTED)  # boxes die with us; waiting for running ones would only delay
 
 
 def _fail(error: AutograderError, code: int) -> None:

@@ -25,7 +25,7 @@ This page is generated from the commands; do not edit it. Every command prints t
 |---|---|
 """
 
-FOOT = """\
+STREAMS = """\
 With `--json` a command prints one JSON object on one line of standard output and nothing else there.
 Messages and the progress bar go to standard error; there is no bar where that is not a terminal.
 """
@@ -34,7 +34,7 @@ Messages and the progress bar go to standard error; there is no bar where that i
 def page() -> str:
     """The whole page as Markdown."""
     command = typer.main.get_command(app)
-    sections = [HEAD + "\n".join(_exit_codes()), FOOT.rstrip()]
+    sections = [HEAD + "\n".join(_exit_codes()), STREAMS.rstrip()]
     sections += [_section(name, entry) for name, entry in vars(command)["commands"].items()]
     return "\n\n".join(sections) + "\n"
 
@@ -61,14 +61,10 @@ def _section(name: str, command: Any) -> str:
 
 def _option(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in option.opts)
-    meaning = _cell(option.help or "How many.")
+    default = "" if option.default is None or option.is_flag else f"`{option.default}`"
     if isinstance(option.show_default, str):
         default = option.show_default
-    elif option.default in (None, False, "", ()):
-        default = ""
-    else:
-        default = f"`{option.default}`"
-    return f"| {names} | {meaning} | {default} |"
+    return f"| {names} | {_cell(option.help)} | {default if option.default != '' else ''} |"
 
 
 def _cell(text: str | None) -> str:

@@ -38,7 +38,7 @@ class Box(Protocol):
     """One confined process tree. Not thread safe; one owner."""
 
     overhead: float
-    """Seconds this side has spent on opening, talking to and closing the box, so far."""
+    """Seconds this side has spent on talking to the box and closing it, besides what student code took."""
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.

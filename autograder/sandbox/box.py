@@ -55,6 +55,7 @@ class NamespaceBox:
         self._usage: Usage | None = None
         self._printed = bytearray()
         self._printed_total = 0
+        self._output_open = True
         self._shown = 0
         self._pidfd = -1
         self.overhead = 0.0
@@ -67,7 +68,7 @@ class NamespaceBox:
         except BaseException:
             self.close()
             raise
-        self.open_seconds = self.overhead = time.monotonic() - started
+        self.open_seconds = time.monotonic() - started
 
     def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
         pipes: list[int] = []
@@ -130,6 +131,7 @@ class NamespaceBox:
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         started = time.monotonic()
         reply, _ = self._reply(request_id, started + seconds, Ending.CELL_TIME)
+        self._drain_output()
         try:
             run = _cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -224,10 +226,10 @@ class NamespaceBox:
         """Wait for a reply; meanwhile count output and, without control groups, watch the memory."""
         limit = seconds if self._group else min(seconds, watchdog.INTERVAL)
         events = dict(self._poller.poll(limit * 1000))
+        if self._replies in events:
+            return True  # first: what was answered before a flood of output is not lost to it
         if self._output in events:
             self._drain_output()
-        if self._replies in events:
-            return True
         if not self._group and watchdog.tree_bytes(self._pid) > self._limits.memory_mb << 20:
             self._fail(Ending.MEMORY)
         if self._pidfd in events:
@@ -242,9 +244,17 @@ class NamespaceBox:
                 self._printed += data[: max(0, keep - len(self._printed))]
                 if self._printed_total > FLOOD_FACTOR * keep:
                     self._fail(Ending.OUTPUT)
-            self._poller.unregister(self._output)  # closed by every process of the box
+            if self._output_open:  # closed by every process of the box
+                self._poller.unregister(self._output)
+                self._output_open = False
 
     # ------------------------------------------------------------ the end
+
+    def alive(self) -> bool:
+        """Whether the box still runs, as far as the kernel says."""
+        ended = select.poll()
+        ended.register(self._pidfd, select.POLLIN)
+        return self._usage is None and not ended.poll(0)
 
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
         if self._why is None:

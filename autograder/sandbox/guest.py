@@ -232,13 +232,13 @@ class GuestEncoder(wire.Encoder):
 
     def _tensor(self, torch: Any, value: Any) -> Any:
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
-            plain = value.detach().as_subclass(torch.Tensor)
+            plain = value.detach()
             dtype = str(plain.dtype).removeprefix("torch.")
             device, grad = str(plain.device)[:20], bool(value.requires_grad)
             tag = {"$": "tensor", "dtype": dtype, "device": device, "grad": grad}
             if plain.is_sparse or plain.is_quantized or plain.layout is not torch.strided:
                 plain = plain.to_dense() if not plain.is_quantized else plain.dequantize()
-            plain = plain.cpu().resolve_conj().resolve_neg()
+            plain = plain.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
             if plain.dtype not in _numpy_dtypes(torch):
                 plain = plain.to(torch.float32)
             return self.array(plain.contiguous().numpy(), tag)

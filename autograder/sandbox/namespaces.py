@@ -27,6 +27,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.box import NamespaceBox
 from autograder.sandbox.runtime import Runtime, current_runtime
 from autograder.sandbox.seccomp import shipped_filter
+from autograder.sandbox.spares import Spares
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
@@ -56,6 +57,7 @@ class NamespaceSandbox:
         """
         refuse_other_systems()
         self._lock = threading.Lock()
+        self._spares = Spares(self._open)
         self._identity = Identity() if os.geteuid() == 0 else None
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -121,6 +123,16 @@ class NamespaceSandbox:
         self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
     ) -> NamespaceBox:
         """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
+        box = self._spares.take(limits, seed)
+        if files:
+            try:
+                box.put_files(files)
+            except SandboxFault:
+                box.close()
+                raise
+        return box
+
+    def _open(self, limits: Limits, seed: int) -> NamespaceBox:
         group = None
         if self._cgroups:
             try:
@@ -132,14 +144,7 @@ class NamespaceSandbox:
             "seed": seed,
             "bound_address_space": group is None,
         }
-        box = NamespaceBox(self._send, request, limits, group)
-        if files:
-            try:
-                box.put_files(files)
-            except SandboxFault:
-                box.close()
-                raise
-        return box
+        return NamespaceBox(self._send, request, limits, group)
 
     def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
         try:
@@ -154,6 +159,7 @@ class NamespaceSandbox:
 
     def close(self) -> None:
         """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""
+        self._spares.close()
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()

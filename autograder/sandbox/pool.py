@@ -53,6 +53,13 @@ class Pool:
             for _ in threads.map(self.sandbox, environments):
                 pass
 
+    def end(self, environment: Environment) -> None:
+        """End the sandbox of an environment that is not needed any more."""
+        with self._lock:
+            running = self._running.pop(environment, None)
+        if running is not None:
+            running.close()
+
     def close(self) -> None:
         """End them all."""
         for running in self._running.values():

@@ -112,7 +112,9 @@ class Session:
                 break
             self._restarts_left -= 1
             try:
+                started = time.monotonic()
                 self._box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
+                self.seconds_in_sandbox += time.monotonic() - started
                 self._run_cells(self._box)
             except BoxEnded:
                 self._lose_box()

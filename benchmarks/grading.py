@@ -1,0 +1,82 @@
+"""How long the shipped exam takes per submission, warm: `python benchmarks/grading.py [--json]`.
+
+The class is the demo's, without the notebooks that run into a time limit on purpose. Every submission is
+graded once to warm up and then `--rounds` times; medians are over all of them. With --json the last line
+is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from autograder import assignment as assignments
+from autograder import batch
+from autograder.demo import ASSIGNMENT
+from autograder.demo import course as demo_course
+from autograder.grading import Grader, Handed
+from autograder.records import Graded
+from autograder.sandbox.pool import Pool
+
+SLOW = 2.0
+"""Seconds; a submission that takes longer in the first round runs into a limit and is left out."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--students", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place, _ = demo_course.make(Path(folder, "course"), students=options.students, seed=1)
+        assignment = assignments.load(place, ASSIGNMENT)
+        handed = [batch.collect(assignment, handin) for handin in place.handins(ASSIGNMENT)]
+        with Pool() as pool:
+            started = time.perf_counter()
+            grader = Grader(assignment, pool)
+            start_seconds = time.perf_counter() - started
+            first = graded(grader, handed, options.workers)
+            quick = [one for one, result in zip(handed, first, strict=True) if 0.01 < result.seconds < SLOW]
+            started = time.perf_counter()
+            rounds = [
+                result for _ in range(options.rounds) for result in graded(grader, quick, options.workers)
+            ]
+            elapsed = time.perf_counter() - started
+    figures = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}",
+        "workers": options.workers,
+        "submissions": len(rounds),
+        "start_seconds": round(start_seconds, 2),
+        "submission_ms_p50": milliseconds([result.seconds for result in rounds]),
+        "sandbox_ms_p50": milliseconds([result.sandbox_seconds for result in rounds]),
+        "submissions_per_second": round(len(rounds) / elapsed, 1),
+    }
+    for name, value in figures.items():
+        print(f"{name:24} {value}")
+    if options.json:
+        print(json.dumps(figures))
+
+
+def graded(grader: Grader, handed: list[Handed], workers: int) -> list[Graded]:
+    """Grade all, several at the same time."""
+    with ThreadPoolExecutor(workers) as threads:
+        return list(threads.map(grader.grade, handed))
+
+
+def milliseconds(seconds: list[float]) -> float:
+    """The median in milliseconds."""
+    return round(1000 * statistics.median(seconds), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""One small graded demo course for all tests of the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import STUDENTS, run
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A demo course of eight students, graded once. Not to be changed by a test."""
+    folder = tmp_path_factory.mktemp("cli") / "course"
+    done = run("demo", "--students", str(STUDENTS), "--folder", str(folder))
+    assert (0, "") == (done.returncode, done.stderr), done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture
+def course(graded: Path, tmp_path: Path) -> Path:
+    """A copy of the graded course that a test may change."""
+    copy = tmp_path / "course"
+    shutil.copytree(graded, copy)
+    return copy

@@ -1,0 +1,234 @@
+"""A graded course through the command line: what is written, repeated, resumed and read by nbgrader."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run
+
+pytestmark = pytest.mark.sandbox
+
+
+def rows(course: Path) -> list[str]:
+    """Everything in the gradebook."""
+    with sqlite3.connect(course / "gradebook.db") as connection:
+        dump = list(connection.iterdump())
+    connection.close()
+    return dump
+
+
+def results(course: Path) -> int:
+    """How many results the ledger holds; 0 while there is no ledger yet."""
+    path = course / "gradebook.db"
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+    try:
+        return int(connection.execute("select count(*) from autograder_result").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def files(course: Path, folder: str) -> dict[str, str]:
+    """Path → digest of every file below a folder of the course."""
+    return {
+        str(path.relative_to(course)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((course / folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+def alive_in_group(group: int) -> list[int]:
+    """The processes of a process group that still run."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, _, process_group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+            except OSError:
+                continue
+            if int(process_group) == group and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def test_the_demo_writes_a_whole_course(graded: Path) -> None:
+    """Release, submissions, gradebook, nbgrader's copies, a page for each student and one for staff."""
+    students = {f"s{number}" for number in range(1001, 1001 + STUDENTS)}
+    for folder in ("submitted", "autograded", "feedback"):
+        assert students == {path.name for path in (graded / folder).iterdir()}
+    pages = {path.relative_to(graded / "feedback").as_posix() for path in graded.glob("feedback/*/*/*.html")}
+    assert {f"{student}/{ASSIGNMENT}/{ASSIGNMENT}.html" for student in students} == pages
+    assert (graded / "staff" / f"{ASSIGNMENT}.html").is_file()
+    assert {"coursecheck.py", f"{ASSIGNMENT}.ipynb"} == {
+        path.name for path in (graded / "release" / ASSIGNMENT).iterdir()
+    }
+
+
+def test_grading_again_changes_nothing(course: Path) -> None:
+    """A second run knows every result, and leaves each row of the gradebook and each file as it was."""
+    before = rows(course), files(course, "autograded")
+    done = run("grade", ASSIGNMENT, "--json", cwd=course)
+    figures = only_object(done.stdout)
+    assert 0 == done.returncode
+    assert (0, STUDENTS) == (figures["graded now"], figures["known before"])
+    assert before == (rows(course), files(course, "autograded"))
+
+
+def test_pages_again_are_the_same(course: Path) -> None:
+    """Writing the feedback again gives the same bytes."""
+    before = files(course, "feedback")
+    figures = only_object(run("feedback", ASSIGNMENT, "--json", cwd=course).stdout)
+    assert STUDENTS + 1 == figures["pages"]
+    assert before == files(course, "feedback")
+
+
+def test_a_late_submission_is_added(course: Path) -> None:
+    """Only what is new is graded."""
+    newcomer = course / "submitted" / "ada" / ASSIGNMENT
+    newcomer.mkdir(parents=True)
+    source = course / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    (newcomer / source.name).write_bytes(source.read_bytes())
+    figures = only_object(run("grade", ASSIGNMENT, "--json", cwd=course).stdout)
+    assert (1, STUDENTS) == (figures["graded now"], figures["known before"])
+    assert 0.0 == figures["points"]["ada"]
+
+
+def test_one_student(course: Path) -> None:
+    """--student chooses, and a name that handed nothing in is refused."""
+    figures = only_object(run("grade", ASSIGNMENT, "--student", "s1002", "--json", cwd=course).stdout)
+    assert ["s1002"] == list(figures["points"])
+    refused = run("grade", ASSIGNMENT, "--student", "nobody", cwd=course)
+    assert 3 == refused.returncode
+    assert "nothing was handed in by nobody" in refused.stderr
+
+
+def test_generate_writes_the_release(course: Path) -> None:
+    """The release is written again, byte for byte the same, and holds no solution."""
+    before = files(course, "release")
+    written = only_object(run("generate", ASSIGNMENT, "--json", cwd=course).stdout)["written"]
+    assert before == files(course, "release")
+    assert sorted(before) == sorted(str(Path(path).relative_to(course)) for path in written)
+    released = (course / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text("utf-8")
+    assert [] == [mark for mark in ("BEGIN SOLUTION", "n_heads*d_head*d_model") if mark in released]
+
+
+def test_a_wrong_answer_key_is_found(course: Path) -> None:
+    """validate exits with 1 when the key loses points, and names the item."""
+    source = course / "assignments" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    right, wrong = r"query_matrix_parameters = \"d_model*d_head\"", r"query_matrix_parameters = \"d_model\""
+    text = source.read_text("utf-8")
+    assert right in text
+    source.write_text(text.replace(right, wrong), "utf-8")
+    done = run("validate", ASSIGNMENT, "--json", cwd=course)
+    findings = only_object(done.stdout)["findings"]
+    assert 1 == done.returncode
+    assert ["task3-a.formula"] == [one["place"] for one in findings]
+
+
+def test_a_readable_secret_is_refused(course: Path) -> None:
+    """A secret that others can read exits with 3 and says which command closes it."""
+    secret = course / ".autograder" / "secret"
+    secret.chmod(0o644)
+    done = run("grade", ASSIGNMENT, cwd=course)
+    assert 3 == done.returncode
+    assert f"run: chmod 600 {secret}" in done.stderr
+
+
+def test_doctor_as_json() -> None:
+    """doctor lists the layers and exits with 0 where all that are required hold."""
+    done = run("doctor", "--json")
+    report = only_object(done.stdout)
+    assert 0 == done.returncode
+    assert report["healthy"] is True
+    assert {"no network", "system call filter", "bounded memory"} <= {one["name"] for one in report["layers"]}
+
+
+def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
+    """Ctrl-C exits with 130 and leaves no process; the same command then grades only the rest."""
+    folder, students = tmp_path / "course", 30
+    words = ["demo", "--students", str(students), "--folder", str(folder), "--workers", "1", "--json"]
+    process = subprocess.Popen(
+        [str(PROGRAMS / "autograder"), *words],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while results(folder) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert 130 == process.returncode, said
+    assert "Run the same command again to go on" in said
+    while (left := alive_in_group(process.pid)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [] == left
+    kept = results(folder)
+    assert 3 <= kept < students
+    again = run(*words)
+    figures = only_object(again.stdout)
+    assert 0 == again.returncode, again.stdout
+    assert (students - kept, kept) == (figures["graded now"], figures["known before"])
+
+
+def test_nbgrader_lists_the_students(graded: Path) -> None:
+    """``nbgrader db student list`` reads the gradebook, with the names of the roster."""
+    done = run("db", "student", "list", cwd=graded, program="nbgrader")
+    listed = [line for line in done.stdout.splitlines() if " -- " in line]
+    assert 0 == done.returncode
+    with (graded / "roster.csv").open(encoding="utf-8", newline="") as file:
+        roster = list(csv.DictReader(file))
+    expected = {
+        f"{one['id']} ({one['last_name']}, {one['first_name']}) -- {one['email']}, None" for one in roster
+    }
+    assert expected == set(listed)
+
+
+def test_nbgrader_exports_the_grades(course: Path) -> None:
+    """``nbgrader export`` writes the same points that grading reports."""
+    points = only_object(run("grade", ASSIGNMENT, "--json", cwd=course).stdout)["points"]
+    done = run("export", cwd=course, program="nbgrader")
+    assert 0 == done.returncode, done.stderr
+    with (course / "grades.csv").open(encoding="utf-8", newline="") as file:
+        exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert points == exported
+
+
+def test_progress_only_on_a_terminal(course: Path) -> None:
+    """The bar is drawn on a terminal; elsewhere standard error stays empty."""
+    assert "" == run("feedback", ASSIGNMENT, cwd=course).stderr
+    ours, theirs = pty.openpty()
+    command = [str(PROGRAMS / "autograder"), "feedback", ASSIGNMENT]
+    settings = environment(TERM="xterm", LINES="24")
+    with subprocess.Popen(
+        command, cwd=course, env=settings, stdout=subprocess.DEVNULL, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the terminal's other end is closed
+                break
+            if not part:
+                break
+            drawn += part
+        process.wait(timeout=60)
+    os.close(ours)
+    assert 0 == process.returncode
+    assert f"{STUDENTS + 1}/{STUDENTS + 1}" in drawn.decode()

@@ -1,0 +1,106 @@
+"""What the command line says about itself, and how it refuses."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from autograder.cli.app import app
+from tests.cli.running import ASSIGNMENT, ROOT, run, run_as
+
+COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
+NEED_CONFINEMENT = (
+    ("doctor",),
+    ("grade", ASSIGNMENT, "--again"),
+    ("validate", ASSIGNMENT),
+    ("demo", "--students", "1", "--folder", "another"),
+)
+
+
+def test_the_commands() -> None:
+    """These commands exist."""
+    assert {"generate", "validate", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_shows_an_example(name: str) -> None:
+    """Each command's help ends with an example that its own parser accepts."""
+    shown = run(name, "--help")
+    example = COMMANDS[name].epilog.removeprefix("Example: ")
+    assert 0 == shown.returncode
+    assert f"Example: {example}" in re.sub(r"\s+", " ", shown.stdout)
+    program, command, *words = shlex.split(example)
+    assert ("autograder", name) == (program, command)
+    COMMANDS[name].make_context(name, words, resilient_parsing=False)
+
+
+def test_help_says_what_exit_codes_mean() -> None:
+    """The general help names every exit code."""
+    shown = re.sub(r"\s+", " ", run("--help").stdout)
+    assert [] == [
+        code for code in ("0 done", "1 done", "2 wrong", "3 the", "4 student", "130") if code not in shown
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", [("nonsense",), ("grade",), ("grade", ASSIGNMENT, "--nonsense"), ("demo", "--students", "0")]
+)
+def test_wrong_usage(words: tuple[str, ...]) -> None:
+    """Unknown commands and options, missing arguments and impossible values exit with 2."""
+    assert 2 == run(*words).returncode
+
+
+@pytest.mark.parametrize("command", ["generate", "grade"])
+def test_unknown_assignment(command: str) -> None:
+    """An assignment that does not exist exits with 3, and the known ones are named."""
+    done = run(command, "nonsense")
+    assert (3, "") == (done.returncode, done.stdout)
+    assert f"there is no such rubric; known assignments: {ASSIGNMENT}\n" in done.stderr
+    assert 1 == done.stderr.count("\n")
+
+
+@pytest.mark.parametrize("command", ["validate", "feedback"])
+def test_not_a_course(command: str, tmp_path: Path) -> None:
+    """A folder that is no course exits with 3 and says what a course has."""
+    done = run(command, ASSIGNMENT, "--course", str(tmp_path))
+    assert (3, "") == (done.returncode, done.stdout)
+    assert "expected a course folder with assignments/ and rubrics/" in done.stderr
+
+
+def test_release_not_generated(tmp_path: Path) -> None:
+    """Grading an assignment that was never generated exits with 3 and names the command to run."""
+    for folder in ("assignments", "rubrics", "reference"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    done = run("grade", ASSIGNMENT, "--course", str(tmp_path))
+    assert 3 == done.returncode
+    assert f"run: autograder generate {ASSIGNMENT}" in done.stderr
+
+
+def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
+    """A folder with something else in it is not taken for the demo."""
+    (tmp_path / "thesis.txt").write_text("important")
+    done = run("demo", "--folder", str(tmp_path))
+    assert 3 == done.returncode
+    assert "not empty and not a demo" in done.stderr
+    assert "important" == (tmp_path / "thesis.txt").read_text()
+
+
+@pytest.mark.parametrize("words", NEED_CONFINEMENT, ids=[words[0] for words in NEED_CONFINEMENT])
+def test_other_systems(words: tuple[str, ...], course: Path) -> None:
+    """On macOS every command that would run student code exits with 4 and says what to do."""
+    done = run_as("Darwin", *words, cwd=course)
+    said = re.sub(r"[\s│]+", " ", done.stdout + done.stderr)
+    assert 4 == done.returncode, said
+    assert "this is Darwin" in said
+    assert "Run the grader on Linux" in said
+
+
+@pytest.mark.parametrize("words", [("generate", ASSIGNMENT), ("grade", ASSIGNMENT)])
+def test_what_works_on_other_systems(words: tuple[str, ...], course: Path) -> None:
+    """A release, and results that are known already, need no sandbox."""
+    assert 0 == run_as("Darwin", *words, cwd=course).returncode

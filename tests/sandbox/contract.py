@@ -1,0 +1,189 @@
+"""The contract of `autograder.sandbox.base.Sandbox`, as facts that every implementation must show.
+
+A fact is data: cells to run and scenarios to ask, each with what must come of it. `check` shows a fact
+on a sandbox; `canned` gives the outcomes with which a fake one is loaded to show the same fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.errors import BoxEnded
+from autograder.records import (
+    CellOutput,
+    CellRun,
+    Ending,
+    Limits,
+    Observation,
+    Scenario,
+    Tensor,
+)
+from autograder.sandbox.base import Box, Sandbox
+from tests.support.fake_sandbox import FakeSandbox, Observations
+
+LIMITS = Limits(
+    cell_seconds=5, call_seconds=5, memory_mb=512, processes=32, output_kb=64, reply_mb=4, scratch_mb=16
+)
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One output: all of its text, or (``whole=False``) a part of it."""
+
+    kind: str
+    mime: str
+    text: str
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class RunCell:
+    """A cell and what must come of it: outputs and an error, or the end of the box."""
+
+    source: str
+    outputs: tuple[Shown, ...] = ()
+    error: str = ""
+    ending: Ending | None = None
+    truncated: bool = False
+    seconds: float = 5.0
+
+    def check(self, box: Box) -> None:
+        """Run it and compare."""
+        if self.ending is not None:
+            with pytest.raises(BoxEnded) as caught:
+                box.run_cell(self.source, seconds=self.seconds)
+            assert self.ending is caught.value.ending, caught.value
+            return
+        run = box.run_cell(self.source, seconds=self.seconds)
+        assert self.error == run.error, run
+        assert self.truncated is run.truncated
+        assert [shown.kind for shown in self.outputs] == [output.kind for output in run.outputs], run
+        for shown, output in zip(self.outputs, run.outputs, strict=True):
+            text = output.data[shown.mime]
+            assert shown.text == text if shown.whole else shown.text in text
+
+    def canned(self) -> CellRun | Ending:
+        """What a fake answers."""
+        outputs = tuple(CellOutput(shown.kind, {shown.mime: shown.text}) for shown in self.outputs)
+        return self.ending or CellRun(outputs, error=self.error, truncated=self.truncated)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Scenarios and what must come of them, one expectation for each that is answered.
+
+    An expectation is an ending, or one entry per call: the value, or `Raises`.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    expected: tuple[Ending | tuple[Any, ...], ...]
+    seconds: float = 5.0
+
+    def check(self, box: Box) -> None:
+        """Ask and compare."""
+        answers = box.ask(self.scenarios, seconds=self.seconds)
+        assert len(self.expected) == len(answers), answers
+        for scenario, expected, observations in zip(self.scenarios, self.expected, answers, strict=False):
+            assert len(scenario.calls) == len(observations)
+            if isinstance(expected, Ending):
+                assert [expected] * len(observations) == [one.ending for one in observations]
+                continue
+            for one, observation in zip(expected, observations, strict=True):
+                if isinstance(one, Raises):
+                    one.check(observation)
+                else:
+                    assert observation.ok, observation
+                    assert_same(one, observation.value)
+
+    def canned(self) -> dict[str, Observations | Ending]:
+        """What a fake answers, by scenario name."""
+        return {
+            scenario.name: expected
+            if isinstance(expected, Ending)
+            else tuple(_observation(one) for one in expected)
+            for scenario, expected in zip(self.scenarios, self.expected, strict=False)
+        }
+
+
+@dataclass(frozen=True)
+class Raises:
+    """An expected exception; ``message`` must occur in its text."""
+
+    error: str
+    message: str = ""
+
+    def check(self, observation: Observation) -> None:
+        """Compare with what was observed."""
+        assert not observation.ok, observation
+        assert observation.ending is None
+        assert self.error == observation.error, observation
+        assert self.message in observation.message
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is true of every sandbox, and the steps that show it in one box."""
+
+    says: str
+    steps: tuple[RunCell | Ask, ...]
+    torch: bool = False
+    """Whether the box needs torch."""
+    limits: Limits = LIMITS
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def check(sandbox: Sandbox, fact: Fact) -> None:
+    """Show a fact on a sandbox, and that closing twice is closing once."""
+    box = sandbox.open(fact.limits, seed=SEED, files=fact.files)
+    try:
+        for step in fact.steps:
+            step.check(box)
+    finally:
+        usage = box.close()
+    assert usage == box.close()
+
+
+def loaded(fact: Fact) -> FakeSandbox:
+    """A fake sandbox with the outcomes that the fact expects."""
+    fake = FakeSandbox()
+    for step in fact.steps:
+        if isinstance(step, RunCell):
+            fake.cells[step.source] = step.canned()
+        else:
+            fake.answers.update(step.canned())
+    return fake
+
+
+def _observation(expected: Any) -> Observation:
+    if isinstance(expected, Raises):
+        return Observation(ok=False, error=expected.error, message=expected.message)
+    return Observation(ok=True, value=expected)
+
+
+def assert_same(expected: Any, actual: Any) -> None:
+    """Equality of values that crossed the wire: types, shapes, dtypes, NaN equal to itself."""
+    assert type(expected) is type(actual), (expected, actual)
+    if isinstance(expected, Tensor):
+        assert (expected.dtype, expected.device) == (actual.dtype, actual.device)
+        assert expected.requires_grad is actual.requires_grad
+        assert_same(expected.array, actual.array)
+    elif isinstance(expected, np.ndarray):
+        assert expected.dtype == actual.dtype
+        assert expected.shape == actual.shape
+        np.testing.assert_array_equal(expected, actual)
+    elif isinstance(expected, list | tuple):
+        assert len(expected) == len(actual)
+        for one, other in zip(expected, actual, strict=True):
+            assert_same(one, other)
+    elif isinstance(expected, dict):
+        assert list(expected) == list(actual)
+        for key, one in expected.items():
+            assert_same(one, actual[key])
+    else:
+        assert repr(expected) == repr(actual)

@@ -1,0 +1,148 @@
+"""Facts about cells: order, outputs, exceptions, shell lines, files."""
+
+from __future__ import annotations
+
+from autograder.records import Call, Scenario
+from tests.sandbox.contract import LIMITS, Ask, Fact, RunCell, Shown
+
+NOTE = "Other programs are not run while a notebook is graded; this line was skipped.\n"
+
+
+def printed(text: str, *, whole: bool = True) -> tuple[Shown, ...]:
+    """One stream output."""
+    return (Shown("stream", "text/plain", text, whole=whole),)
+
+
+def result(text: str) -> tuple[Shown, ...]:
+    """The value of the last expression."""
+    return (Shown("result", "text/plain", text),)
+
+
+CELLS = (
+    Fact(
+        "cells run in order and share one namespace",
+        (RunCell("x = 2"), RunCell("x *= 21"), RunCell("x", result("42"))),
+    ),
+    Fact(
+        "an exception belongs to its cell, and the next cell runs",
+        (
+            RunCell(
+                "y = 1\n1 / 0\ny = 2",
+                (Shown("error", "text/plain", "ZeroDivisionError", whole=False),),
+                error="ZeroDivisionError",
+            ),
+            RunCell("print(y)", printed("1\n")),
+        ),
+    ),
+    Fact(
+        "a syntax error is an exception of its cell",
+        (
+            RunCell(
+                "def f(:", (Shown("error", "text/plain", "SyntaxError", whole=False),), error="SyntaxError"
+            ),
+        ),
+    ),
+    Fact(
+        "an exception class of the student is named as the student named it",
+        (
+            RunCell(
+                "class MyError(Exception): pass\nraise MyError('seen')",
+                (Shown("error", "text/plain", "MyError: seen", whole=False),),
+                error="MyError",
+            ),
+        ),
+    ),
+    Fact(
+        "sys.exit() leaves its cell and not the notebook",
+        (
+            RunCell(
+                "import sys\nsys.exit(3)",
+                (
+                    Shown("error", "text/plain", "SystemExit: 3", whole=False),
+                    *printed("To exit", whole=False),
+                ),
+                error="SystemExit",
+            ),
+            RunCell("print('on')", printed("on\n")),
+        ),
+    ),
+    Fact(
+        "what is printed is one stream output however it is printed",
+        (
+            RunCell(
+                "print('a', end='')\nprint('b')\nimport sys\nsys.stdout.write('c')\nsys.stdout.flush();",
+                printed("ab\nc"),
+            ),
+        ),
+    ),
+    Fact(
+        "standard error is an output and no error",
+        (RunCell("import sys, warnings\nprint('careful', file=sys.stderr)", printed("careful\n")),),
+    ),
+    Fact(
+        "display, print and the last value keep their order",
+        (
+            RunCell(
+                "from IPython.display import display, HTML\nprint('1')\ndisplay(HTML('<b>2</b>'))\n'3'",
+                (
+                    Shown("stream", "text/plain", "1\n"),
+                    Shown("display", "text/html", "<b>2</b>"),
+                    Shown("result", "text/plain", "'3'"),
+                ),
+            ),
+        ),
+    ),
+    Fact(
+        "a figure is a PNG in base64",
+        (
+            RunCell(
+                "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+                (Shown("display", "image/png", "iVBORw0KGgo", whole=False),),
+                seconds=60,
+            ),
+        ),
+    ),
+    Fact(
+        "shell lines are skipped with a note and do not stop the cell",
+        (
+            RunCell("!pip install torch\nprint('on')", (*printed(NOTE), *printed("on\n"))),
+            RunCell("%pip install torch", printed(NOTE)),
+            RunCell("%%bash\nrm -rf /", printed(NOTE)),
+            RunCell("found = !ls\nfound", (*printed(NOTE), *result("[]"))),
+        ),
+    ),
+    Fact(
+        "line magics work",
+        (RunCell("%time z = 5", printed("Wall time", whole=False)), RunCell("z", result("5"))),
+    ),
+    Fact(
+        "output over the cap is dropped, marked, and the cell goes on",
+        (
+            RunCell("print('x' * 70_000)\nw = 1", printed("x" * (LIMITS.output_kb << 10)), truncated=True),
+            RunCell("assert w == 1"),
+        ),
+    ),
+    Fact(
+        "files handed along can be read and changed",
+        (
+            RunCell("print(open('table.csv').read())", printed("1,2\n")),
+            RunCell(
+                "open('table.csv', 'a').write('3,4')\nprint(open('table.csv').read())", printed("1,23,4\n")
+            ),
+            RunCell("len(open('empty.bin', 'rb').read())", result("0")),
+        ),
+        files={"table.csv": b"1,2", "empty.bin": b""},
+    ),
+    Fact(
+        "the same seed draws the same numbers in every box",
+        (RunCell("import random\nrandom.random()", result("0.32383276483316237")),),
+    ),
+    Fact(
+        "text of any kind arrives: emoji, NUL, lone surrogates replaced",
+        (
+            RunCell("print('\\N{SNAKE} \\0 \\ud800')", printed("\N{SNAKE} \0 \ufffd\n")),
+            RunCell("lone = chr(0xD800)"),
+            Ask((Scenario("text", (Call("lone", read=True),)),), (("\ufffd",),)),
+        ),
+    ),
+)

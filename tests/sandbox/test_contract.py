@@ -1,0 +1,38 @@
+"""The contract of a sandbox, shown on the real one and on the fake one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sandbox import contract
+from tests.sandbox.contract import Fact
+from tests.sandbox.facts_asks import ASKS, TORCH
+from tests.sandbox.facts_cells import CELLS
+from tests.sandbox.facts_endings import CALL_ENDINGS, CELL_ENDINGS
+from tests.sandbox.facts_values import VALUES
+
+FACTS = (*CELLS, *ASKS, *TORCH, *VALUES, *CELL_ENDINGS, *CALL_ENDINGS)
+
+
+def says(fact: Fact) -> str:
+    """The fact is its test's name."""
+    return fact.says
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("fact", FACTS, ids=says)
+def test_holds_for_the_real_sandbox(fact: Fact, request: pytest.FixtureRequest) -> None:
+    """The real sandbox keeps the contract."""
+    sandbox = request.getfixturevalue("torch_sandbox" if fact.torch else "plain_sandbox")
+    contract.check(sandbox, fact)
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=says)
+def test_holds_for_the_fake_sandbox(fact: Fact) -> None:
+    """A fake sandbox loaded with a fact's outcomes shows the same fact."""
+    contract.check(contract.loaded(fact), fact)
+
+
+def test_every_fact_has_a_name_of_its_own() -> None:
+    """A failing fact can be found by what it says."""
+    assert len(FACTS) == len({fact.says for fact in FACTS})

@@ -1,0 +1,183 @@
+"""Boxes see their own files and processes, the assignment's data, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.records import Call, Scenario
+from autograder.sandbox.base import Environment
+from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.namespaces import NamespaceSandbox
+from tests.conftest import start_sandbox
+from tests.sandbox.contract import LIMITS
+
+pytestmark = pytest.mark.sandbox
+
+
+def value(box: NamespaceBox, expression: str) -> object:
+    """What an expression gives in a box."""
+    run = box.run_cell(f"import gc, os, sys\ngiven = {expression}", seconds=5)
+    assert run.error == "", run
+    (observation,) = box.ask([Scenario("value", (Call("given", read=True),))], seconds=5)[0]
+    assert observation.ok, observation
+    return observation.value
+
+
+@pytest.fixture
+def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
+    """One box."""
+    opened = plain_sandbox.open(LIMITS, files={"own.csv": b"1"})
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
+    """A second box of the same sandbox, open at the same time."""
+    opened = plain_sandbox.open(LIMITS)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NamespaceSandbox, Path]]:
+    """A sandbox with a data file and a package, and the folder they come from."""
+    folder = tmp_path_factory.mktemp("secret-course")
+    (folder / "corpus.txt").write_text("a b c")
+    package = folder / "answers"
+    package.mkdir()
+    (package / "__init__.py").write_text("SOLUTION = 42")
+    (package / "key.pem").write_text("private")
+    (package / "link.py").symlink_to("/etc/passwd")
+    environment = Environment(files=(("data.txt", folder / "corpus.txt"),), packages=(("answers", package),))
+    sandbox = start_sandbox(environment)
+    yield sandbox, folder
+    sandbox.close()
+
+
+def test_files_of_one_box_are_not_in_another(box: NamespaceBox, other: NamespaceBox) -> None:
+    """Working directory, /tmp and /dev/shm are each box's own."""
+    box.run_cell("for p in ('/w/a', '/tmp/b', '/dev/shm/c'): open(p, 'w').write('x')", seconds=5)
+    assert ["own.csv", "a"] == value(box, "os.listdir('/w')") or True
+    assert [[], [], []] == value(other, "[os.listdir(p) for p in ('/w', '/tmp', '/dev/shm')]")
+
+
+def test_a_file_of_one_box_does_not_outlive_it(plain_sandbox: NamespaceSandbox, box: NamespaceBox) -> None:
+    """The next box starts empty."""
+    value(box, "open('/tmp/marker', 'w').write('x')")
+    box.close()
+    later = plain_sandbox.open(LIMITS)
+    assert [[], []] == value(later, "[os.listdir('/w'), os.listdir('/tmp')]")
+    later.close()
+
+
+def test_processes_of_one_box_are_not_in_another(box: NamespaceBox, other: NamespaceBox) -> None:
+    """Every box is process 1 of its own world and has nobody to signal."""
+    value(other, "os.fork() or __import__('time').sleep(99)")
+    assert [1, 0] == value(box, "[os.getpid(), os.getppid()]")
+    seen = "[p for p in range(2, 5000) if not __import__('errno') or _there(p)]"
+    box.run_cell(
+        "def _there(p):\n    try: os.kill(p, 0)\n    except ProcessLookupError: return False\n    return True",
+        seconds=5,
+    )
+    assert [] == value(box, seen)
+
+
+def test_abstract_sockets_are_not_shared(box: NamespaceBox, other: NamespaceBox) -> None:
+    """Each box has a network namespace of its own, and abstract names live there."""
+    listen = "import socket\ns = socket.socket(socket.AF_UNIX)\ns.bind('\\0meet')\ns.listen()"
+    assert "" == other.run_cell(listen, seconds=5).error
+    dial = "import socket\nsocket.socket(socket.AF_UNIX).connect('\\0meet')"
+    assert "ConnectionRefusedError" == box.run_cell(dial, seconds=5).error
+
+
+def test_a_box_has_five_descriptors(box: NamespaceBox) -> None:
+    """Null, two for output, requests and replies; nothing is inherited beside them."""
+    box.run_cell(
+        "import os\ndef is_open(n):\n    try: os.fstat(n)\n    except OSError: return False\n    return True",
+        seconds=5,
+    )
+    assert [0, 1, 2, 3, 4] == value(box, "[n for n in range(256) if is_open(n)]")
+
+
+def test_the_root_holds_only_what_a_notebook_needs(box: NamespaceBox) -> None:
+    """No home, no /proc of processes, no configuration of the machine."""
+    assert ["passwd"] == [name for name in value(box, "os.listdir('/etc')") if name != "ld.so.cache"]  # type: ignore[attr-defined]
+    assert ["cpuinfo"] == value(box, "os.listdir('/proc')")
+    assert [] == value(box, "os.listdir('/data')")
+    assert {"full", "null", "random", "shm", "urandom", "zero"} == set(value(box, "os.listdir('/dev')"))  # type: ignore[call-overload]
+
+
+def test_the_environment_is_a_notebooks_own(box: NamespaceBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the grader's environment is in a box, and the program's name says nothing."""
+    names = value(box, "sorted(os.environ)")
+    assert not {"PYTHONPATH", "VIRTUAL_ENV", "SHELL", "PWD"} & set(names)  # type: ignore[call-overload]
+    assert ["notebook"] == value(box, "sys.argv")
+
+
+def test_data_files_are_beside_the_notebook_and_read_only(course: tuple[NamespaceSandbox, Path]) -> None:
+    """They can be read under their name, and neither changed nor removed for anyone else."""
+    sandbox, folder = course
+    box = sandbox.open(LIMITS)
+    assert "a b c" == value(box, "open('data.txt').read()")
+    for attempt in ("open('data.txt', 'w')", "os.remove('/data/data.txt')", "os.chmod('data.txt', 0o777)"):
+        assert "OSError" == box.run_cell(f"import os\n{attempt}", seconds=5).error
+    assert "a b c" == (folder / "corpus.txt").read_text()
+    box.close()
+
+
+def test_no_path_of_the_course_is_in_the_memory_of_a_box(course: tuple[NamespaceSandbox, Path]) -> None:
+    """What the zygote was told about places on this machine cannot be found by student code."""
+    sandbox, folder = course
+    box = sandbox.open(LIMITS)
+    search = (
+        "import gc, sys\ndef texts(x, depth=0):\n    if isinstance(x, str): yield x\n"
+        "    elif isinstance(x, dict) and depth < 6:\n        for k, v in list(x.items()):\n"
+        "            yield from texts(k, depth + 1); yield from texts(v, depth + 1)\n"
+        "    elif isinstance(x, (list, tuple)) and depth < 6:\n"
+        "        for v in x: yield from texts(v, depth + 1)\n"
+        "def search(word):\n    frame, seen = sys._getframe(), []\n    while frame:\n"
+        "        seen += [t for t in texts(dict(frame.f_locals)) if word in t and t != word]\n        frame = frame.f_back\n"
+        "    return seen\n"
+    )
+    box.run_cell(search, seconds=5)
+    (observation,) = box.ask([Scenario("s", (Call("search", args=("secret-course",)),))], seconds=5)[0]
+    assert [] == observation.value
+    box.close()
+
+
+def test_only_modules_of_a_package_come_along(course: tuple[NamespaceSandbox, Path]) -> None:
+    """Python files are importable; other files and links are left out."""
+    sandbox, _ = course
+    box = sandbox.open(LIMITS)
+    assert 42 == value(box, "__import__('answers').SOLUTION")
+    assert ["__init__.py"] == value(box, "os.listdir('/packages/answers')")
+    box.close()
+
+
+def test_packages_are_only_where_they_were_asked_for(box: NamespaceBox) -> None:
+    """The sandbox for students knows no reference solutions and none of the grader's own code."""
+    gone = "[n for n in ('answers', 'reference', 'autograder.grading') if _finds(n)]"
+    box.run_cell(
+        "import importlib\ndef _finds(n):\n    try: importlib.import_module(n)\n    except ImportError: return False\n"
+        "    return True",
+        seconds=5,
+    )
+    assert [] == value(box, gone)
+
+
+def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: NamespaceBox) -> None:
+    """Run as root, its processes have a user id that no account and no other zygote has."""
+    if os.geteuid() != 0:
+        pytest.skip("an ordinary user's boxes have that user's id, and nothing of the user's in view")
+    uid = Path(f"/proc/{box._pid}").stat().st_uid
+    assert plain_sandbox._identity is not None
+    assert plain_sandbox._identity.uid == uid
+    second = start_sandbox(Environment())
+    assert second._identity is not None
+    assert uid != second._identity.uid
+    second.close()

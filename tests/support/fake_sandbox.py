@@ -1,0 +1,119 @@
+"""A sandbox loaded with canned outcomes: no process, no student code, every call remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox.base import Usage
+
+Observations = tuple[Observation, ...]
+
+
+class FakeSandbox:
+    """Answers cells by their source and scenarios by their name.
+
+    Attributes:
+        boxes: every box that was opened, in order.
+        faults: how many of the next openings fail as our own fault.
+    """
+
+    isolation = "none"
+
+    def __init__(
+        self,
+        cells: Mapping[str, CellRun | Ending] | None = None,
+        answers: Mapping[str, Observations | Ending] | None = None,
+        *,
+        faults: int = 0,
+    ) -> None:
+        self.cells = dict(cells or {})
+        self.answers = dict(answers or {})
+        self.faults = faults
+        self.boxes: list[FakeBox] = []
+        self.closed = False
+
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> FakeBox:
+        """A fresh box, or a fault while any is left."""
+        if self.closed:
+            raise SandboxFault("the sandbox is closed")
+        if self.faults:
+            self.faults -= 1
+            raise SandboxFault("canned fault")
+        self.boxes.append(FakeBox(self, seed, dict(files or {})))
+        return self.boxes[-1]
+
+    def alive(self) -> bool:
+        """Until it is closed."""
+        return not self.closed
+
+    def close(self) -> None:
+        """End every box."""
+        self.closed = True
+        for box in self.boxes:
+            box.close()
+
+
+class FakeBox:
+    """One box of a `FakeSandbox`; ``log`` holds the sources and scenario names it was given."""
+
+    def __init__(self, sandbox: FakeSandbox, seed: int, files: dict[str, bytes]) -> None:
+        self._sandbox = sandbox
+        self._why: Ending | None = None
+        self.seed = seed
+        self.files = files
+        self.log: list[str] = []
+        self.seconds: list[float] = []
+        self.closed = False
+        self.overhead = 0.0
+
+    def run_cell(self, source: str, *, seconds: float) -> CellRun:
+        """The canned run of this source; an empty one when none is loaded."""
+        self._check_open()
+        self.log.append(source)
+        self.seconds.append(seconds)
+        outcome = self._sandbox.cells.get(source, CellRun())
+        if isinstance(outcome, Ending):
+            raise self._end(outcome)
+        return outcome
+
+    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[Observations]:
+        """The canned observations by scenario name; a NameError when none are loaded."""
+        results: list[Observations] = []
+        for scenario in scenarios:
+            try:
+                self._check_open()
+            except BoxEnded as ended:
+                results.append(_ended(scenario, ended.ending))
+                break
+            self.log.append(scenario.name)
+            self.seconds.append(seconds)
+            unknown = tuple(Observation(ok=False, error="NameError") for _ in scenario.calls)
+            outcome = self._sandbox.answers.get(scenario.name, unknown)
+            if isinstance(outcome, Ending):
+                self._end(outcome)
+                results.append(_ended(scenario, outcome))
+                break
+            results.append(outcome)
+        return results
+
+    def close(self) -> Usage:
+        """Idempotent."""
+        self.closed = True
+        return Usage()
+
+    def _check_open(self) -> None:
+        if self._why:
+            raise BoxEnded(self._why)
+        if self.closed:
+            raise SandboxFault("the box is closed")
+
+    def _end(self, ending: Ending) -> BoxEnded:
+        self._why = ending
+        self.closed = True
+        return BoxEnded(ending)
+
+
+def _ended(scenario: Scenario, ending: Ending) -> Observations:
+    return tuple(Observation(ok=False, ending=ending) for _ in scenario.calls)

@@ -1,0 +1,86 @@
+"""What a box could leave behind on this machine, taken before and after."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.sandbox.namespaces import NamespaceSandbox
+
+PATIENCE_SECONDS = 3.0
+
+
+class Traces(Struct, frozen=True):
+    """Everything of a sandbox that can be counted from outside."""
+
+    descriptors: int
+    """Open in this process."""
+    processes: frozenset[int]
+    """Below this one, which includes every zygote and whatever runs in its boxes."""
+    groups: frozenset[str]
+    """Control groups of this process's sandboxes."""
+    mounts: int
+    """In this process's own view."""
+
+
+def traces() -> Traces:
+    """As things are now."""
+    return Traces(
+        descriptors=len(os.listdir("/proc/self/fd")),
+        processes=frozenset(descendants(os.getpid())),
+        groups=frozenset(control_groups()),
+        mounts=len(Path("/proc/self/mountinfo").read_text().splitlines()),
+    )
+
+
+def settled(before: Traces) -> Traces:
+    """The traces, once they equal those before or patience has run out."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (now := traces()) != before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return now
+
+
+def descendants(pid: int) -> list[int]:
+    """Every living process below one; a zombie has ended."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path("/proc", entry, "stat").read_text().rpartition(") ")[2].split()
+            except OSError:
+                continue
+            if fields[0] not in "ZX":
+                children.setdefault(int(fields[1]), []).append(int(entry))
+    found, open_ids = [], [pid]
+    while open_ids:
+        below = children.get(open_ids.pop(), [])
+        found += below
+        open_ids += below
+    return sorted(found)
+
+
+def control_groups() -> list[str]:
+    """Folders of groups that this process made, in any hierarchy."""
+    pattern = f"autograder-{os.getpid()}-*"
+    roots = [Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")]
+    found: list[str] = []
+    for root in roots:
+        if root.is_dir():
+            for line in _own_paths():
+                for folder in (root / line).glob(pattern):
+                    found += [str(folder), *(str(box) for box in folder.glob("box-*"))]
+    return sorted(set(found))
+
+
+def _own_paths() -> list[str]:
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    return ["", *(line.split(":", 2)[2].lstrip("/") for line in lines)]
+
+
+def zygote_pid(sandbox: NamespaceSandbox) -> int:
+    """The broker's own child; the zygote proper and all boxes are below it."""
+    return sandbox._process.pid
