@@ -41,6 +41,7 @@ _GRAMMAR = (
 _TOKEN = re.compile(_GRAMMAR)
 _TOKEN_IN_LIST = re.compile(_GRAMMAR.replace("(?P<mark>,|", "(?P<mark>"))
 _NOT_DIGITS = re.compile(r"[^0-9.eE+-]")
+_HALF = re.compile(r"\\[dtc]?frac\s*(\d)\s*(\d)")
 _LOOSE_POINTS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 
 _SIGNS: Mapping[str, str] = {"**": "^", "==": "="}
@@ -173,8 +174,9 @@ def _word(word: str, start: int, vocabulary: Vocabulary) -> list[tuple[str, Node
     symbol = vocabulary.nodes.get(name)
     if symbol is not None:
         return [("symbol", symbol)]
-    if word[0] == "\\" and word[-1].isdigit():
-        above, below = re.findall(r"\d", word)
+    half = _HALF.fullmatch(word)
+    if half is not None:
+        above, below = half.groups()
         return [("frac", word), ("number", Num(int(above))), ("number", Num(int(below)))]
     if word[0] == "\\" and word[1:] in _COMMANDS:
         return [(_COMMANDS[word[1:]], word)]

@@ -21,6 +21,7 @@ class Spares:
         self._open = open_box
         self._lock = threading.Lock()
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="spare-box")
+        self._closed = False
         self._kind: _Kind | None = None
         self._spare: Future[NamespaceBox] | None = None
 
@@ -35,7 +36,7 @@ class Spares:
             spare, self._spare = self._spare, None
             known = self._kind == kind
             self._kind = kind
-            if known:  # a second one of the same kind: a third is likely
+            if known and not self._closed:  # a second one of the same kind: a third is likely
                 self._spare = self._ahead.submit(self._open, limits, seed)
         if spare is not None:
             box = _opened(spare)
@@ -47,6 +48,8 @@ class Spares:
 
     def close(self) -> None:
         """Close the spare, if there is one, and open no more."""
+        with self._lock:
+            self._closed = True
         self._ahead.shutdown(wait=True)
         with self._lock:
             spare, self._spare = self._spare, None

@@ -118,6 +118,8 @@ def test_numbers(text: str, value: int | Fraction) -> None:
         ("8*dh", "unknown-name", 2),
         ("d_modell", "unknown-name", 0),
         (r"\foo d", "unknown-command", 0),
+        (r"\mathrm{d\_model}₂", "unknown-name", 0),
+        (r"\text{d}_{\mathrm{model}}₂", "unknown-name", 0),
         ("d.real", "unknown-character", 1),
         ("d; h", "unknown-character", 1),
         ("'d'", "unknown-character", 0),

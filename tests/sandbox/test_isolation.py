@@ -18,6 +18,32 @@ from tests.sandbox.contract import LIMITS
 pytestmark = pytest.mark.sandbox
 
 
+PRESENT = """
+import os
+def {}(x):
+    try:
+        {}
+    except (OSError, ImportError):
+        return False
+    return True
+"""
+SEARCH = """
+import sys
+def texts(x, depth=0):
+    if isinstance(x, str):
+        yield x
+    elif isinstance(x, (dict, list, tuple)) and depth < 6:
+        for part in [*x, *x.values()] if isinstance(x, dict) else x:
+            yield from texts(part, depth + 1)
+def search(word):
+    frame, seen = sys._getframe().f_back, []
+    while frame:
+        seen += [text for text in texts(dict(frame.f_locals)) if word in text and text != word]
+        frame = frame.f_back
+    return seen
+"""
+
+
 def value(box: NamespaceBox, expression: str) -> object:
     """What an expression gives in a box."""
     run = box.run_cell(f"import gc, os, sys\ngiven = {expression}", seconds=5)
@@ -62,7 +88,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Namespace
 def test_files_of_one_box_are_not_in_another(box: NamespaceBox, other: NamespaceBox) -> None:
     """Working directory, /tmp and /dev/shm are each box's own."""
     box.run_cell("for p in ('/w/a', '/tmp/b', '/dev/shm/c'): open(p, 'w').write('x')", seconds=5)
-    assert ["own.csv", "a"] == value(box, "os.listdir('/w')") or True
+    assert ["a", "own.csv"] == value(box, "sorted(os.listdir('/w'))")
     assert [[], [], []] == value(other, "[os.listdir(p) for p in ('/w', '/tmp', '/dev/shm')]")
 
 
@@ -79,12 +105,8 @@ def test_processes_of_one_box_are_not_in_another(box: NamespaceBox, other: Names
     """Every box is process 1 of its own world and has nobody to signal."""
     value(other, "os.fork() or __import__('time').sleep(99)")
     assert [1, 0] == value(box, "[os.getpid(), os.getppid()]")
-    seen = "[p for p in range(2, 5000) if not __import__('errno') or _there(p)]"
-    box.run_cell(
-        "def _there(p):\n    try: os.kill(p, 0)\n    except ProcessLookupError: return False\n    return True",
-        seconds=5,
-    )
-    assert [] == value(box, seen)
+    box.run_cell(PRESENT.format("there", "os.kill(x, 0)"), seconds=5)
+    assert [] == value(box, "[p for p in range(2, 5000) if there(p)]")
 
 
 def test_abstract_sockets_are_not_shared(box: NamespaceBox, other: NamespaceBox) -> None:
@@ -97,10 +119,7 @@ def test_abstract_sockets_are_not_shared(box: NamespaceBox, other: NamespaceBox)
 
 def test_a_box_has_five_descriptors(box: NamespaceBox) -> None:
     """Null, two for output, requests and replies; nothing is inherited beside them."""
-    box.run_cell(
-        "import os\ndef is_open(n):\n    try: os.fstat(n)\n    except OSError: return False\n    return True",
-        seconds=5,
-    )
+    box.run_cell(PRESENT.format("is_open", "os.fstat(x)"), seconds=5)
     assert [0, 1, 2, 3, 4] == value(box, "[n for n in range(256) if is_open(n)]")
 
 
@@ -112,7 +131,7 @@ def test_the_root_holds_only_what_a_notebook_needs(box: NamespaceBox) -> None:
     assert {"full", "null", "random", "shm", "urandom", "zero"} == set(value(box, "os.listdir('/dev')"))  # type: ignore[call-overload]
 
 
-def test_the_environment_is_a_notebooks_own(box: NamespaceBox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_a_notebooks_own(box: NamespaceBox) -> None:
     """Nothing of the grader's environment is in a box, and the program's name says nothing."""
     names = value(box, "sorted(os.environ)")
     assert not {"PYTHONPATH", "VIRTUAL_ENV", "SHELL", "PWD"} & set(names)  # type: ignore[call-overload]
@@ -132,19 +151,9 @@ def test_data_files_are_beside_the_notebook_and_read_only(course: tuple[Namespac
 
 def test_no_path_of_the_course_is_in_the_memory_of_a_box(course: tuple[NamespaceSandbox, Path]) -> None:
     """What the zygote was told about places on this machine cannot be found by student code."""
-    sandbox, folder = course
+    sandbox, _ = course
     box = sandbox.open(LIMITS)
-    search = (
-        "import gc, sys\ndef texts(x, depth=0):\n    if isinstance(x, str): yield x\n"
-        "    elif isinstance(x, dict) and depth < 6:\n        for k, v in list(x.items()):\n"
-        "            yield from texts(k, depth + 1); yield from texts(v, depth + 1)\n"
-        "    elif isinstance(x, (list, tuple)) and depth < 6:\n"
-        "        for v in x: yield from texts(v, depth + 1)\n"
-        "def search(word):\n    frame, seen = sys._getframe(), []\n    while frame:\n"
-        "        seen += [t for t in texts(dict(frame.f_locals)) if word in t and t != word]\n        frame = frame.f_back\n"
-        "    return seen\n"
-    )
-    box.run_cell(search, seconds=5)
+    box.run_cell(SEARCH, seconds=5)
     (observation,) = box.ask([Scenario("s", (Call("search", args=("secret-course",)),))], seconds=5)[0]
     assert [] == observation.value
     box.close()
@@ -161,13 +170,8 @@ def test_only_modules_of_a_package_come_along(course: tuple[NamespaceSandbox, Pa
 
 def test_packages_are_only_where_they_were_asked_for(box: NamespaceBox) -> None:
     """The sandbox for students knows no reference solutions and none of the grader's own code."""
-    gone = "[n for n in ('answers', 'reference', 'autograder.grading') if _finds(n)]"
-    box.run_cell(
-        "import importlib\ndef _finds(n):\n    try: importlib.import_module(n)\n    except ImportError: return False\n"
-        "    return True",
-        seconds=5,
-    )
-    assert [] == value(box, gone)
+    box.run_cell(PRESENT.format("found", "__import__(x)"), seconds=5)
+    assert [] == value(box, "[n for n in ('answers', 'reference', 'autograder.grading') if found(n)]")
 
 
 def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: NamespaceBox) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -14,10 +15,11 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.namespaces import NamespaceSandbox
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
-from tests.support.leftovers import descendants, settled, traces, zygote_pid
+from tests.support.leftovers import descendants, fresh_seeds, settled, traces, zygote_pid
 
 pytestmark = pytest.mark.sandbox
 
+SEEDS = fresh_seeds(1_000)
 DAEMON = """
 import os, time
 for _ in range(3):
@@ -31,7 +33,7 @@ for _ in range(3):
 ENDS = {
     "honest": "x = 1",
     "daemons": DAEMON,
-    "threads": "import threading, time\nfor _ in range(8): threading.Thread(target=time.sleep, args=(99,)).start()",
+    "threads": "import threading, time\nfor _ in range(8): threading.Thread(target=time.sleep, args=(9,)).start()",
     "exit with daemons": DAEMON + "os._exit(0)",
     "crash": "import os\nos.abort()",
     "stopped": "import os\nos.kill(os.getpid(), 19)",
@@ -40,15 +42,19 @@ ENDS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _no_spare_box(plain_sandbox: NamespaceSandbox) -> None:
+    """What the shared sandbox has opened ahead is not this test's doing."""
+    plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
+
+
 @pytest.mark.parametrize("source", ENDS.values(), ids=ENDS.keys())
 def test_a_closed_box_leaves_nothing(plain_sandbox: NamespaceSandbox, source: str) -> None:
     """Processes, descriptors, control groups and mounts are as before the box was opened."""
     before = traces()
-    box = plain_sandbox.open(LIMITS)
-    try:
+    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    with contextlib.suppress(BoxEnded):
         box.run_cell(source, seconds=0.5)
-    except BoxEnded:
-        pass
     box.close()
     assert before == settled(before)
 
@@ -56,7 +62,7 @@ def test_a_closed_box_leaves_nothing(plain_sandbox: NamespaceSandbox, source: st
 def test_a_box_that_is_never_asked_leaves_nothing(plain_sandbox: NamespaceSandbox) -> None:
     """Opening and closing alone is clean, and closing again changes nothing."""
     before = traces()
-    box = plain_sandbox.open(LIMITS)
+    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
     assert box.close() == box.close()
     assert before == settled(before)
 
@@ -99,7 +105,7 @@ def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSand
     for spare in range(1, 12):
         resource.setrlimit(resource.RLIMIT_NOFILE, (before.descriptors + spare, hard))
         try:
-            plain_sandbox.open(LIMITS).close()
+            plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
         except SandboxFault:
             pass
         finally:
@@ -108,11 +114,21 @@ def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSand
     assert plain_sandbox.alive()
 
 
+def test_a_spare_box_is_closed_with_its_sandbox() -> None:
+    """The box that is opened ahead after two of a kind ends with the sandbox, used or not."""
+    before = traces()
+    sandbox = start_sandbox(Environment())
+    for _ in range(3):
+        sandbox.open(LIMITS).close()
+    sandbox.close()
+    assert before == settled(before)
+
+
 def test_limits_that_cannot_be_set_are_our_fault(plain_sandbox: NamespaceSandbox) -> None:
     """A box that cannot be confined is never a student's failure."""
     before = traces()
     with pytest.raises(SandboxFault, match="confined"):
-        plain_sandbox.open(Limits(scratch_mb=-1))
+        plain_sandbox.open(Limits(scratch_mb=-1), seed=next(SEEDS))
     assert before == settled(before)
 
 
@@ -120,5 +136,5 @@ def test_files_that_do_not_fit_are_our_fault(plain_sandbox: NamespaceSandbox) ->
     """A submission's extra files beyond the scratch space are reported, and the box is closed."""
     before = traces()
     with pytest.raises(SandboxFault, match="files could not be put"):
-        plain_sandbox.open(LIMITS, files={"large.bin": bytes(LIMITS.scratch_mb + 1 << 20)})
+        plain_sandbox.open(LIMITS, seed=next(SEEDS), files={"large.bin": bytes(LIMITS.scratch_mb + 1 << 20)})
     assert before == settled(before)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,7 +31,7 @@ class Traces(Struct, frozen=True):
 def traces() -> Traces:
     """As things are now."""
     return Traces(
-        descriptors=len(os.listdir("/proc/self/fd")),
+        descriptors=len(list(Path("/proc/self/fd").iterdir())),
         processes=frozenset(descendants(os.getpid())),
         groups=frozenset(control_groups()),
         mounts=len(Path("/proc/self/mountinfo").read_text().splitlines()),
@@ -44,17 +46,21 @@ def settled(before: Traces) -> Traces:
     return now
 
 
+def fresh_seeds(first: int) -> Iterator[int]:
+    """Seeds of which no two are equal; boxes opened with them are never opened ahead."""
+    return itertools.count(first)
+
+
 def descendants(pid: int) -> list[int]:
     """Every living process below one; a zombie has ended."""
     children: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = Path("/proc", entry, "stat").read_text().rpartition(") ")[2].split()
-            except OSError:
-                continue
-            if fields[0] not in "ZX":
-                children.setdefault(int(fields[1]), []).append(int(entry))
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (process / "stat").read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in "ZX":
+            children.setdefault(int(fields[1]), []).append(int(process.name))
     found, open_ids = [], [pid]
     while open_ids:
         below = children.get(open_ids.pop(), [])
