@@ -4,10 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
+DEMO_ARGS ?=
+PYTEST_ARGS ?=
 
-.PHONY: demo test lint format clean
+.PHONY: demo test format docs clean
 demo: $(STAMP)
-	$(BIN)/autograder demo
+	$(BIN)/autograder demo $(DEMO_ARGS)
 
 test: $(STAMP)
 	$(BIN)/ruff check .
@@ -19,10 +21,18 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(STAMP)
+	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
+	mv docs/cli.md.new docs/cli.md
+
+# Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.
 $(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed; name one: make PYTHON=python3.12")'
+	@echo "installing into $(VENV); this takes some minutes, once"
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
+	    $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install $(PIP_FLAGS) pip; }
 	$(BIN)/python -m pip install $(PIP_FLAGS) --constraint constraints.txt --editable '.[course,dev]'
-	touch $@
+	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-course build .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	rm -rf $(VENV) demo-course build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -1,15 +1,47 @@
-"""Sandboxes that many tests share: starting one costs a second, opening a box in it milliseconds."""
+"""Sandboxes that many tests share, and no skipped tests in CI.
+
+Starting a sandbox costs a second, opening a box in it milliseconds.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import TypeVar
 
 import pytest
 
 from autograder.errors import SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.namespaces import NamespaceSandbox
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+NOT_APPLICABLE = "Skipped: not applicable:"
+"""How the reason of a skip begins that says nothing about the machine's equipment."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a test that is skipped for a missing part fails."""
+    report = yield
+    return _refuse_skip(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In CI a file that is skipped for a missing part fails."""
+    report = yield
+    return _refuse_skip(report)
+
+
+def _refuse_skip(report: Report) -> Report:
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if not reason.startswith(NOT_APPLICABLE):
+            report.outcome = "failed"
+            report.longrepr = f"{reason}\nCI is set, and there no test is left out: install what is missing"
+    return report
 
 
 def start_sandbox(environment: Environment) -> NamespaceSandbox:

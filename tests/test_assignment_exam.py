@@ -17,6 +17,7 @@ import pytest
 
 from autograder.checks import KINDS
 from autograder.checks.base import Evidence
+from autograder.messages import render
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
@@ -172,6 +173,33 @@ def test_arguments_that_save_nothing_in_training_are_named(
     """One such argument beside a right one earns half of the points and reads its sentence."""
     result = marks(question.id, f"{question.answer} = ['fp16', '{mistake['when']}']")[item.id]
     assert (mistake["code"], Decimal("0.5")) == (result.code, result.points)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "MyMultiHeadAttention = MultiHeadAttention",
+        "class MyMultiHeadAttention(MultiHeadAttention):\n    pass",
+        """
+class MyMultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, n_heads)
+
+    def forward(self, query, key, value, mask=None):
+        return self.attention(query, key, value, mask)
+""",
+    ],
+    ids=["renamed", "derived", "wrapped"],
+)
+def test_the_class_given_in_task_5_is_no_answer_to_task_6(answer: str) -> None:
+    """Its numbers earn nothing: the projections that the task names are missing, and the student reads so."""
+    results = marks("mha", answer, given=listings.GIVEN)
+    compared = [result for item, result in results.items() if item not in ("construct", "blocked")]
+    assert [("weights.missing", Decimal(0))] * 4 == [(result.code, result.points) for result in compared]
+    for result in compared:
+        for language in ("en", "de"):
+            assert "q_proj.weight, q_proj.bias, k_proj.weight" in render(result.student, language)
 
 
 def test_the_untouched_release_is_no_answer_anywhere() -> None:

@@ -75,7 +75,7 @@ def test_a_sparse_file_over_the_cap_is_refused(tmp_path: Path) -> None:
     assert code_of(path) == "too-large"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+@pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root reads every file")
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     """A file without read permission is not readable."""
     path = tmp_path / "secret.ipynb"

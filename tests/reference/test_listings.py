@@ -89,7 +89,7 @@ def _double(module: type[nn.Module], *sizes: float) -> nn.Module:
     return made
 
 
-def _dropout(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:  # noqa: ARG001 - as torch's
+def _dropout(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """Dropout drawn in the order of the features; torch draws in memory's, which attentions leave open."""
     return x * (torch.rand(x.shape) >= p) / (1 - p) if training else x
 

@@ -177,7 +177,9 @@ def test_packages_are_only_where_they_were_asked_for(box: NamespaceBox) -> None:
 def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: NamespaceBox) -> None:
     """Run as root, its processes have a user id that no account and no other zygote has."""
     if os.geteuid() != 0:
-        pytest.skip("an ordinary user's boxes have that user's id, and nothing of the user's in view")
+        pytest.skip(
+            "not applicable: an ordinary user's boxes have that user's id, and nothing of the user's in view"
+        )
     uid = Path(f"/proc/{box._pid}").stat().st_uid
     assert plain_sandbox._identity is not None
     assert plain_sandbox._identity.uid == uid

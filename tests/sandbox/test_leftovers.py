@@ -33,7 +33,7 @@ for _ in range(3):
 ENDS = {
     "honest": "x = 1",
     "daemons": DAEMON,
-    "threads": "import threading, time\nfor _ in range(8): threading.Thread(target=time.sleep, args=(9,)).start()",
+    "threads": "from threading import Timer\nfor _ in 'abc': Timer(9, print).start()",
     "exit with daemons": DAEMON + "os._exit(0)",
     "crash": "import os\nos.abort()",
     "stopped": "import os\nos.kill(os.getpid(), 19)",
@@ -127,7 +127,7 @@ def test_a_spare_box_is_closed_with_its_sandbox() -> None:
 def test_limits_that_cannot_be_set_are_our_fault(plain_sandbox: NamespaceSandbox) -> None:
     """A box that cannot be confined is never a student's failure."""
     before = traces()
-    with pytest.raises(SandboxFault, match="confined"):
+    with pytest.raises(SandboxFault, match="the box could not be"):
         plain_sandbox.open(Limits(scratch_mb=-1), seed=next(SEEDS))
     assert before == settled(before)
 

@@ -29,7 +29,19 @@ class Traces(Struct, frozen=True):
 
 
 def traces() -> Traces:
-    """As things are now."""
+    """As things are, once they have stopped changing: what is about to end has ended."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    last = _traces()
+    while time.monotonic() < deadline:
+        time.sleep(0.03)
+        now = _traces()
+        if now == last:
+            break
+        last = now
+    return last
+
+
+def _traces() -> Traces:
     return Traces(
         descriptors=len(list(Path("/proc/self/fd").iterdir())),
         processes=frozenset(descendants(os.getpid())),
@@ -41,7 +53,7 @@ def traces() -> Traces:
 def settled(before: Traces) -> Traces:
     """The traces, once they equal those before or patience has run out."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (now := traces()) != before and time.monotonic() < deadline:
+    while (now := _traces()) != before and time.monotonic() < deadline:
         time.sleep(0.01)
     return now
 

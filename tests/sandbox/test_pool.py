@@ -1,0 +1,112 @@
+"""One sandbox per environment, replaced when it dies, started together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from autograder.errors import SandboxFault
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.pool import Pool
+from tests.conftest import start_sandbox
+from tests.sandbox.contract import LIMITS
+from tests.support.fake_sandbox import FakeSandbox
+from tests.support.leftovers import zygote_pid
+
+FIRST, SECOND = Environment(), Environment(preload=("json",))
+
+
+class Starts:
+    """Starts fake sandboxes slowly, and remembers how many at once."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[Environment, FakeSandbox]] = []
+        self.together = 0
+        self._lock = threading.Lock()
+        self._running = 0
+
+    def __call__(self, environment: Environment) -> Sandbox:
+        """One more."""
+        with self._lock:
+            self._running += 1
+            self.together = max(self.together, self._running)
+        time.sleep(0.05)
+        with self._lock:
+            self._running -= 1
+            self.made.append((environment, FakeSandbox()))
+            return self.made[-1][1]
+
+
+def test_an_environment_is_started_once_however_many_ask() -> None:
+    """Threads that ask at the same time are given the same sandbox."""
+    starts = Starts()
+    with Pool(starts) as pool, ThreadPoolExecutor(8) as threads:
+        given = set(threads.map(lambda _: id(pool.sandbox(FIRST)), range(16)))
+    assert 1 == len(given)
+    assert [FIRST] == [environment for environment, _ in starts.made]
+
+
+def test_different_environments_start_at_the_same_time() -> None:
+    """Warming starts them together, and asking afterwards starts nothing."""
+    starts = Starts()
+    with Pool(starts) as pool:
+        pool.warm([FIRST, SECOND])
+        assert pool.sandbox(FIRST) is not pool.sandbox(SECOND)
+    assert 2 == starts.together
+    assert 2 == len(starts.made)
+
+
+def test_closing_a_pool_closes_every_sandbox() -> None:
+    """Leaving the pool's block ends them all."""
+    starts = Starts()
+    with Pool(starts) as pool:
+        pool.warm([FIRST, SECOND])
+    assert [True, True] == [fake.closed for _, fake in starts.made]
+
+
+def test_a_dead_sandbox_is_closed_and_replaced() -> None:
+    """What is handed out is alive; the dead one releases what it held."""
+    starts = Starts()
+    with Pool(starts) as pool:
+        dead = pool.sandbox(FIRST)
+        dead.close()
+        replaced = pool.sandbox(FIRST)
+        assert dead is not replaced
+        assert replaced.alive()
+
+
+def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
+    """A failure is told to the one who asked, and is not remembered."""
+    outcomes = iter([SandboxFault("no"), FakeSandbox()])
+
+    def start(environment: Environment) -> Sandbox:
+        outcome = next(outcomes)
+        if isinstance(outcome, SandboxFault):
+            raise outcome
+        return outcome
+
+    with Pool(start) as pool:
+        with pytest.raises(SandboxFault, match="no"):
+            pool.sandbox(FIRST)
+        assert pool.sandbox(FIRST).alive()
+
+
+@pytest.mark.sandbox
+def test_a_killed_zygote_is_replaced() -> None:
+    """After SIGKILL the next box comes from a new zygote."""
+    with Pool(start_sandbox) as pool:
+        first = pool.sandbox(FIRST)
+        assert isinstance(first, NamespaceSandbox)
+        os.kill(zygote_pid(first), signal.SIGKILL)
+        first._process.wait(5)
+        second = pool.sandbox(FIRST)
+        assert first is not second
+        box = second.open(LIMITS)
+        assert "" == box.run_cell("x = 1", seconds=5).error
+        box.close()

@@ -1,0 +1,298 @@
+"""Frames and trees: what was sent arrives, and whatever else arrives is a foreseen error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+
+from autograder.records import Opaque, Ref, Tensor
+from autograder.sandbox import values, wire
+from tests.sandbox.contract import assert_same
+
+KEYS = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+DTYPES = st.sampled_from(
+    ["bool", "uint8", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+ARRAYS = DTYPES.flatmap(
+    lambda name: st_numpy.arrays(name, st_numpy.array_shapes(min_dims=0, min_side=0, max_side=3))
+)
+PLAIN = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-(2**200), 2**200), st.floats(), TEXT),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.one_of(TEXT, st.integers(), st.tuples(TEXT)), inner, max_size=4),
+    ),
+    max_leaves=12,
+)
+SENT = st.one_of(PLAIN, ARRAYS, st.lists(ARRAYS, max_size=3))
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(["$", "v", "k", "type", "text", "complex", "dtype", "device", "grad"]),
+            inner,
+            max_size=5,
+        ),
+        st.builds(
+            lambda tag, inner: {"$": tag, "v": inner, "k": "0"},
+            st.sampled_from(["tensor", "numpy", "tuple", "dict", "int", "float", "ref", "opaque", "other"]),
+            inner,
+        ),
+    ),
+    max_leaves=10,
+)
+FORESEEN = (wire.ProtocolError, wire.ClosedError, wire.DeadlineError)
+
+
+def there_and_back(value: Any) -> Any:
+    """A value through the whole of the wire."""
+    encoder = values.TrustedEncoder()
+    frame = wire.pack({"id": "x", "v": encoder.encode(value)}, encoder.arrays)
+    header = wire.HEADER.size
+    _, length, _ = wire.HEADER.unpack(frame[:header])
+    message, arrays = wire.unpack(frame[header : header + length], frame[header + length :])
+    return values.trusted_decoder(arrays).decode(message["v"])
+
+
+@given(SENT)
+def test_what_is_sent_arrives(value: Any) -> None:
+    """Decoding undoes encoding: types, shapes, dtypes, signs of zero, NaN."""
+    assert_same(value, there_and_back(value))
+
+
+@pytest.mark.parametrize("value", [Tensor(np.ones((2, 0), np.float32), "bfloat16", requires_grad=True)])
+def test_tensors_arrive_with_what_numpy_cannot_say(value: Tensor) -> None:
+    """dtype and requires_grad travel beside the numbers."""
+    assert_same(value, there_and_back(value))
+
+
+def test_handles_and_opaque_objects_arrive() -> None:
+    """As the records that stand for them."""
+    assert [Ref("m"), Opaque("Mul", "2*x")] == there_and_back([Ref("m"), Opaque("Mul", "2*x")])
+
+
+def test_an_array_sent_twice_travels_once() -> None:
+    """The same object in several places is one tensor in the frame."""
+    encoder = values.TrustedEncoder()
+    array = np.ones(3)
+    encoder.encode([array, array, Tensor(array, "float64")])
+    assert 1 == len(encoder.arrays)
+
+
+@settings(max_examples=300)
+@given(JSON, st.sampled_from([np.ones((2, 2)), np.array(1.0), np.zeros((0, 2), np.int64)]))
+def test_any_tree_is_a_value_or_a_protocol_error(tree: Any, array: np.ndarray) -> None:
+    """No reply of student code raises anything unforeseen on the trusted side."""
+    try:
+        value = values.trusted_decoder({"0": array}).decode(json.loads(json.dumps(tree)))
+    except wire.ProtocolError:
+        return
+    json.dumps(repr(value)).encode()  # what came is well formed and can be written down
+
+
+@given(st.binary(max_size=200), st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_a_protocol_error(body: bytes, tensors: bytes) -> None:
+    """Neither the JSON nor the safetensors reader lets anything else through."""
+    try:
+        message, arrays = wire.unpack(body, tensors)
+    except wire.ProtocolError:
+        return
+    assert isinstance(message, dict)
+    assert isinstance(arrays, dict)
+
+
+@pytest.mark.parametrize("depth", [*range(900, 1000, 3), 100_000])
+def test_no_depth_of_nesting_is_unforeseen(depth: int) -> None:
+    """At every depth around the recursion limit, wherever it stands in the reply."""
+    nested = "[" * depth + "]" * depth
+    for tree in (
+        nested,
+        f'{{"$":"opaque","type":{nested},"text":{nested}}}',
+        f'{{"$":"tensor","k":{nested}}}',
+    ):
+        try:
+            message, arrays = wire.unpack(f'{{"v":{tree}}}'.encode(), b"")
+            values.trusted_decoder(arrays).decode(message["v"])
+        except wire.ProtocolError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "tensors"),
+    [
+        ("not JSON", b"{", b""),
+        ("not an object", b"[1]", b""),
+        ("a constant that is no JSON", b'{"v":NaN}', b""),
+        ("an integer of many digits", b'{"v":' + b"9" * 900_000 + b"}", b""),
+        ("not UTF-8", b'{"v":"\xff"}', b""),
+        ("no safetensors", b"{}", b"xxxx"),
+        ("a header longer than the tensors", b"{}", (1 << 40).to_bytes(8, "little") + b"{}"),
+    ],
+)
+def test_malformed_frames_are_refused(name: str, body: bytes, tensors: bytes) -> None:
+    """Each is a protocol error with words of its own."""
+    with pytest.raises(wire.ProtocolError, match=r".+"):
+        wire.unpack(body, tensors)
+
+
+def safetensors(header: Any, content: bytes) -> bytes:
+    """A file with any header."""
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+@pytest.mark.parametrize(
+    "dtype", ["F32", "BF16", "F8_E4M3", "F8_E8M0", "F4", "C64", "I4", "STRING", "", None, 7]
+)
+@pytest.mark.parametrize(
+    ("shape", "offsets"),
+    [
+        ([1], [0, 4]),
+        ([1 << 40], [0, 4]),
+        ([0, 1 << 62], [0, 0]),
+        ([0, -1], [0, 0]),
+        ([1] * 65, [0, 4]),
+        ([2, 2], [4, 0]),
+    ],
+)
+def test_lying_safetensors_are_refused_or_read(dtype: Any, shape: list[int], offsets: list[int]) -> None:
+    """Shapes, offsets and dtypes that disagree never raise anything unforeseen."""
+    tensors = safetensors(
+        {"0": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}, b"xxxx"[: max(offsets)]
+    )
+    try:
+        _, arrays = wire.unpack(b"{}", tensors)
+    except wire.ProtocolError:
+        return
+    assert all(array.nbytes <= 16 for array in arrays.values())
+
+
+# ---------------------------------------------------------------- pipes
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """Read and write end; the write end does not block."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    yield read, write
+    for end in (read, write):
+        try:
+            os.close(end)
+        except OSError:
+            continue
+
+
+def receive(read: int, seconds: float = 0.2, most: int = 100) -> tuple[bytes, bytes]:
+    """A frame within a deadline."""
+    import select
+
+    def wait(left: float) -> bool:
+        return bool(select.select([read], [], [], left)[0])
+
+    return wire.read_frame(
+        read, max_json=most, max_tensors=most, deadline=time.monotonic() + seconds, wait=wait
+    )
+
+
+def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
+    """Two in a row stay two."""
+    read, write = pipe
+    wire.write_frame(write, wire.pack({"id": "a"}) + wire.pack({"id": "b"}), deadline=time.monotonic() + 1)
+    assert [b'{"id":"a"}', b'{"id":"b"}'] == [receive(read)[0], receive(read)[0]]
+
+
+@given(st.binary(min_size=wire.HEADER.size, max_size=60))
+def test_any_beginning_is_foreseen(start: bytes) -> None:
+    """Random bytes on the pipe end in one of the foreseen errors, or wait for more."""
+    read, write = os.pipe()
+    try:
+        os.write(write, start)
+        os.close(write)
+        with pytest.raises(FORESEEN):
+            while True:
+                receive(read)
+    finally:
+        os.close(read)
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        (b"XX" + bytes(12), wire.ProtocolError),
+        (wire.HEADER.pack(b"AG", 101, 0), wire.OversizeError),
+        (wire.HEADER.pack(b"AG", 1, 1 << 60), wire.OversizeError),
+        (wire.HEADER.pack(b"AG", 50, 0) + b"{", wire.DeadlineError),
+        (b"", wire.DeadlineError),
+    ],
+)
+def test_a_bad_frame_names_its_fault(pipe: tuple[int, int], sent: bytes, error: type[Exception]) -> None:
+    """Magic, sizes and completeness each have their own error."""
+    read, write = pipe
+    os.write(write, sent)
+    with pytest.raises(error):
+        receive(read)
+
+
+def test_a_closed_pipe_is_told_from_a_late_one(pipe: tuple[int, int]) -> None:
+    """In the middle of a frame too."""
+    read, write = pipe
+    os.write(write, wire.HEADER.pack(b"AG", 50, 0) + b"{")
+    os.close(write)
+    with pytest.raises(wire.ClosedError):
+        receive(read)
+
+
+def test_a_frame_that_trickles_meets_the_deadline(pipe: tuple[int, int]) -> None:
+    """One deadline for the whole frame, not one per byte."""
+    read, write = pipe
+    os.write(write, wire.HEADER.pack(b"AG", 90, 0))
+    stop = threading.Event()
+
+    def trickle() -> None:
+        while not stop.wait(0.02):
+            os.write(write, b" ")
+
+    thread = threading.Thread(target=trickle)
+    thread.start()
+    started = time.monotonic()
+    with pytest.raises(wire.DeadlineError):
+        receive(read, 0.3)
+    stop.set()
+    thread.join()
+    assert 0.25 < time.monotonic() - started < 0.6
+
+
+def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, int]) -> None:
+    """A full pipe does not block the trusted side."""
+    started = time.monotonic()
+    with pytest.raises(wire.DeadlineError):
+        wire.write_frame(pipe[1], bytes(1 << 22), deadline=started + 0.2)
+    assert time.monotonic() - started < 0.5
+
+
+def test_numbers_that_json_cannot_hold_are_tagged() -> None:
+    """Infinity, NaN and large integers never appear bare; what exceeds the cap is opaque."""
+    encoder = wire.Encoder()
+    assert [{"$": "float", "v": "inf"}, {"$": "int", "v": hex(2**53)}] == encoder.encode([math.inf, 2**53])
+    assert {"$": "opaque", "type": "int", "text": ""} == encoder.encode(1 << wire.MAX_INTEGER_BITS)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\udfff", "é\ud83d", "\ud83d\ude00"])
+def test_text_is_made_well_formed(text: str) -> None:
+    """Lone surrogates are replaced, pairs are joined, and UTF-8 can be written."""
+    assert wire.well_formed(text).encode()
