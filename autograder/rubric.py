@@ -72,6 +72,8 @@ class Item(Struct, frozen=True):
     """A human decides."""
     cell: str = ""
     """The grade cell that carries the points in the notebook; default: the question's id."""
+    needs: tuple[str, ...] = ()
+    """Items of the same question without which this one earns nothing."""
     options: Mapping[str, Any] = {}
     """What only this kind understands."""
 
@@ -206,6 +208,14 @@ def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Q
     if not items:
         raise RubricError(f"{place}: at least one [[question.item]] is needed")
     _unique((item.id for item in items), f"{place}: item id")
+    for item in items:
+        others = [other.id for other in items if other.id != item.id]
+        for needed in item.needs:
+            if needed not in others:
+                known = ", ".join(others) or "none"
+                raise RubricError(
+                    f"{place}, item {item.id}: needs: {needed!r} is no other item; known: {known}"
+                )
     try:
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:

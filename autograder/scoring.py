@@ -43,7 +43,7 @@ def score(
     for question in rubric.questions:
         found = {one.item: one for one in results.get(question.id, ()) if one.question == question.id}
         judged = [_checked(question, item, found.get(item.id), faults) for item in question.items]
-        items += _not_below_zero(judged)
+        items += _not_below_zero(_with_needs(question, judged))
     return Score(student, rubric.assignment.name, rubric.version, tuple(items), (*notes, *faults), isolation)
 
 
@@ -129,6 +129,27 @@ def _broken_rule(item: Item, found: ItemResult) -> str:
     if found.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW) and found.points != 0:
         return f"{found.status} with {found.points} points"
     return ""
+
+
+def _with_needs(question: Question, judged: Sequence[ItemResult]) -> list[ItemResult]:
+    """An item earns nothing without the items it needs; while one of those is open, so is this one."""
+    status = {result.item: result.status for result in judged}
+    results = []
+    for item, result in zip(question.items, judged, strict=True):
+        lacking = [needed for needed in item.needs if status[needed] is not Status.PASSED]
+        if lacking and result.points > 0:
+            names = ", ".join(lacking)
+            is_open = Status.NEEDS_REVIEW in {status[needed] for needed in lacking}
+            result = msgspec.structs.replace(  # noqa: PLW2901
+                result,
+                status=Status.NEEDS_REVIEW if is_open else Status.FAILED,
+                points=NO_POINTS,
+                student=Message("review.fault" if is_open else "needs.lacking"),
+                staff=f"{result.staff}; counts only with {names}",
+                code="needs.lacking",
+            )
+        results.append(result)
+    return results
 
 
 def _not_below_zero(items: Sequence[ItemResult]) -> list[ItemResult]:

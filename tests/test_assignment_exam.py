@@ -23,6 +23,7 @@ from autograder.notebook.read import read
 from autograder.notebook.release import load_release
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Item, Question
+from autograder.scoring import score
 from reference import listings
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 
@@ -195,8 +196,10 @@ class MyMultiHeadAttention(nn.Module):
 def test_the_class_given_in_task_5_is_no_answer_to_task_6(answer: str) -> None:
     """Its numbers earn nothing: the projections that the task names are missing, and the student reads so."""
     results = marks("mha", answer, given=listings.GIVEN)
-    compared = [result for item, result in results.items() if item not in ("construct", "blocked")]
+    compared = [results[item] for item in ("self", "cross", "padding", "causal")]
     assert [("weights.missing", Decimal(0))] * 4 == [(result.code, result.points) for result in compared]
+    scored = score("copyist", exam(), {"mha": tuple(results.values())}).items
+    assert {Decimal(0)} == {item.points for item in scored if item.question == "mha"}
     for result in compared:
         for language in ("en", "de"):
             assert "q_proj.weight, q_proj.bias, k_proj.weight" in render(result.student, language)

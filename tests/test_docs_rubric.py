@@ -15,14 +15,13 @@ from autograder.checks import (
     drawing,
     make_check,
     options,
-    probes,
     repair,
     shape,
-    subject,
-    symbolic_options,
     value,
     written,
 )
+from autograder.checks.behaviour import probes, subject
+from autograder.checks.symbolic import options as symbolic_options
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 

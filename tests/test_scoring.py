@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import NotebookError
+from autograder.errors import NotebookError, RubricError
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Note, Score, Status
 from autograder.rubric import parse
@@ -139,6 +139,62 @@ def test_scores_keep_every_rule(results: dict[str, list[ItemResult]]) -> None:
         if result.status is Status.PASSED:
             assert result.possible == result.points
     assert marks == score("ada", RUBRIC, results)
+
+
+NEEDS = parse(b"""
+version = 1
+[assignment]
+name = "needs"
+points = 3
+[[question]]
+id = "q"
+kind = "count"
+points = 3
+item = [
+  { id = "ground", points = 1, text = { en = "ground" } },
+  { id = "roof", points = 2, text = { en = "roof" }, needs = ["ground"] },
+]
+""")
+
+
+@pytest.mark.parametrize(
+    ("ground", "roof", "expected"),
+    [
+        (Status.PASSED, Status.PASSED, (Status.PASSED, "2")),
+        (Status.FAILED, Status.PASSED, (Status.FAILED, "0")),
+        (Status.NO_ANSWER, Status.PASSED, (Status.FAILED, "0")),
+        (Status.NEEDS_REVIEW, Status.PASSED, (Status.NEEDS_REVIEW, "0")),
+        (Status.FAILED, Status.FAILED, (Status.FAILED, "0")),
+        (Status.NEEDS_REVIEW, Status.NO_ANSWER, (Status.NO_ANSWER, "0")),
+    ],
+)
+def test_an_item_earns_nothing_without_what_it_needs(
+    ground: Status, roof: Status, expected: tuple[Status, str]
+) -> None:
+    """What an item needs and is not passed takes its points; what is still open leaves it open."""
+    results = {
+        "q": (
+            one("q", "ground", ground, "1" if ground is Status.PASSED else "0", "1"),
+            one("q", "roof", roof, "2" if roof is Status.PASSED else "0", "2"),
+        )
+    }
+    found = score("ada", NEEDS, results).items[1]
+    assert (expected[0], Decimal(expected[1])) == (found.status, found.points)
+
+
+def test_needs_must_name_another_item() -> None:
+    """A slip in needs is refused with the items there are."""
+    text = b"""
+version = 1
+assignment = { name = "x", points = 1 }
+[[question]]
+id = "q"
+kind = "count"
+points = 1
+item = [{ id = "a", points = 1, text = { en = "a" }, needs = ["b"] }]
+"""
+    with pytest.raises(RubricError, match="needs: 'b' is no other item; known: none"):
+        parse(text)
 
 
 def test_a_score_survives_json() -> None:

@@ -83,12 +83,13 @@ _LOOP = (
 )
 
 ITEMS: Mapping[str, Decimal] = {
-    "construct": Decimal(1),
+    "parameters": Decimal(1),
+    "construct": Decimal("0.5"),
     "self": Decimal(2),
     "cross": Decimal(2),
     "padding": Decimal(1),
     "causal": Decimal(1),
-    "blocked": Decimal(1),
+    "blocked": Decimal("0.5"),
 }
 """What a right class earns."""
 

@@ -13,6 +13,10 @@ from autograder.records import Text
 
 _GENERAL: Mapping[str, Text] = {
     "passed": {"en": "Right.", "de": "Richtig."},
+    "needs.lacking": {
+        "en": "This holds, but it counts only together with other items of this question, which do not.",
+        "de": "Das stimmt, zählt aber nur zusammen mit anderen Punkten dieser Aufgabe, die nicht stimmen.",
+    },
     "no-answer": {
         "en": "There is no answer in this cell.",
         "de": "In dieser Zelle steht keine Antwort.",

@@ -34,7 +34,8 @@ class TrustedEncoder(wire.Encoder):
         """Tensors and handles; anything else is a fault of the plan."""
         del depth
         if isinstance(value, Tensor):
-            return self.array(value.array, {"$": "tensor", "dtype": value.dtype, "grad": value.requires_grad})
+            tag = {"$": "tensor", "dtype": value.dtype, "device": value.device, "grad": value.requires_grad}
+            return self.array(value.array, tag)
         if isinstance(value, Ref):
             return {"$": "ref", "v": value.name}
         if isinstance(value, Opaque):

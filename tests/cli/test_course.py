@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import pty
@@ -184,29 +183,6 @@ def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
     figures = only_object(again.stdout)
     assert 0 == again.returncode, again.stdout
     assert (students - kept, kept) == (figures["graded now"], figures["known before"])
-
-
-def test_nbgrader_lists_the_students(graded: Path) -> None:
-    """``nbgrader db student list`` reads the gradebook, with the names of the roster."""
-    done = run("db", "student", "list", cwd=graded, program="nbgrader")
-    listed = [line for line in done.stdout.splitlines() if " -- " in line]
-    assert 0 == done.returncode
-    with (graded / "roster.csv").open(encoding="utf-8", newline="") as file:
-        roster = list(csv.DictReader(file))
-    expected = {
-        f"{one['id']} ({one['last_name']}, {one['first_name']}) -- {one['email']}, None" for one in roster
-    }
-    assert expected == set(listed)
-
-
-def test_nbgrader_exports_the_grades(course: Path) -> None:
-    """``nbgrader export`` writes the same points that grading reports."""
-    points = only_object(run("grade", ASSIGNMENT, "--json", cwd=course).stdout)["points"]
-    done = run("export", cwd=course, program="nbgrader")
-    assert 0 == done.returncode, done.stderr
-    with (course / "grades.csv").open(encoding="utf-8", newline="") as file:
-        exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    assert points == exported
 
 
 def test_progress_only_on_a_terminal(course: Path) -> None:

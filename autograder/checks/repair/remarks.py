@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 
-from autograder.checks.repair_runs import MissingError, Runs, largest_change
+from autograder.checks.repair.runs import MissingError, Runs, largest_change
 
 INSENSITIVE = 1e-3
 """Against embeddings a million times as large as usual, a sum that is not normalised drowns the memory."""

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from autograder.checks.base import Draw
-from autograder.checks.repair_experiment import (
+from autograder.checks.repair.experiment import (
     D_MODEL,
     MODEL,
     N_TOKENS,

@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.checks.arrays import numbers
+from autograder.checks.behaviour.subject import argument, changed
 from autograder.checks.drawing import Arguments, Inputs
-from autograder.checks.subject import argument, changed
 from autograder.records import Tensor
 
 Variants = Callable[[Arguments, Sequence[str | int], "str | int", Inputs, str], list[Arguments]]

@@ -22,9 +22,9 @@ from autograder.checks import results
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.literal import answer_literal
 from autograder.checks.results import Finding
-from autograder.checks.symbolic_answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
-from autograder.checks.symbolic_key import OWN, PreparedItem, prepare
-from autograder.checks.symbolic_options import Mistake
+from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
+from autograder.checks.symbolic.key import OWN, PreparedItem, prepare
+from autograder.checks.symbolic.options import Mistake
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status

@@ -9,12 +9,12 @@ import numpy as np
 
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Draw, Observations
+from autograder.checks.behaviour.properties import PROPERTIES, Unfit, outputs
+from autograder.checks.behaviour.subject import MODEL, BehaviourQuestion, Construct, Subject
 from autograder.checks.drawing import SAMPLE, Inputs
 from autograder.checks.options import Case, CaseItem, Rules
-from autograder.checks.properties import PROPERTIES, Unfit, outputs
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, failed, review, trouble
-from autograder.checks.subject import MODEL, BehaviourQuestion, Construct, Subject
 from autograder.checks.targets import same_value
 from autograder.errors import RubricError
 from autograder.records import Call, Ref
@@ -88,7 +88,7 @@ def probe(subject: Subject, item: BehaviourItem, purpose: str, case: Case | None
 
 
 class Changes:
-    """Asks with the inputs of a case and with changed ones; see `autograder.checks.properties`.
+    """Asks with the inputs of a case and with changed ones; see `autograder.checks.behaviour.properties`.
 
     The order of the calls is drawn, so that code which counts its calls does not know which one it answers.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.checks.base import Observations
 from autograder.checks.quoting import quote_shape, type_name
-from autograder.checks.repair_experiment import Experiment
+from autograder.checks.repair.experiment import Experiment
 from autograder.checks.results import Finding, failed, review, trouble
 from autograder.records import Observation, Tensor
 

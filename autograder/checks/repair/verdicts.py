@@ -16,10 +16,10 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.checks.base import Observations
-from autograder.checks.repair_experiment import D_MODEL, N_TOKENS, Experiment
-from autograder.checks.repair_plan import MANY_POSITIONS, MOVED, UNEQUAL, at_sizes
-from autograder.checks.repair_remarks import remarks
-from autograder.checks.repair_runs import MissingError, Runs, differ, largest_change, unjudged
+from autograder.checks.repair.experiment import D_MODEL, N_TOKENS, Experiment
+from autograder.checks.repair.plan import MANY_POSITIONS, MOVED, UNEQUAL, at_sizes
+from autograder.checks.repair.remarks import remarks
+from autograder.checks.repair.runs import MissingError, Runs, differ, largest_change, unjudged
 from autograder.checks.results import Finding, failed
 
 LATER = slice(MOVED + 1, None)

@@ -9,7 +9,7 @@ from typing import Any
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.parse import parse_relation, parse_sides, parse_tuple
 from autograder.algebra.vocabulary import Vocabulary, plain_name
-from autograder.checks.symbolic_options import Form
+from autograder.checks.symbolic.options import Form
 from autograder.errors import Unreadable
 from autograder.records import Opaque
 

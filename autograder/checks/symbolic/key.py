@@ -14,7 +14,7 @@ from autograder.algebra.parse import parse, parse_relation, parse_tuple
 from autograder.algebra.points import Points
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.checks.options import item_options, place, question_options
-from autograder.checks.symbolic_options import (
+from autograder.checks.symbolic.options import (
     CarryForward,
     Form,
     Mistake,

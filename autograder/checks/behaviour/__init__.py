@@ -9,6 +9,8 @@ import msgspec
 
 from autograder.checks.arrays import compare_values
 from autograder.checks.base import Draw, Evidence
+from autograder.checks.behaviour.probes import BehaviourItem, Probe, probe
+from autograder.checks.behaviour.subject import BehaviourQuestion, Subject
 from autograder.checks.drawing import SAMPLE, Inputs, describe, plain
 from autograder.checks.options import (
     check_cases,
@@ -17,7 +19,6 @@ from autograder.checks.options import (
     place,
     question_options,
 )
-from autograder.checks.probes import BehaviourItem, Probe, probe
 from autograder.checks.quoting import quote
 from autograder.checks.results import (
     Finding,
@@ -32,7 +33,6 @@ from autograder.checks.results import (
     result,
     trouble,
 )
-from autograder.checks.subject import BehaviourQuestion, Subject
 from autograder.checks.targets import same_value
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario

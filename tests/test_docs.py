@@ -1,0 +1,237 @@
+"""The documentation is true: commands exist, links lead somewhere, tables agree, the tutorial works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import typer
+
+from autograder.checks import KINDS
+from autograder.cli import reference
+from autograder.cli.app import app
+from autograder.records import Limits
+from autograder.sandbox.namespaces import FIRST_UID, LAST_UID
+from tests.cli.running import only_object, run
+from tests.test_architecture import LAYERS
+
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in sorted((ROOT / "docs").glob("*.md"))
+}
+PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md")}
+TUTORIAL = PAGES["docs/instructors.md"]
+COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
+LINES = 320
+"""The longest page but rubric.md; documentation is short."""
+
+
+def anchors(text: str) -> set[str]:
+    """The names of a page's headings, as code hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def typed_commands() -> Iterator[tuple[str, list[str]]]:
+    """Every ``autograder …`` on a page, in a block or in a line: page and words."""
+    for page, text in PAGES.items():
+        for found in re.findall(r"(?:^|`)(?:\.venv/bin/)?autograder ([^`\n]+?)(?:`|$)", text, re.MULTILINE):
+            yield page, shlex.split(found)
+
+
+def block(language: str, number: int = 0) -> str:
+    """A code block of the tutorial."""
+    return re.findall(rf"^```{language}\n(.*?)^```", TUTORIAL, re.DOTALL | re.MULTILINE)[number]
+
+
+def solution(code: str, stub: str) -> str:
+    """An answer cell: what students see, and the marked solution."""
+    return f"# {stub}\n### BEGIN SOLUTION\n{code.rstrip()}\n### END SOLUTION"
+
+
+def tutorial_cells() -> list[dict[str, Any]]:
+    """The notebook that the tutorial's table describes."""
+    kinds = {
+        "read-only": {"locked": True},
+        "autograded answer": {"solution": True},
+        "autograder tests": {"grade": True, "locked": True},
+        "manually graded answer": {"grade": True, "solution": True},
+    }
+    written = {
+        "mlp-answer": block("python", 1),
+        "softmax-answer": solution(block("python", 0), "def softmax(scores): ..."),
+    }
+    rows = re.findall(r"^\| `([\w-]+)` \| ([\w -]+?) \| (\d*) *\| `(.*)` \|$", TUTORIAL, re.MULTILINE)
+    cells = []
+    for identifier, kind, points, content in rows:
+        code = "prompt" not in identifier and kind != "manually graded answer"
+        marks = {"grade": False, "solution": False, "locked": False, "task": False, **kinds[kind]}
+        marks |= {"schema_version": 3, "grade_id": identifier, **({"points": int(points)} if points else {})}
+        cells.append(
+            {
+                "cell_type": "code" if code else "markdown",
+                "id": identifier,
+                "metadata": {"nbgrader": marks},
+                "source": written.get(identifier, content).rstrip(),
+                **({"outputs": [], "execution_count": None} if code else {}),
+            }
+        )
+    return cells
+
+
+@pytest.fixture
+def warmup(tmp_path: Path) -> Path:
+    """The course that a reader of the tutorial has."""
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {
+        "cells": tutorial_cells(),
+        "metadata": {"kernelspec": kernel},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    files = {
+        "rubrics/warmup.toml": block("toml"),
+        "reference/warmup.py": block("python", 0),
+        "assignments/warmup/warmup.ipynb": json.dumps(notebook),
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+    return tmp_path
+
+
+def test_command_page_is_current() -> None:
+    """docs/cli.md is what the commands say; regenerate it with ``make docs``."""
+    assert reference.page() == PAGES["docs/cli.md"]
+
+
+def test_readme_begins_with_two_commands() -> None:
+    """The first block of the README is make demo and make test, and both are targets."""
+    first = re.search(r"^```\n(.*?)^```", PAGES["README.md"], re.DOTALL | re.MULTILINE)
+    assert first is not None
+    assert "make demo\nmake test\n" == first[1]
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
+
+
+def test_make_targets_in_the_text_exist() -> None:
+    """Whatever a page tells to make is a target of the Makefile."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = {name for text in PAGES.values() for name in re.findall(r"`make ([a-z]+)", text)}
+    assert set() == told - targets
+
+
+@pytest.mark.parametrize(("page", "words"), list(typed_commands()))
+def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
+    """Each command and option that a page mentions is one that the program has."""
+    name, *rest = words
+    if name.startswith("--"):
+        return
+    assert name in COMMANDS, page
+    options = {option for entry in COMMANDS[name].params for option in entry.opts} | {"--help"}
+    assert set() == {word for word in rest if word.startswith("--")} - options, page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    """Relative links name files of this repository, and headings that exist."""
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        if not linked.exists() or (anchor and anchor not in anchors(linked.read_text("utf-8"))):
+            dead.append(target)
+    assert [] == dead
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    """A newcomer finds each page of docs/ in the README."""
+    assert [] == [
+        page for page in PAGES if page.startswith("docs/") and f"({page})" not in PAGES["README.md"]
+    ]
+
+
+def test_pages_are_short() -> None:
+    """No page but the reference of rubrics is long."""
+    long = {page: text.count("\n") for page, text in PAGES.items() if page != "docs/rubric.md"}
+    assert {} == {page: lines for page, lines in long.items() if lines > LINES}
+
+
+def test_table_of_limits() -> None:
+    """The operators' page lists every limit with its default."""
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", PAGES["docs/operators.md"], re.MULTILINE))
+    assert {name: f"{value:g}" for name, value in msgspec.to_builtins(Limits()).items()} == rows
+
+
+def test_user_ids_of_sandboxes() -> None:
+    """The operators' page names the user ids that sandboxes take."""
+    assert f"{FIRST_UID} to {LAST_UID}" in re.sub(r"\s+", " ", PAGES["docs/operators.md"])
+
+
+def test_layers_as_enforced() -> None:
+    """The architecture page shows the layers that the tests enforce, in their order."""
+    section = PAGES["docs/architecture.md"].partition("## Layers")[2].partition("\n## ")[0]
+    shown = [set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)]
+    built = {path.stem for path in (ROOT / "autograder").iterdir() if not path.name.startswith((".", "__"))}
+    assert [layer & built for layer in LAYERS] == shown
+
+
+def test_changelog_names_every_kind_and_command() -> None:
+    """What users can do stands in the changelog."""
+    text = PAGES["CHANGELOG.md"]
+    assert [] == [
+        name for name in (*KINDS, *(f"autograder {one}" for one in COMMANDS)) if f"`{name}`" not in text
+    ]
+
+
+def test_tutorial_table_is_read() -> None:
+    """The tutorial's table has the cells that its rubric asks for."""
+    identifiers = [cell["metadata"]["nbgrader"]["grade_id"] for cell in tutorial_cells()]
+    assert ["setup", "mlp-prompt", "mlp-answer", "mlp", "mlp-why", "softmax-answer", "softmax"] == identifiers
+
+
+@pytest.mark.sandbox
+def test_tutorial_works(warmup: Path) -> None:
+    """Whoever follows the tutorial gets an assignment whose key earns everything."""
+    written = run("generate", "warmup", cwd=warmup)
+    assert (0, "") == (written.returncode, written.stderr)
+    validated = run("validate", "warmup", "--json", cwd=warmup)
+    assert {"assignment": "warmup", "findings": []} == only_object(validated.stdout)
+
+
+@pytest.mark.sandbox
+def test_tutorial_students_are_graded(warmup: Path) -> None:
+    """A student of the tutorial's course gets the points that its rubric promises."""
+    run("generate", "warmup", cwd=warmup)
+    notebook = json.loads((warmup / "release/warmup/warmup.ipynb").read_text("utf-8"))
+    answers = {
+        "mlp-answer": 'mlp_parameters = "4 d^2"',
+        "softmax-answer": textwrap.dedent(
+            """
+            import numpy
+
+            def softmax(scores):
+                weights = numpy.exp(scores)
+                return weights / weights.sum(axis=-1, keepdims=True)
+            """
+        ),
+    }
+    for cell in notebook["cells"]:
+        cell["source"] = answers.get(cell["metadata"].get("nbgrader", {}).get("grade_id"), cell["source"])
+    folder = warmup / "submitted" / "ada" / "warmup"
+    folder.mkdir(parents=True)
+    (folder / "warmup.ipynb").write_text(json.dumps(notebook), "utf-8")
+    graded = only_object(run("grade", "warmup", "--json", cwd=warmup).stdout)
+    assert {"ada": 1.0} == graded["points"]
+    assert 0.0 == graded["points waiting for a person"]
