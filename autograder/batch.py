@@ -61,13 +61,13 @@ def grade_class(
     records = _Records(assignment, gradebook, ledger)
     environment = assignment.digest()
     gradebook.prepare(assignment.rubric, assignment.release_bytes)
-    waiting: list[tuple[Handin, Handed, Key]] = []
+    waiting: list[Handin] = []
     for handin in handins:
-        handed = collect(assignment, handin)
-        key = Key.of(handin.student, handed.digest(), assignment.rubric, environment)
+        digest = collect(assignment, handin).digest()
+        key = Key.of(handin.student, digest, assignment.rubric, environment)
         found = None if again else ledger.find(key)
         if found is None:
-            waiting.append((handin, handed, key))
+            waiting.append(handin)
             continue
         records.keep(key, found, handin.submitted_at)
         yield Outcome(handin.student, found, handin.submitted_at, fresh=False)
@@ -76,23 +76,26 @@ def grade_class(
     grader = Grader(assignment, pool)
     run = ledger.begin(assignment.rubric, environment, "namespaces")
     workers = workers or os.cpu_count() or 1
-    for (handin, _, key), graded in _in_parallel(grader, waiting, workers):
+    for handin, graded in _in_parallel(grader, waiting, workers):
+        key = Key.of(handin.student, graded.digest, assignment.rubric, environment)
         records.keep(key, graded, handin.submitted_at, run)
         yield Outcome(handin.student, graded, handin.submitted_at, fresh=True)
     ledger.finish(run)
 
 
-def _in_parallel(
-    grader: Grader, waiting: list[tuple[Handin, Handed, Key]], workers: int
-) -> Iterator[tuple[tuple[Handin, Handed, Key], Graded]]:
-    """Grade with several threads; only a few submissions ahead are held in memory as futures."""
+def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterator[tuple[Handin, Graded]]:
+    """Grade with several threads; files are read again now, so that only a few are in memory at a time."""
+
+    def grade(handin: Handin) -> Graded:
+        return grader.grade(collect(grader.assignment, handin))
+
     queue = iter(waiting)
     with ThreadPoolExecutor(workers) as threads:
-        running: dict[Future[Graded], tuple[Handin, Handed, Key]] = {}
+        running: dict[Future[Graded], Handin] = {}
         try:
             while True:
-                for entry in queue:
-                    running[threads.submit(grader.grade, entry[1])] = entry
+                for handin in queue:
+                    running[threads.submit(grade, handin)] = handin
                     if len(running) >= 2 * workers:
                         break
                 if not running:

@@ -100,7 +100,7 @@ class Course(Struct, frozen=True):
         found = []
         for student in sorted(entry for entry in submitted.iterdir() if not entry.name.startswith(".")):
             folder = student / assignment
-            if _is_folder(student) and (folder.is_symlink() or folder.exists()):
+            if _is_folder(student) and _is_there(folder):
                 found.append(Handin(student.name, folder, _timestamp(folder)))
         return found
 
@@ -141,6 +141,17 @@ class Course(Struct, frozen=True):
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something was handed in; what cannot be looked at is there, and reading it will say why not."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _timestamp(folder: Path) -> datetime | None:

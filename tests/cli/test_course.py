@@ -158,7 +158,7 @@ def test_doctor_as_json() -> None:
 def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
     """Ctrl-C exits with 130 and leaves no process; the same command then grades only the rest."""
     folder, students = tmp_path / "course", 30
-    words = ["demo", "--students", str(students), "--folder", str(folder), "--workers", "1", "--json"]
+    words = ["demo", "--students", str(students), "--folder", str(folder), "--json"]
     process = subprocess.Popen(
         [str(PROGRAMS / "autograder"), *words],
         env=environment(),

@@ -5,8 +5,10 @@ Every attack runs after the prelude. What succeeds although it must not is appen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 PRELUDE = '''
 import ctypes, errno, fcntl, json, os, signal, socket, struct, sys, threading, time
@@ -69,33 +71,49 @@ def honest(values):
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack and what must hold while it runs.
-
-    Attributes:
-        cells: run in order, after the prelude and the honest function.
-        ends: how the last cell may end: ``""`` (it returns), an exception's name, or an ending.
-        ask: a function that is called afterwards, as a hidden check would.
-        gives: how that call may end; ``""`` when it answers with a value.
-        torch: whether torch must be there.
-        machine: the only architecture it makes sense on, if there is but one.
-        files: what lay beside the submission's notebook and was taken along.
-    """
+    """One attack and what must hold while it runs."""
 
     name: str
     cells: tuple[str, ...]
-    ends: tuple[str, ...] = ("",)
-    ask: str = ""
-    gives: tuple[str, ...] = ("",)
-    torch: bool = False
-    machine: str = ""
-    files: Mapping[str, bytes] | None = None
+    """Run in order, after the prelude and the honest function."""
+    ends: tuple[str, ...]
+    """How the last cell may end: ``""`` (it returns), an exception's name, or an ending."""
+    gives: tuple[str, ...]
+    """How a call of its function ``attack`` may end; ``""`` when it answers; empty: it is not called."""
+    torch: bool
+    machine: str
+    """The only architecture on which it makes sense; empty: all."""
+    files: Mapping[str, bytes]
+    """What lay beside the notebook and was taken along."""
 
 
-def one(name: str, source: str, *ends: str, torch: bool = False) -> Attack:
-    """An attack of one cell."""
-    return Attack(name, (source,), ends or ("",), torch=torch)
+def load(path: Path) -> list[Attack]:
+    """The attacks of one file.
+
+    ``# %% name`` begins an attack and a bare ``# %%`` its next cell. Lines before the code say what holds:
+    ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# needs: torch``, ``# machine:``,
+    ``# beside:`` (a file that ends whoever imports it).
+    """
+    blocks = re.split(r"^# %% (.+)$", path.read_text(), flags=re.MULTILINE)[1:]
+    return [_attack(name, body) for name, body in zip(blocks[::2], blocks[1::2], strict=True)]
 
 
-def called(name: str, source: str, *gives: str) -> Attack:
-    """An attack that waits until its function ``attack`` is called by a check."""
-    return Attack(name, (source,), ask="attack", gives=gives or ("",))
+def _attack(name: str, body: str) -> Attack:
+    said: dict[str, str] = {}
+    lines = body.strip("\n").splitlines()
+    while lines and (match := re.fullmatch(r"# (ends|gives|needs|machine|beside): (.+)", lines[0])):
+        said[match[1]] = match[2]
+        lines = lines[1:]
+    return Attack(
+        name=name,
+        cells=tuple(cell.strip("\n") for cell in re.split(r"^# %%$", "\n".join(lines), flags=re.MULTILINE) if cell.strip()),
+        ends=_outcomes(said.get("ends", "returns")),
+        gives=_outcomes(said["gives"]) if "gives" in said else (),
+        torch=said.get("needs") == "torch",
+        machine=said.get("machine", ""),
+        files={file: b"raise SystemExit" for file in said.get("beside", "").split()},
+    )
+
+
+def _outcomes(text: str) -> tuple[str, ...]:
+    return tuple("" if one in {"returns", "a value"} else one for one in text.split(", "))
