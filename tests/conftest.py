@@ -10,10 +10,15 @@ from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 import pytest
+from hypothesis import settings
 
 from autograder.errors import SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.namespaces import NamespaceSandbox
+
+# Shared cores make deadlines flicker, and a database of examples would be written beside the sources.
+settings.register_profile("suite", deadline=None, database=None)
+settings.load_profile("suite")
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

@@ -97,7 +97,7 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
     """The figures of one run."""
     scores = [outcome.graded.score for outcome in outcomes]
     fresh = [outcome.graded for outcome in outcomes if outcome.fresh]
-    faults = sum(note.code in ("needs-review", "sandbox-fault") for score in scores for note in score.notes)
+    faults = sum(item.student.code == "review.fault" for score in scores for item in score.items)
     return {
         "submissions": len(outcomes),
         "graded now": len(fresh),

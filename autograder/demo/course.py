@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from autograder.errors import CourseError
 from autograder.generate import generate
 
 SHIPPED = ("assignments", "rubrics", "reference")
+CONFIGURATION = "nbgrader_config.py"
 MARKER = ".demo"
 
 
@@ -66,6 +68,8 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, list[DemoSt
             )
         ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
         shutil.copytree(shipped / name, folder / name, dirs_exist_ok=True, ignore=ignored)
+    if (shipped / CONFIGURATION).is_file():
+        shutil.copyfile(shipped / CONFIGURATION, folder / CONFIGURATION)
     course = Course.at(folder)
     generate(course, ASSIGNMENT)
     release = assignments.load(course, ASSIGNMENT).release_bytes[ASSIGNMENT]
@@ -100,5 +104,6 @@ def where_to_look(course: Course, outcomes: Sequence[Outcome]) -> list[str]:
         for kind, one in examples.items()
     ]
     lines.append(f"summary for staff: {course.root / 'staff' / ASSIGNMENT}.html")
-    lines.append(f"gradebook: {course.gradebook} (try: cd {course.root} && nbgrader db student list)")
+    nbgrader = Path(sys.executable).with_name("nbgrader")
+    lines.append(f"gradebook: {course.gradebook} (try: cd {course.root} && {nbgrader} db student list)")
     return lines

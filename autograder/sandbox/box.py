@@ -116,7 +116,10 @@ class NamespaceBox:
             try:
                 self._group.add(self._pid)
             except OSError as error:
-                raise SandboxFault(f"the box could not be put under its control group: {error}") from error
+                self._drain_output()  # when it has ended already, it says why
+                said = self._printed.decode(errors="replace")
+                what = f"confined: {said}" if said else f"put under its control group: {error}"
+                raise SandboxFault(f"the box could not be {what}") from error
         try:
             self._reply("ready", deadline, Ending.CELL_TIME)
         except BoxEnded as ended:

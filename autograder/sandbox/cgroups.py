@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Protocol
 
 CONTROLLERS = ("memory", "pids")
+FAIRNESS = "cpu"
+"""Used where it is there: each box then gets an equal share of the processors, whatever it runs."""
 REMOVAL_SECONDS = 2.0
 
 
@@ -71,7 +73,8 @@ def _hierarchies(root: Path) -> dict[str, Path]:
             if kind == "cgroup2":
                 found.setdefault("", point)
             elif kind == "cgroup":
-                found.update({name: point for name in CONTROLLERS if name in options.split()[-1].split(",")})
+                names = options.split()[-1].split(",")
+                found.update({name: point for name in (*CONTROLLERS, FAIRNESS) if name in names})
     return found
 
 
@@ -96,6 +99,10 @@ def _version_2(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
             (parent / "cgroup.subtree_control").write_text("+memory +pids")
             folder = _make(parent)
             (folder / "cgroup.subtree_control").write_text("+memory +pids")
+            if FAIRNESS in controllers:
+                for level in (parent, folder):
+                    with contextlib.suppress(OSError):
+                        (level / "cgroup.subtree_control").write_text(f"+{FAIRNESS}")
             return Version2(folder)
     return None
 
@@ -104,12 +111,12 @@ def _version_1(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
     if not set(CONTROLLERS) <= set(mounts):
         return None
     folders = {}
-    for name in CONTROLLERS:
+    for name in (name for name in (*CONTROLLERS, FAIRNESS) if name in mounts):
         for parent in dict.fromkeys((mounts[name] / own.get(name, ""), mounts[name])):
             with contextlib.suppress(OSError):
                 folders[name] = _make(parent)
                 break
-    if len(folders) < len(CONTROLLERS):
+    if not set(CONTROLLERS) <= set(folders):
         for folder in folders.values():
             folder.rmdir()
         return None
@@ -173,7 +180,7 @@ class Version2Group:
 
 
 class Version1:
-    """One folder per box in each of the two hierarchies."""
+    """One folder per box in each of the hierarchies."""
 
     name = "cgroup v1"
 
@@ -184,14 +191,15 @@ class Version1:
     def group(self, *, memory_bytes: int, processes: int) -> Group:
         """A fresh group; see `Driver.group`."""
         name = f"box-{next(self._numbers)}"
-        memory, pids = (self._folders[controller] / name for controller in CONTROLLERS)
-        memory.mkdir()
-        pids.mkdir()
+        folders = {controller: folder / name for controller, folder in self._folders.items()}
+        for folder in folders.values():
+            folder.mkdir()
+        memory, pids = (folders[controller] for controller in CONTROLLERS)
         (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
         with contextlib.suppress(OSError):  # absent where the kernel has no swap accounting
             (memory / "memory.memsw.limit_in_bytes").write_text(str(memory_bytes))
         (pids / "pids.max").write_text(str(processes))
-        return Version1Group(memory, pids)
+        return Version1Group(folders)
 
     def close(self) -> None:
         """Remove the folders; see `Driver.close`."""
@@ -202,13 +210,13 @@ class Version1:
 class Version1Group:
     """The groups of one box under version 1."""
 
-    def __init__(self, memory: Path, pids: Path) -> None:
-        self._memory = memory
-        self._pids = pids
+    def __init__(self, folders: dict[str, Path]) -> None:
+        self._folders = folders
+        self._memory = folders["memory"]
 
     def add(self, pid: int) -> None:
         """See `Group.add`."""
-        for folder in (self._memory, self._pids):
+        for folder in self._folders.values():
             (folder / "cgroup.procs").write_text(str(pid))
 
     def out_of_memory(self) -> bool:
@@ -221,7 +229,7 @@ class Version1Group:
 
     def remove(self) -> None:
         """See `Group.remove`."""
-        for folder in (self._memory, self._pids):
+        for folder in self._folders.values():
             _remove(folder)
 
 

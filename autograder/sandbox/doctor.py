@@ -8,13 +8,17 @@ from __future__ import annotations
 import platform
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from autograder.errors import SandboxError
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.pool import start_sandbox
+
+if TYPE_CHECKING:
+    from autograder.sandbox.namespaces import NamespaceSandbox
 
 
 class Layer(Struct, frozen=True):
@@ -127,7 +131,7 @@ CANARIES: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def examine(make: Callable[[Environment], NamespaceSandbox] = NamespaceSandbox) -> list[Layer]:
+def examine(make: Callable[[Environment], NamespaceSandbox] = start_sandbox) -> list[Layer]:
     """Start a sandbox, run every canary in it, and say what was found; never raises SandboxError."""
     layers = [Layer("system", platform.system() == "Linux", f"{platform.system()} {platform.release()}")]
     limits = Limits(processes=24, scratch_mb=16, memory_mb=256)

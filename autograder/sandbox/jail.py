@@ -26,6 +26,8 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
 DATA = "/data"
 PACKAGES = "/packages"
+SCRATCH = ("/w", "/tmp", "/dev/shm")
+"""Where a box may write; what lay there before is covered."""
 ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
 EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
@@ -118,7 +120,8 @@ def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:
         elif Path(path).exists():
             views.append((path, linux.clone_mount(path, execute=True)))
     devices = [f"/dev/{name}" for name in DEVICES]
-    views += [(path, linux.clone_mount(path, writable=True, devices=True)) for path in devices]
+    # Read-only covers the nodes themselves (their times are the machine's); data passes all the same.
+    views += [(path, linux.clone_mount(path, devices=True)) for path in devices]
     # torch and numpy ask how many cores of which kind there are; without an answer torch does not import.
     views += [(path, linux.clone_mount(path)) for path in ("/proc/cpuinfo", "/sys/devices/system/cpu")]
     return views
@@ -150,20 +153,31 @@ def _scratch(path: str, size: str, uid: int | None = None) -> None:
     linux.mount("tmpfs", path, "tmpfs", flags, f"{size},mode=700{owner}")
 
 
-def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]) -> None:
+def covered(readable: Sequence[str]) -> list[str]:
+    """Those of the paths that a box's scratch space would cover: an installation somewhere below /tmp."""
+    return [path for path in readable if any(Path(path).is_relative_to(folder) for folder in SCRATCH)]
+
+
+def confine_box(
+    limits: Mapping[str, Any], program: bytes, files: Sequence[str], readable: Sequence[str] = ()
+) -> None:
     """Confine process 1 of a box for good; after this only system calls of the table remain.
 
     Args:
         limits: the fields of `records.Limits`, and ``address_space`` (bytes) where no cgroup bounds memory.
         program: the compiled system call filter.
         files: names below /data that appear in the working directory.
+        readable: paths below the scratch space that stay visible there; see `covered`.
     """
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    trees = [(path, linux.clone_mount(path, execute=True)) for path in readable if Path(path).exists()]
     _scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
     for folder, target in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("w", "/w")):
         # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
         Path("/w", folder).mkdir()
         linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
+    for path, tree in trees:
+        _attach(path, tree)
     linux.set_host_name(b"sandbox")
     os.chdir("/w")
     for name in files:
@@ -172,7 +186,7 @@ def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str])
     linux.drop_capabilities()
     linux.no_new_privileges()
     if linux.landlock_version():
-        linux.landlock(("/",), ("/w", "/tmp", "/dev/shm"), tuple(f"/dev/{name}" for name in DEVICES))
+        linux.landlock(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
     linux.load_filter(program)
 
 

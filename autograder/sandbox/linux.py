@@ -99,16 +99,15 @@ def prctl(option: int, argument: int = 0) -> None:
     _checked(LIBC.prctl(option, ctypes.c_ulong(argument), 0, 0, 0), f"prctl({option}, {argument})")
 
 
-def clone_mount(source: str, *, writable: bool = False, devices: bool = False, execute: bool = False) -> int:
-    """A detached copy of the mounts below ``source`` (a folder or file) with restricted attributes.
+def clone_mount(source: str, *, devices: bool = False, execute: bool = False) -> int:
+    """A detached read-only copy of the mounts below ``source`` (a folder or file).
 
     Taking the copies first and attaching them later means that nothing mounted in between can hide a
     source. Returns a descriptor for `attach_mount`.
     """
     flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
     tree = syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(source), flags, what=f"open_tree({source!r})")
-    attributes = _ATTR_NOSUID
-    attributes |= 0 if writable else _ATTR_RDONLY
+    attributes = _ATTR_NOSUID | _ATTR_RDONLY
     attributes |= 0 if devices else _ATTR_NODEV
     attributes |= 0 if execute else _ATTR_NOEXEC
     request = struct.pack("QQQQ", attributes, 0, 0, 0)

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import json
 import os
-import platform
 import socket
 import subprocess
 import threading
@@ -28,6 +27,7 @@ from autograder.sandbox.box import NamespaceBox
 from autograder.sandbox.runtime import Runtime, current_runtime
 from autograder.sandbox.seccomp import shipped_filter
 from autograder.sandbox.spares import Spares
+from autograder.sandbox.system import refuse_other_systems
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
@@ -202,20 +202,6 @@ class Identity:
     def release(self) -> None:
         """Give the id back."""
         self._claim.close()
-
-
-def refuse_other_systems() -> None:
-    """Say what to do where there are no Linux namespaces.
-
-    Raises:
-        SandboxUnavailable: this is not Linux.
-    """
-    if platform.system() != "Linux":
-        raise SandboxUnavailable(
-            f"student code is confined with Linux namespaces, and this is {platform.system()}. "
-            "Run the grader on Linux, in a virtual machine (WSL 2 on Windows, Lima or UTM on macOS), or on a "
-            "Linux server; writing, generating and validating assignments works here."
-        )
 
 
 REMEDIES = (

@@ -6,16 +6,32 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.system import refuse_other_systems
+
+if TYPE_CHECKING:
+    from autograder.sandbox.namespaces import NamespaceSandbox
+
+
+def start_sandbox(environment: Environment) -> NamespaceSandbox:
+    """The real sandbox for an environment.
+
+    Raises:
+        SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
+        SandboxFault: it did not start.
+    """
+    refuse_other_systems()
+    from autograder.sandbox.namespaces import NamespaceSandbox
+
+    return NamespaceSandbox(environment)
 
 
 class Pool:
     """Keeps a sandbox ready for every environment that was asked for. Thread safe."""
 
-    def __init__(self, start: Callable[[Environment], Sandbox] = NamespaceSandbox) -> None:
+    def __init__(self, start: Callable[[Environment], Sandbox] = start_sandbox) -> None:
         self._start = start
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}

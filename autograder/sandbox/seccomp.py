@@ -51,7 +51,7 @@ ALLOWED: tuple[tuple[str, str], ...] = (
     ),
     (
         "processes and threads inside the box (multiprocessing, data loaders); clone without namespaces",
-        "fork vfork wait4 waitid exit exit_group getpid getppid gettid getpgid getpgrp getsid setsid setpgid "
+        "fork vfork wait4 waitid exit exit_group getpid getppid gettid getpgid getpgrp getsid setpgid "
         "set_tid_address rseq restart_syscall arch_prctl futex futex_waitv set_robust_list get_robust_list",
     ),
     (
@@ -96,6 +96,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
         "ioprio_set",
     ),
     ("start other programs", "execve execveat"),
+    ("get a share of the processors per process, where the kernel divides them by session", "setsid"),
     (
         "hold memory outside the limits or signal across boxes through shared files",
         "memfd_create memfd_secret shmget shmat shmctl semget msgget mq_open vmsplice flock inotify_init "

@@ -29,6 +29,8 @@ HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
 MAX_NODES = 200_000
 MAX_INTEGER_BITS = 65_536
+MAX_TENSOR_HEADER = 2 << 20
+"""Bytes that describe the tensors of a frame, some 30,000; half a million would take seconds to read."""
 MAX_EXACT_FLOAT = 2**53
 _CHUNK = 1 << 20
 
@@ -215,6 +217,8 @@ def unpack(body: bytes, tensors: bytes) -> tuple[dict[str, Any], dict[str, np.nd
     Raises:
         ProtocolError: not JSON, not an object, or not safetensors.
     """
+    if int.from_bytes(tensors[:8], "little") > MAX_TENSOR_HEADER:
+        raise ProtocolError("the description of the tensors is too long")
     try:
         message = json.loads(body, parse_constant=_refuse_constant)
         arrays = load_tensors(tensors) if tensors else {}

@@ -46,6 +46,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # Student code can read this memory: where files lie on the machine is no business of its own.
     config["files"] = [name for name, _ in config["files"]]
     config["packages"] = [name for name, _ in config["packages"]]
+    config["readable"] = jail.covered(config["readable"])
     if os.fork():
         # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
         control.close()
@@ -167,7 +168,7 @@ def _box(request: dict[str, Any], fds: tuple[int, int, int], config: dict[str, A
         limits = request["limits"]
         if request["bound_address_space"]:
             limits["address_space"] = config["address_base"] + (limits["memory_mb"] << 20)
-        jail.confine_box(limits, base64.b64decode(config["filter"]), config["files"])
+        jail.confine_box(limits, base64.b64decode(config["filter"]), config["files"], config["readable"])
         os.environ["TMPDIR"] = "/tmp"
         _seed(request["seed"])
     except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure

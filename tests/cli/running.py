@@ -36,8 +36,14 @@ def run(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subproces
 
 
 def run_as(system: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command where Python believes to be on another operating system."""
-    code = f"import platform; platform.system = lambda: {system!r}\nfrom autograder.cli import main; main()"
+    """Run a command where Python believes to be on another operating system, with what it lacks there."""
+    lacking = ("fcntl", "resource") if system == "Windows" else ()
+    code = (
+        "import platform, sys\n"
+        f"platform.system = lambda: {system!r}\n"
+        f"sys.modules.update(dict.fromkeys({lacking!r}))\n"
+        "from autograder.cli import main; main()"
+    )
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=cwd,

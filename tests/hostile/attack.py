@@ -85,6 +85,8 @@ class Attack:
     """The only architecture on which it makes sense; empty: all."""
     files: Mapping[str, bytes]
     """What lay beside the notebook and was taken along."""
+    breaks: bool
+    """Whether nothing in its own process can be expected to work afterwards."""
 
 
 def load(path: Path) -> list[Attack]:
@@ -92,7 +94,7 @@ def load(path: Path) -> list[Attack]:
 
     ``# %% name`` begins an attack and a bare ``# %%`` its next cell. Lines before the code say what holds:
     ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# needs: torch``, ``# machine:``,
-    ``# beside:`` (a file that ends whoever imports it).
+    ``# beside:`` (files that end whoever imports them), ``# breaks: itself``.
     """
     blocks = re.split(r"^# %% (.+)$", path.read_text(), flags=re.MULTILINE)[1:]
     return [_attack(name, body) for name, body in zip(blocks[::2], blocks[1::2], strict=True)]
@@ -101,17 +103,22 @@ def load(path: Path) -> list[Attack]:
 def _attack(name: str, body: str) -> Attack:
     said: dict[str, str] = {}
     lines = body.strip("\n").splitlines()
-    while lines and (match := re.fullmatch(r"# (ends|gives|needs|machine|beside): (.+)", lines[0])):
+    while lines and (match := re.fullmatch(r"# (ends|gives|needs|machine|beside|breaks): (.+)", lines[0])):
         said[match[1]] = match[2]
         lines = lines[1:]
     return Attack(
         name=name,
-        cells=tuple(cell.strip("\n") for cell in re.split(r"^# %%$", "\n".join(lines), flags=re.MULTILINE) if cell.strip()),
+        cells=tuple(
+            cell.strip("\n")
+            for cell in re.split(r"^# %%$", "\n".join(lines), flags=re.MULTILINE)
+            if cell.strip()
+        ),
         ends=_outcomes(said.get("ends", "returns")),
         gives=_outcomes(said["gives"]) if "gives" in said else (),
         torch=said.get("needs") == "torch",
         machine=said.get("machine", ""),
-        files={file: b"raise SystemExit" for file in said.get("beside", "").split()},
+        files=dict.fromkeys(said.get("beside", "").split(), b"raise SystemExit"),
+        breaks="breaks" in said,
     )
 
 

@@ -24,7 +24,7 @@ DAEMON = """
 import os, time
 for _ in range(3):
     if os.fork() == 0:
-        os.setsid()
+        os.setpgid(0, 0)
         if os.fork() == 0:
             open(f'/tmp/{os.getpid()}', 'w').write('still here')
             while True: time.sleep(1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from autograder.errors import BoxEnded
@@ -145,6 +148,37 @@ def test_memory_of_several_processes_is_counted_together(sandbox: NamespaceSandb
             box.run_cell(peak, seconds=8)
         assert Ending.MEMORY is caught.value.ending
         box.close()
+
+
+BUSY = """
+import os
+for _ in range(24):
+    if os.fork() == 0:
+        try:
+            os.setsid()
+        except OSError:
+            pass
+        while True: pass
+"""
+WORK = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+
+
+def test_busy_processes_of_one_box_leave_another_its_share(sandbox: NamespaceSandbox) -> None:
+    """Time limits are wall time, so a classmate must not be starved past them."""
+    autogroup = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    if not sandbox.memory_bound.startswith("cgroup") and (
+        not autogroup.exists() or autogroup.read_text() == "0\n"
+    ):
+        pytest.skip("not applicable: this kernel divides its processors by process, and by nothing else")
+    limits = msgspec.structs.replace(SMALL, processes=32)
+    busy, honest = sandbox.open(limits), sandbox.open(limits)
+    busy.run_cell(BUSY, seconds=5)
+    started = time.monotonic()
+    honest.run_cell(WORK, seconds=10)
+    elapsed = time.monotonic() - started
+    busy.close()
+    honest.close()
+    assert elapsed < 2.0  # a thirteenth of two processors would take five seconds or so
 
 
 def test_usage_is_reported(plain_sandbox: NamespaceSandbox) -> None:

@@ -181,6 +181,16 @@ def test_lying_safetensors_are_refused_or_read(dtype: Any, shape: list[int], off
     assert all(array.nbytes <= 16 for array in arrays.values())
 
 
+def test_a_description_of_half_a_million_tensors_is_refused_at_once() -> None:
+    """Reading one takes seconds, in which nobody else is graded."""
+    entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    tensors = safetensors({str(number): entry for number in range(500_000)}, b"")
+    started = time.process_time()
+    with pytest.raises(wire.ProtocolError, match="too long"):
+        wire.unpack(b"{}", tensors)
+    assert time.process_time() - started < 0.1
+
+
 # ---------------------------------------------------------------- pipes
 
 

@@ -1,0 +1,208 @@
+"""Control groups on a faked file tree: version 2, version 1, and none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox import cgroups
+from autograder.sandbox.cgroups import Version1, Version2, find_driver
+
+V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+V1_MOUNTS = (
+    "31 23 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+    "32 23 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n"
+)
+
+
+class Tree:
+    """A machine's /proc and /sys below a folder."""
+
+    def __init__(self, root: Path, mounts: str, own: str) -> None:
+        self.root = root
+        (root / "proc/self").mkdir(parents=True)
+        (root / "proc/self/mountinfo").write_text("1 1 0:1 / / rw - ext4 /dev/vda rw\n" + mounts)
+        (root / "proc/self/cgroup").write_text(own)
+
+    def folder(self, path: str, **files: str) -> Path:
+        """A group with files in it."""
+        folder = self.root / "sys/fs/cgroup" / path
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name.replace("__", ".")).write_text(text)
+        return folder
+
+
+@pytest.fixture(autouse=True)
+def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the real tree a group's files vanish with it; here they are removed first."""
+    remove = cgroups._remove
+
+    def with_files(folder: Path) -> None:
+        if folder.is_dir():
+            for file in folder.iterdir():
+                if file.is_file():
+                    file.unlink()
+        remove(folder)
+
+    monkeypatch.setattr(cgroups, "_remove", with_files)
+
+
+def version_2(root: Path, controllers: str = "cpu memory pids") -> Tree:
+    """A machine with version 2 and a delegated group of our own."""
+    tree = Tree(root, V2_MOUNT, "0::/user/app\n")
+    tree.folder("", cgroup__controllers=controllers)
+    tree.folder("user/app", cgroup__controllers=controllers)
+    return tree
+
+
+def version_1(root: Path, own: str = "4:memory:/ours\n5:pids:/ours\n") -> Tree:
+    """A machine with version 1."""
+    tree = Tree(root, V1_MOUNTS, own)
+    for name in ("memory", "pids", "memory/ours", "pids/ours"):
+        tree.folder(name)
+    return tree
+
+
+def test_version_2_sets_every_bound(tmp_path: Path) -> None:
+    """Memory, processes, no swap, and death as a group, in a group below our own."""
+    version_2(tmp_path)
+    driver = find_driver(tmp_path)
+    assert isinstance(driver, Version2)
+    assert "cgroup v2" == driver.name
+    group = driver.group(memory_bytes=1 << 20, processes=7)
+    (folder,) = (tmp_path / "sys/fs/cgroup/user/app").glob("autograder-*/box-0")
+    group.add(4711)
+    read = {file.name: file.read_text() for file in folder.iterdir()}
+    assert {
+        "memory.max": "1048576",
+        "pids.max": "7",
+        "memory.swap.max": "0",
+        "memory.oom.group": "1",
+        "cgroup.procs": "4711",
+    } == read
+    group.remove()
+    assert not folder.exists()
+    driver.close()
+    assert [] == list((tmp_path / "sys/fs/cgroup/user/app").glob("autograder-*"))
+
+
+def test_version_2_reads_what_the_kernel_counts(tmp_path: Path) -> None:
+    """The killer of processes without memory, and the peak; zero where the kernel says nothing."""
+    version_2(tmp_path)
+    driver = find_driver(tmp_path)
+    assert driver is not None
+    group = driver.group(memory_bytes=1, processes=1)
+    assert (False, 0) == (group.out_of_memory(), group.peak_bytes())
+    (folder,) = tmp_path.glob("sys/fs/cgroup/user/app/autograder-*/box-0")
+    (folder / "memory.events").write_text("low 0\noom 3\noom_kill 1\n")
+    (folder / "memory.peak").write_text("12345\n")
+    assert (True, 12345) == (group.out_of_memory(), group.peak_bytes())
+
+
+def test_version_2_without_the_controllers_is_not_used(tmp_path: Path) -> None:
+    """A hierarchy that cannot bound memory is no bound."""
+    version_2(tmp_path, controllers="cpu io")
+    assert find_driver(tmp_path) is None
+
+
+def test_version_1_sets_every_bound_in_two_hierarchies(tmp_path: Path) -> None:
+    """Memory with swap, and processes."""
+    version_1(tmp_path)
+    driver = find_driver(tmp_path)
+    assert isinstance(driver, Version1)
+    assert "cgroup v1" == driver.name
+    group = driver.group(memory_bytes=1 << 20, processes=7)
+    group.add(4711)
+    read = {
+        f"{file.relative_to(tmp_path / 'sys/fs/cgroup').parts[0]}/{file.name}": file.read_text()
+        for file in tmp_path.glob("sys/fs/cgroup/*/ours/autograder-*/box-0/*")
+    }
+    assert {
+        "memory/memory.limit_in_bytes": "1048576",
+        "memory/memory.memsw.limit_in_bytes": "1048576",
+        "memory/cgroup.procs": "4711",
+        "pids/pids.max": "7",
+        "pids/cgroup.procs": "4711",
+    } == read
+    group.remove()
+    driver.close()
+    assert [] == list(tmp_path.glob("sys/fs/cgroup/*/ours/autograder-*"))
+
+
+def test_version_1_reads_what_the_kernel_counts(tmp_path: Path) -> None:
+    """From its own file names."""
+    version_1(tmp_path)
+    driver = find_driver(tmp_path)
+    assert driver is not None
+    group = driver.group(memory_bytes=1, processes=1)
+    assert (False, 0) == (group.out_of_memory(), group.peak_bytes())
+    (folder,) = tmp_path.glob("sys/fs/cgroup/memory/ours/autograder-*/box-0")
+    (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    (folder / "memory.max_usage_in_bytes").write_text("678\n")
+    assert (True, 678) == (group.out_of_memory(), group.peak_bytes())
+
+
+def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:
+    """Closing first the driver and then a group leaves nothing either."""
+    for make, root in ((version_1, tmp_path / "1"), (version_2, tmp_path / "2")):
+        make(root)
+        driver = find_driver(root)
+        assert driver is not None
+        group = driver.group(memory_bytes=1, processes=1)
+        driver.close()
+        group.remove()
+        driver.close()
+        assert [] == list(root.rglob("autograder-*"))
+
+
+def test_processors_are_shared_out_where_the_kernel_can(tmp_path: Path) -> None:
+    """With a hierarchy for processors each box is a group in it as well; without one all else is the same."""
+    tree = version_1(tmp_path, own="4:memory:/ours\n5:pids:/ours\n6:cpu,cpuacct:/ours\n")
+    mounts = tmp_path / "proc/self/mountinfo"
+    mounts.write_text(
+        mounts.read_text() + "33 23 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+    )
+    tree.folder("cpu/ours")
+    driver = find_driver(tmp_path)
+    assert driver is not None
+    group = driver.group(memory_bytes=1, processes=1)
+    group.add(4711)
+    (processes,) = tmp_path.glob("sys/fs/cgroup/cpu/ours/autograder-*/box-0/cgroup.procs")
+    assert "4711" == processes.read_text()
+    group.remove()
+    driver.close()
+    assert [] == list(tmp_path.rglob("autograder-*"))
+
+
+def test_version_2_shares_out_processors_only_where_it_may(tmp_path: Path) -> None:
+    """The controller is switched on where it is delegated, and not asked for where it is not."""
+    for controllers, wanted in (("cpu memory pids", "+cpu"), ("memory pids", "+memory +pids")):
+        version_2(tmp_path / wanted, controllers=controllers)
+        assert isinstance(find_driver(tmp_path / wanted), Version2)
+        (control,) = (tmp_path / wanted).rglob("autograder-*/cgroup.subtree_control")
+        assert wanted == control.read_text()
+
+
+def test_version_1_needs_both_hierarchies(tmp_path: Path) -> None:
+    """Without one of them, the folder made in the other is removed again."""
+    version_1(tmp_path)
+    for name in ("pids/ours", "pids"):
+        (tmp_path / "sys/fs/cgroup" / name).rmdir()
+    assert find_driver(tmp_path) is None
+    assert [] == list(tmp_path.rglob("autograder-*"))
+
+
+def test_an_unknown_own_group_falls_back_to_the_top(tmp_path: Path) -> None:
+    """In a container the path that /proc names may lie outside of what is mounted."""
+    version_1(tmp_path, own="4:memory:/elsewhere\n5:pids:/elsewhere\n")
+    assert isinstance(find_driver(tmp_path), Version1)
+    assert 2 == len(list(tmp_path.glob("sys/fs/cgroup/*/autograder-*")))
+
+
+def test_no_hierarchy_is_no_driver(tmp_path: Path) -> None:
+    """Neither an empty machine nor one without /proc raises."""
+    Tree(tmp_path, "", "")
+    assert find_driver(tmp_path) is None
+    assert find_driver(tmp_path / "absent") is None

@@ -1,0 +1,84 @@
+"""The self-test: healthy where confinement holds, and clear where it does not."""
+
+from __future__ import annotations
+
+import platform
+
+import pytest
+
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.sandbox import doctor
+from autograder.sandbox.base import Environment
+from autograder.sandbox.doctor import Layer, examine, healthy
+from autograder.sandbox.namespaces import NamespaceSandbox, refuse_other_systems
+from tests.conftest import start_sandbox
+
+
+def by_name(layers: list[Layer]) -> dict[str, Layer]:
+    """Layer by its name."""
+    return {layer.name: layer for layer in layers}
+
+
+def only(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Leave one canary, with this code."""
+    name, promise, _ = doctor.CANARIES[0]
+    monkeypatch.setattr(doctor, "CANARIES", ((name, promise, code),))
+
+
+@pytest.mark.sandbox
+def test_every_layer_holds_here() -> None:
+    """On a machine that grades, no canary reaches anything."""
+    layers = examine(start_sandbox)
+    assert [] == [layer for layer in layers if layer.required and not layer.ok]
+    assert {name for name, _, _ in doctor.CANARIES} <= set(by_name(layers))
+    assert healthy(layers)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def canary():\n    return ['/etc/shadow']", "reached: ['/etc/shadow']"),
+        ("def canary():\n    raise ValueError('odd')", "the canary failed: ValueError odd"),
+        ("def canary():\n    import os\n    os._exit(0)", "the canary failed: exited"),
+        ("syntax error", "the canary failed: SyntaxError"),
+        ("import os\nos.abort()", "crashed"),
+    ],
+)
+def test_a_canary_that_sings_is_reported(monkeypatch: pytest.MonkeyPatch, code: str, found: str) -> None:
+    """Whatever is not a clear None is a layer that does not hold, with a remedy."""
+    only(monkeypatch, code)
+    layers = examine(start_sandbox)
+    assert not healthy(layers)
+    layer = by_name(layers)["private file system"]
+    assert found in layer.found
+    assert layer.remedy
+
+
+@pytest.mark.parametrize("error", [SandboxUnavailable("set this sysctl"), SandboxFault("no answer")])
+def test_an_unavailable_sandbox_says_what_to_do(error: Exception) -> None:
+    """The message of the failure is the remedy, and nothing is raised."""
+
+    def refuse(environment: Environment) -> NamespaceSandbox:
+        raise error
+
+    layers = examine(refuse)
+    assert not healthy(layers)
+    assert str(error) == layers[-1].remedy
+
+
+@pytest.mark.parametrize("system", ["Darwin", "Windows"])
+def test_another_system_is_told_where_to_grade(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+    """Naming the system, and what works nevertheless."""
+    monkeypatch.setattr(platform, "system", lambda: system)
+    with pytest.raises(SandboxUnavailable, match=f"this is {system}.*WSL 2.*works here"):
+        refuse_other_systems()
+    layers = examine()
+    assert not by_name(layers)["system"].ok
+    assert not healthy(layers)
+
+
+def test_an_optional_layer_may_be_missing() -> None:
+    """Only required layers decide."""
+    assert healthy([Layer("a", ok=True, found=""), Layer("b", ok=False, found="", required=False)])
+    assert not healthy([Layer("a", ok=False, found="")])

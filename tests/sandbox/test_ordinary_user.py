@@ -1,0 +1,90 @@
+"""The sandbox without root: the same contract, run by a user with no privileges at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(
+        os.geteuid() != 0,
+        reason="not applicable: run by an ordinary user, the whole suite shows this already",
+    ),
+]
+UID = 61_999
+"""Nobody's: below the ids of containers, above those of people, beside those of our zygotes."""
+SCRIPT = Path(__file__).parents[1] / "support/ordinary_user.py"
+SUBSET = (
+    "tests/sandbox/test_contract.py",
+    "tests/sandbox/test_isolation.py",
+    "tests/sandbox/test_leftovers.py",
+    "tests/sandbox/test_doctor.py",
+)
+
+
+def as_user(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run this interpreter as an ordinary user."""
+    environment = {
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "PATH": os.environ["PATH"],
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CI": os.environ.get("CI", ""),
+    }
+    command = [sys.executable, str(SCRIPT), str(UID), sys.executable, *arguments]
+    options = {"capture_output": True, "text": True, "timeout": 300, "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, env=environment, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder that the user can reach and write; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="autograder-user-") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+def test_the_user_has_no_privileges(home: Path) -> None:
+    """Neither an id of root's, nor a group, nor a capability, nor root's home."""
+    code = (
+        "import os; print(os.getresuid(), os.getresgid(), os.getgroups());"
+        "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('CapEff')]);"
+        "print(os.access('/etc/shadow', os.R_OK))"
+    )
+    done = as_user(home, "-c", code)
+    assert "" == done.stderr
+    ids = (UID, UID, UID)
+    assert [f"{ids} {ids} []", "['0000000000000000']", "False"] == done.stdout.splitlines()
+
+
+def passed(done: subprocess.CompletedProcess[str]) -> int:
+    """How many tests passed; fails unless all that were run did."""
+    assert 0 == done.returncode, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "sandbox cannot be built" not in done.stdout
+    found = re.search(r"(\d+) passed", done.stdout)
+    return int(found[1]) if found else 0
+
+
+def pytest_options(home: Path) -> tuple[str, ...]:
+    """A test run that writes nothing into the repository."""
+    return ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(home / "base"))
+
+
+def test_the_contract_holds_for_an_ordinary_user(home: Path) -> None:
+    """Contract, isolation, leftovers and self-test, with user namespaces alone."""
+    chosen = ("-k", "not fake and not tensor and not torch")
+    assert passed(as_user(home, *pytest_options(home), *chosen, *SUBSET)) > 80
+
+
+def test_attacks_on_an_ordinary_users_sandbox_reach_nothing(home: Path) -> None:
+    """Here every file within reach would be the user's own."""
+    chosen = ("-k", "files or identity or kernel or network or disk or answers")
+    assert passed(as_user(home, *pytest_options(home), *chosen, "tests/hostile/test_attacks.py")) > 30

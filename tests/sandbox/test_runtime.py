@@ -1,0 +1,66 @@
+"""What a box sees of the installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.sandbox import runtime
+from autograder.sandbox.runtime import current_runtime
+
+
+def test_modules_come_from_readable_places() -> None:
+    """Every folder that modules are imported from lies in what is visible, and exists."""
+    found = current_runtime()
+    assert found.sys_path
+    for path in found.sys_path:
+        assert Path(path).is_dir()
+        assert any(Path(path).is_relative_to(readable) for readable in found.readable)
+
+
+def test_this_interpreter_is_described() -> None:
+    """The zygote is started with the interpreter that runs the grader, and finds our package."""
+    found = current_runtime()
+    assert sys.executable == found.executable
+    assert Path(autograder.__file__).is_relative_to(found.package_root)
+
+
+def test_neither_homes_nor_the_whole_root_are_visible() -> None:
+    """Nothing above the installation is."""
+    for path in current_runtime().readable:
+        assert Path(path) not in {
+            Path("/"),
+            Path("/usr"),
+            Path("/etc"),
+            Path("/home"),
+            Path.home(),
+            Path.cwd(),
+        }
+
+
+def test_no_visible_place_lies_below_another() -> None:
+    """A second view of the same files would only be a second thing to confine."""
+    folders = [Path(path) for path in current_runtime().readable if not Path(path).is_symlink()]
+    assert [] == [(a, b) for a in folders for b in folders if a != b and a.is_relative_to(b)]
+
+
+def test_our_own_installed_packages_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the grader is installed beside torch, its code is hidden from boxes."""
+    site = tmp_path / "site-packages"
+    for name in ("autograder", "reference", "torch"):
+        (site / name).mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(site)])
+    assert {str(site / "autograder"), str(site / "reference")} == set(current_runtime().masked)
+
+
+def test_links_cover_nothing(tmp_path: Path) -> None:
+    """/lib may be a link to /usr/lib: both are kept, as a link and as a folder."""
+    real = tmp_path / "usr/lib"
+    (real / "python3").mkdir(parents=True)
+    link = tmp_path / "lib"
+    link.symlink_to(real)
+    paths = [str(real), str(link), str(real / "python3"), str(real)]
+    assert (str(real), str(link)) == runtime._without_nested(paths)

@@ -1,0 +1,83 @@
+"""The table of system calls and the filters compiled from it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+
+import pytest
+
+from autograder.errors import SandboxUnavailable
+from autograder.sandbox import seccomp
+
+GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)
+BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl"}
+
+
+@pytest.mark.parametrize("machine", seccomp.MACHINES)
+def test_the_shipped_filter_is_what_the_table_compiles_to(machine: str) -> None:
+    """Compiling again gives the same bytes."""
+    try:
+        import pyseccomp  # noqa: F401
+    except (ImportError, RuntimeError, OSError) as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"libseccomp is not installed, so the filter cannot be compiled again: {error}")
+    assert (seccomp.FILTERS / f"{machine}.bpf").read_bytes() == seccomp.compile_filter(machine)
+
+
+@pytest.mark.parametrize("machine", seccomp.MACHINES)
+def test_a_shipped_filter_is_a_program_of_the_kernels(machine: str) -> None:
+    """Whole instructions of eight bytes, at least one per group, at most as many as the kernel takes."""
+    program = (seccomp.FILTERS / f"{machine}.bpf").read_bytes()
+    assert 0 == len(program) % 8
+    assert len(GROUPS) < len(program) // 8 <= 4096
+
+
+def test_no_call_stands_twice() -> None:
+    """A name is allowed, refused, or allowed for some arguments: one of the three, once."""
+    names = [name for _, text in GROUPS for name in text.split()]
+    assert [] == [name for name, count in Counter([*names, *BY_ARGUMENT]).items() if count > 1]
+
+
+def test_every_group_has_a_reason_of_its_own() -> None:
+    """The table says why."""
+    reasons = [reason for reason, _ in GROUPS]
+    assert len(reasons) == len(set(reasons))
+    assert all(reason.strip() for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "execve",
+        "execveat",
+        "ptrace",
+        "mount",
+        "unshare",
+        "setns",
+        "bpf",
+        "keyctl",
+        "io_uring_setup",
+        "memfd_create",
+    ],
+)
+def test_the_doors_are_refused_by_name(name: str) -> None:
+    """The calls that matter most are in the table of refusals, not only missing."""
+    assert name in {call for _, text in seccomp.REFUSED for call in text.split()}
+
+
+@pytest.mark.parametrize(
+    "name", ["clone3", "fchmodat2", "setxattr", "seccomp", "landlock_restrict_self", "mseal"]
+)
+def test_what_is_not_named_does_not_exist(name: str) -> None:
+    """These fall under the default, so that libraries fall back."""
+    assert name not in {call for _, text in GROUPS for call in text.split()}
+
+
+def test_an_unknown_architecture_says_which_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No filter, no grading."""
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    with pytest.raises(SandboxUnavailable, match="riscv64; supported are x86_64, aarch64"):
+        seccomp.shipped_filter()
