@@ -9,11 +9,13 @@ and a fourth, the status socket. Nothing here is trusted once student code runs 
 from __future__ import annotations
 
 import base64
+import contextlib
 import gc
 import importlib
 import json
 import os
 import random
+import select
 import signal
 import socket
 import sys
@@ -66,17 +68,87 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     config["address_base"] = _address_space(proc)
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the reapers
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
-    while True:
-        message, descriptors, _, _ = socket.recv_fds(control, CONTROL_MESSAGE, 4)
-        if not message:
-            os._exit(0)
-        if os.fork() == 0:
-            control.close()
-            _reaper(json.loads(message), descriptors, config, proc, shell)
-        for descriptor in descriptors:
-            os.close(descriptor)
+    Zygote(control, config, proc, shell).listen()
+
+
+class Zygote:
+    """Forks boxes on request and reports how each ended."""
+
+    def __init__(self, control: socket.socket, config: dict[str, Any], proc: int, shell: Any) -> None:
+        self._control = control
+        self._config = config
+        self._proc = proc
+        self._shell = shell
+        self._running: dict[int, tuple[int, socket.socket]] = {}
+        self._poller = select.poll()
+        self._poller.register(control, select.POLLIN)
+
+    def listen(self) -> None:
+        """Serve until the broker closes the control socket, or dies."""
+        while True:
+            for descriptor, _ in self._poller.poll():
+                if descriptor in self._running:
+                    self._report(descriptor)
+                    continue
+                message, descriptors, _, _ = socket.recv_fds(self._control, CONTROL_MESSAGE, 4)
+                if not message:
+                    os._exit(0)
+                self._open(json.loads(message), descriptors)
+
+    def _open(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        """Fork process 1 of a box and hand a descriptor of it to the broker."""
+        from autograder.sandbox import linux
+
+        *pipes, status_fd = descriptors
+        status = socket.socket(fileno=status_fd)
+        ids = os.getuid(), os.getgid()
+        try:
+            pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
+            if pid == 0:
+                self._box(request, pipes, ids)
+            self._running[pidfd] = (pid, status)
+            self._poller.register(pidfd, select.POLLIN)
+            socket.send_fds(status, [b"box"], [pidfd])
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                status.send(json.dumps({"error": str(error)}).encode())
+        for pipe in pipes:
+            os.close(pipe)
+
+    def _box(self, request: dict[str, Any], pipes: list[int], ids: tuple[int, int]) -> None:
+        """Process 1 of a box: confine, seed, and hand over to the guest, which never returns."""
+        from autograder.sandbox import guest, jail, linux
+
+        config, limits, output = self._config, request["limits"], pipes[-1]
+        try:
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+            jail.write_id_maps(self._proc, *ids)
+            os.setsid()
+            _place_descriptors(*pipes)
+            output = 2
+            if request["bound_address_space"]:
+                limits["address_space"] = config["address_base"] + (limits["memory_mb"] << 20)
+            jail.confine_box(limits, base64.b64decode(config["filter"]), config["files"], config["readable"])
+            os.environ["TMPDIR"] = "/tmp"
+            _seed(request["seed"])
+        except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure
+            os.write(output, f"{type(error).__name__}: {error}".encode())
+            os._exit(jail.EXIT_NOT_CONFINED)
+        try:
+            guest.serve(self._shell, requests=3, replies=4, limits=limits)
+        finally:
+            os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
+
+    def _report(self, pidfd: int) -> None:
+        """Collect a box that has ended and say how; the broker may be gone by then."""
+        self._poller.unregister(pidfd)
+        pid, status = self._running.pop(pidfd)
+        _, wait_status, usage = os.wait4(pid, 0)
+        report = {"status": wait_status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
+        with contextlib.suppress(OSError), status:
+            status.send(json.dumps(report).encode())
+        os.close(pidfd)
 
 
 def _scrub_environment() -> None:
@@ -124,58 +196,6 @@ def _address_space(proc: int) -> int:
         return int(os.read(descriptor, 100).split()[0]) * os.sysconf("SC_PAGE_SIZE")
     finally:
         os.close(descriptor)
-
-
-def _reaper(request: dict[str, Any], fds: list[int], config: dict[str, Any], proc: int, shell: Any) -> None:
-    """Fresh namespaces, one child as their process 1; hand out its pidfd, wait, report how it ended."""
-    from autograder.sandbox import jail, linux
-
-    requests, replies, output, status_fd = fds
-    status = socket.socket(fileno=status_fd)
-    try:
-        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        uid, gid = os.getuid(), os.getgid()
-        linux.unshare(linux.ALL_NAMESPACES)
-        jail.write_id_maps(proc, uid, gid)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setsid()
-        child = os.fork()
-        if child == 0:
-            _box(request, (requests, replies, output), config, shell)
-        for descriptor in (requests, replies, output):
-            os.close(descriptor)
-        linux.prctl(linux.PR_SET_DUMPABLE, 0)
-        linux.drop_capabilities()
-        linux.no_new_privileges()
-        pidfd = os.pidfd_open(child)
-        socket.send_fds(status, [b"box"], [pidfd])
-        os.close(pidfd)
-        _, wait_status, usage = os.wait4(child, 0)
-        report = {"status": wait_status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
-        status.send(json.dumps(report).encode())
-    except OSError as error:
-        status.send(json.dumps({"error": str(error)}).encode())
-    os._exit(0)
-
-
-def _box(request: dict[str, Any], fds: tuple[int, int, int], config: dict[str, Any], shell: Any) -> None:
-    """Process 1 of a box: confine, seed, and hand over to the guest, which never returns."""
-    from autograder.sandbox import guest, jail, linux
-
-    try:
-        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        _place_descriptors(*fds)
-        limits = request["limits"]
-        if request["bound_address_space"]:
-            limits["address_space"] = config["address_base"] + (limits["memory_mb"] << 20)
-        jail.confine_box(limits, base64.b64decode(config["filter"]), config["files"], config["readable"])
-        os.environ["TMPDIR"] = "/tmp"
-        _seed(request["seed"])
-    except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure
-        os.write(2, f"{type(error).__name__}: {error}".encode())
-        os._exit(jail.EXIT_NOT_CONFINED)
-    guest.serve(shell, requests=3, replies=4, limits=limits)
-    os._exit(0)
 
 
 def _place_descriptors(requests: int, replies: int, output: int) -> None:
