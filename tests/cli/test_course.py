@@ -8,6 +8,7 @@ import pty
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +17,12 @@ import pytest
 from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run
 
 pytestmark = pytest.mark.sandbox
+
+# A shell starts what it puts into the background with Ctrl-C ignored, and every program below inherits that.
+INTERRUPTIBLE = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from autograder.cli import main; main()"
+)
 
 
 def rows(course: Path) -> list[str]:
@@ -160,7 +167,7 @@ def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
     folder, students = tmp_path / "course", 30
     words = ["demo", "--students", str(students), "--folder", str(folder), "--json"]
     process = subprocess.Popen(
-        [str(PROGRAMS / "autograder"), *words],
+        [sys.executable, "-c", INTERRUPTIBLE, *words],
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -18,6 +18,42 @@ def result(text: str) -> tuple[Shown, ...]:
     return (Shown("result", "text/plain", text),)
 
 
+LIBRARIES = """
+import asyncio, concurrent.futures, multiprocessing, tempfile
+async def double(x):
+    await asyncio.sleep(0)
+    return 2 * x
+def threads():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda x: 2 * x, range(3)))
+def temporary():
+    with tempfile.NamedTemporaryFile('w+') as file:
+        file.write('kept')
+        file.seek(0)
+        return file.read()
+def workers():
+    context = multiprocessing.get_context('fork')
+    queue = context.Queue()
+    started = [context.Process(target=lambda n=n: queue.put(2 * n)) for n in range(3)]
+    for process in started: process.start()
+    results = sorted(queue.get(timeout=4) for _ in started)
+    for process in started: process.join(4)
+    return results
+"""
+TRAINING = """
+import torch
+model = torch.nn.Linear(1, 1)
+x = torch.arange(4.0).reshape(4, 1)
+loss = lambda: torch.nn.functional.mse_loss(model(x), 3 * x)
+optimizer = torch.optim.Adam(model.parameters(), 0.1)
+before = loss().item()
+for _ in range(5):
+    optimizer.zero_grad()
+    loss().backward()
+    optimizer.step()
+batches = [int(b) for b in torch.utils.data.DataLoader([0, 1, 2, 3], batch_size=None, num_workers=2)]
+"""
+
 CELLS = (
     Fact(
         "cells run in order and share one namespace",
@@ -132,6 +168,25 @@ CELLS = (
             RunCell("len(open('empty.bin', 'rb').read())", result("0")),
         ),
         files={"table.csv": b"1,2", "empty.bin": b""},
+    ),
+    Fact(
+        "what honest notebooks use works: asyncio, pools of threads, temporary files, forked workers",
+        (
+            RunCell(LIBRARIES),
+            RunCell("asyncio.run(double(1))", result("2")),
+            RunCell("await double(2)", result("4")),
+            RunCell("threads()", result("[0, 2, 4]")),
+            RunCell("temporary()", result("'kept'")),
+            RunCell("workers()", result("[0, 2, 4]")),
+        ),
+    ),
+    Fact(
+        "torch trains and loads its data with workers",
+        (
+            RunCell(TRAINING, seconds=60),
+            RunCell("sorted(batches), loss().item() < before", result("([0, 1, 2, 3], True)")),
+        ),
+        torch=True,
     ),
     Fact(
         "the same seed draws the same numbers in every box",

@@ -12,7 +12,7 @@ from autograder.errors import SandboxUnavailable
 from autograder.sandbox import seccomp
 
 GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)
-BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl"}
+BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl", "setsockopt"}
 
 
 @pytest.mark.parametrize("machine", seccomp.MACHINES)

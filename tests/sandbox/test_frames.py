@@ -1,0 +1,121 @@
+"""Frames on pipes: whole, late, closed, too long, or not frames at all; each told from the others."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.sandbox import wire
+
+FORESEEN = (wire.ProtocolError, wire.ClosedError, wire.DeadlineError)
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """Read and write end; the write end does not block."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    yield read, write
+    for end in (read, write):
+        with contextlib.suppress(OSError):
+            os.close(end)
+
+
+def receive(read: int, seconds: float = 0.2, most: int = 100) -> tuple[bytes, bytes]:
+    """A frame within a deadline."""
+
+    def wait(left: float) -> bool:
+        return bool(select.select([read], [], [], left)[0])
+
+    return wire.read_frame(
+        read, max_json=most, max_tensors=most, deadline=time.monotonic() + seconds, wait=wait
+    )
+
+
+def drain(read: int) -> None:
+    """Frame after frame, for ever."""
+    while True:
+        receive(read)
+
+
+def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
+    """Two in a row stay two."""
+    read, write = pipe
+    wire.write_frame(write, wire.pack({"id": "a"}) + wire.pack({"id": "b"}), deadline=time.monotonic() + 1)
+    assert [b'{"id":"a"}', b'{"id":"b"}'] == [receive(read)[0], receive(read)[0]]
+
+
+@given(st.binary(min_size=wire.HEADER.size, max_size=60))
+def test_any_beginning_is_foreseen(start: bytes) -> None:
+    """Random bytes on the pipe end in one of the foreseen errors, or wait for more."""
+    read, write = os.pipe()
+    try:
+        os.write(write, start)
+        os.close(write)
+        with pytest.raises(FORESEEN):
+            drain(read)
+    finally:
+        os.close(read)
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        (b"XX" + bytes(12), wire.ProtocolError),
+        (wire.HEADER.pack(b"AG", 101, 0), wire.OversizeError),
+        (wire.HEADER.pack(b"AG", 1, 1 << 60), wire.OversizeError),
+        (wire.HEADER.pack(b"AG", 50, 0) + b"{", wire.DeadlineError),
+        (b"", wire.DeadlineError),
+    ],
+)
+def test_a_bad_frame_names_its_fault(pipe: tuple[int, int], sent: bytes, error: type[Exception]) -> None:
+    """Magic, sizes and completeness each have their own error."""
+    read, write = pipe
+    os.write(write, sent)
+    with pytest.raises(error):
+        receive(read)
+
+
+def test_a_closed_pipe_is_told_from_a_late_one(pipe: tuple[int, int]) -> None:
+    """In the middle of a frame too."""
+    read, write = pipe
+    os.write(write, wire.HEADER.pack(b"AG", 50, 0) + b"{")
+    os.close(write)
+    with pytest.raises(wire.ClosedError):
+        receive(read)
+
+
+def test_a_frame_that_trickles_meets_the_deadline(pipe: tuple[int, int]) -> None:
+    """One deadline for the whole frame, not one per byte."""
+    read, write = pipe
+    os.write(write, wire.HEADER.pack(b"AG", 90, 0))
+    stop = threading.Event()
+
+    def trickle() -> None:
+        while not stop.wait(0.02):
+            os.write(write, b" ")
+
+    thread = threading.Thread(target=trickle)
+    thread.start()
+    started = time.monotonic()
+    with pytest.raises(wire.DeadlineError):
+        receive(read, 0.3)
+    stop.set()
+    thread.join()
+    assert 0.25 < time.monotonic() - started < 0.6
+
+
+def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, int]) -> None:
+    """A full pipe does not block the trusted side."""
+    started = time.monotonic()
+    with pytest.raises(wire.DeadlineError):
+        wire.write_frame(pipe[1], bytes(1 << 22), deadline=started + 0.2)
+    assert time.monotonic() - started < 0.5
