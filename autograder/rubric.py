@@ -23,6 +23,7 @@ from autograder.records import Limits
 T = TypeVar("T")
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 
 
 class Symbol(Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,6 +151,8 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     assignment = convert(table.get("assignment", {}), Assignment, f"{place}: [assignment]")
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
+    for notebook in assignment.notebooks:
+        _check_files(notebook, f"{place}: notebook {notebook.name!r}")
     questions = tuple(
         _question(entry, f"{place}: question {number}", assignment)
         for number, entry in enumerate(table.get("question", ()), start=1)
@@ -158,6 +161,15 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
     _sum(assignment.points, (question.points for question in questions), f"{place}: [assignment]")
     return Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
+
+
+def _check_files(notebook: NotebookFile, place: str) -> None:
+    """Files lie beside the notebook: plain names, each one once."""
+    names = (*notebook.data, *notebook.take_along)
+    for name in names:
+        if not _FILE.fullmatch(name):
+            raise RubricError(f"{place}: {name!r} is not a plain file name; files lie beside the notebook")
+    _unique((*names, "coursecheck.py", f"{notebook.name}.ipynb"), f"{place}: data and take_along")
 
 
 def convert(table: Mapping[str, Any], to: type[T], place: str) -> T:
