@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import CellOutput, CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox import values, watchdog, wire
+from autograder.records import CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox import replies, values, watchdog, wire
 from autograder.sandbox.base import Usage
 from autograder.sandbox.cgroups import Group
 from autograder.sandbox.jail import EXIT_NOT_CONFINED
@@ -30,7 +30,6 @@ from autograder.sandbox.jail import EXIT_NOT_CONFINED
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
 FLOOD_FACTOR = 4
-MAX_OUTPUTS = 2000
 MAX_JSON = 16 << 20
 _PIPE_BYTES = 1 << 20
 
@@ -136,7 +135,7 @@ class NamespaceBox:
         reply, _ = self._reply(request_id, started + seconds, Ending.CELL_TIME)
         self._drain_output()
         try:
-            run = _cell_run(reply, bytes(self._printed))
+            run = replies.cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         self.overhead += max(0.0, time.monotonic() - started - run.seconds)
@@ -172,10 +171,10 @@ class NamespaceBox:
                 started = time.monotonic()
                 reply, arrays = self._reply(request_id, started + seconds, Ending.CALL_TIME)
                 try:
-                    results.append(_observations(reply, arrays, number, len(scenario.calls)))
+                    results.append(replies.observations(reply, arrays, number, len(scenario.calls)))
                 except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
                     self._fail(Ending.PROTOCOL, str(error))
-                inside = _seconds(reply.get("seconds"))
+                inside = replies.believable_seconds(reply.get("seconds"))
                 self.overhead += max(0.0, time.monotonic() - started - inside)
         except BoxEnded as ended:
             scenario = scenarios[len(results)]
@@ -319,34 +318,3 @@ def _pid_of(pidfd: int) -> int:
     """The process id, as this side's /proc counts it."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
         return next(int(line.split()[1]) for line in info if line.startswith("Pid:"))
-
-
-def _observations(
-    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, calls: int
-) -> tuple[Observation, ...]:
-    answers = reply["observations"]
-    if reply.get("n") != number or not isinstance(answers, list) or len(answers) != calls:
-        raise wire.ProtocolError("the reply does not fit the scenario")
-    decoder = values.trusted_decoder(arrays)
-    return tuple(values.decode_observation(answer, decoder) for answer in answers)
-
-
-def _seconds(told: object) -> float:
-    """What a reply says it took, where that is believable."""
-    return float(told) if isinstance(told, int | float) and 0 <= told < 1e6 else 0.0
-
-
-def _cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
-    outputs = []
-    for output in reply["outputs"][:MAX_OUTPUTS]:
-        data = {values.word(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
-        outputs.append(CellOutput(kind=values.word(output["kind"], 20), data=data))
-    if printed:
-        # Printed past the shell, by C code or a forked process.
-        outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
-    return CellRun(
-        outputs=tuple(outputs),
-        error=values.word(reply["error"], 80),
-        seconds=_seconds(reply["seconds"]),
-        truncated=reply["truncated"] is True,
-    )
