@@ -33,7 +33,7 @@ def expected_values(assignment: Assignment, secret: bytes, pool: Pool) -> Expect
     """The expected observations of every question that has a reference; cached on disk.
 
     Raises:
-        CourseError: a reference solution is missing, raises where none is expected, or ends its box.
+        CourseError: a reference solution is missing, raises, or ends its box.
     """
     plans = _plans(assignment, secret)
     path = assignment.course.private / "expected" / f"{_key(assignment, secret)}.values"
@@ -99,10 +99,12 @@ def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limit
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
         raise CourseError(f"{where} cannot be imported:\n{text}")
     observed = box.ask(plan, seconds=limits.call_seconds)
-    for observations in observed:
-        ending = next((one.ending for one in observations if one.ending), None)
-        if ending:
-            raise CourseError(f"{where} ended its box: {ending.value}")
+    for scenario, observations in zip(plan, observed, strict=False):
+        for one in observations:
+            if one.ending:
+                raise CourseError(f"{where} ended its box in {scenario.name!r}: {one.ending.value}")
+            if not one.ok:
+                raise CourseError(f"{where} failed in {scenario.name!r}: {one.error}: {one.message}")
     return observed
 
 

@@ -286,6 +286,18 @@ def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> No
         grade(course)
 
 
+def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
+    """Its failure is named before anybody is graded, and gone as soon as it is mended."""
+    course = make_course(tmp_path / "course")
+    right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
+    (course.reference / "arithmetic.py").write_text("def twice(x):\n    return x @ 'no'\n", encoding="utf-8")
+    hand_in(course, "ada", CONTROL)
+    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.* failed in"):
+        grade(course)
+    (course.reference / "arithmetic.py").write_text(right, encoding="utf-8")
+    assert FULL == points(grade(course)["ada"].graded)
+
+
 def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     """Hidden inputs are only as hidden as the secret."""
     course = make_course(tmp_path / "course")
