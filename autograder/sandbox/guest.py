@@ -147,9 +147,8 @@ def _plain_output(output: Mapping[str, Any]) -> dict[str, Any]:
 def _streams(outputs: Outputs) -> Iterator[None]:
     """Standard output and error of one request; set anew each time, whatever student code put there."""
     if not outputs.budget:
-        outputs.limit(
-            1 << 20
-        )  # what hidden calls print is thrown away, but a flood ends the box all the same
+        # What hidden calls print is thrown away, but a flood ends the box all the same.
+        outputs.limit(1 << 20)
     sys.stdout, sys.stderr = CapturedStream(outputs, "stdout"), CapturedStream(outputs, "stderr")
     try:
         yield
