@@ -110,10 +110,10 @@ class NamespaceBox:
             raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
         self._pidfd = descriptors[0]
         self._poller.register(self._pidfd, select.POLLIN)
-        self._pid = _pid_of(self._pidfd)
+        self.pid = _pid_of(self._pidfd)
         if self._group:
             try:
-                self._group.add(self._pid)
+                self._group.add(self.pid)
             except OSError as error:
                 self._drain_output()  # when it has ended already, it says why
                 said = self._printed.decode(errors="replace")
@@ -232,7 +232,7 @@ class NamespaceBox:
             return True  # first: what was answered before a flood of output is not lost to it
         if self._output in events:
             self._drain_output()
-        if not self._group and watchdog.tree_bytes(self._pid) > self._limits.memory_mb << 20:
+        if not self._group and watchdog.tree_bytes(self.pid) > self._limits.memory_mb << 20:
             self._fail(Ending.MEMORY)
         if self._pidfd in events:
             self._fail(self._ending_of_process())

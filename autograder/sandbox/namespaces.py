@@ -153,6 +153,11 @@ class NamespaceSandbox:
         except OSError as error:
             raise SandboxFault(f"the zygote is gone: {error}") from error
 
+    @property
+    def pid(self) -> int:
+        """The process that was started; the zygote is its only child."""
+        return self._process.pid
+
     def alive(self) -> bool:
         """Whether the zygote still runs."""
         return self._process.poll() is None

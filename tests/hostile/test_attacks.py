@@ -57,9 +57,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def bounded(plain_sandbox: NamespaceSandbox) -> None:
     """Before anything explodes: a box is not root's, and its processes and memory are bounded."""
     box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
-    limits = Path(f"/proc/{box._pid}/limits").read_text()
-    status = Path(f"/proc/{box._pid}/status").read_text()
-    groups = Path(f"/proc/{box._pid}/cgroup").read_text()
+    limits = Path(f"/proc/{box.pid}/limits").read_text()
+    status = Path(f"/proc/{box.pid}/status").read_text()
+    groups = Path(f"/proc/{box.pid}/cgroup").read_text()
     box.close()
     rows = {line[:25].strip(): line[25:].split()[0] for line in limits.splitlines()[1:]}
     assert str(LIMITS.processes) == rows["Max processes"]

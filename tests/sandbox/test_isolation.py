@@ -186,7 +186,7 @@ def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: N
         pytest.skip(
             "not applicable: an ordinary user's boxes have that user's id, and nothing of the user's in view"
         )
-    uid = Path(f"/proc/{box._pid}").stat().st_uid
+    uid = Path(f"/proc/{box.pid}").stat().st_uid
     assert plain_sandbox._identity is not None
     assert plain_sandbox._identity.uid == uid
     second = start_sandbox(Environment())

@@ -101,4 +101,4 @@ def _own_paths() -> list[str]:
 
 def zygote_pid(sandbox: NamespaceSandbox) -> int:
     """The broker's own child; the zygote proper and all boxes are below it."""
-    return sandbox._process.pid
+    return sandbox.pid

@@ -1,0 +1,177 @@
+"""What the sandbox costs: `python benchmarks/sandbox.py [--json]`; beside a bare fork in the same run.
+
+A trivial submission is a box opened without a spare, the cells below, and the box closed. The bare fork is
+a process with the same modules and the same shell that forks, runs the same cells and exits: what a grader
+without isolation pays. Both are measured in turns. With --json the last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from autograder.records import Call, Limits, Scenario, Tensor
+from autograder.sandbox.base import Environment
+from autograder.sandbox.namespaces import NamespaceSandbox
+
+PRELOAD = ("numpy", "torch")
+CELLS = ("import torch", "def double(x):\n    return 2 * x", "total = double(21)\ntotal")
+IDENTITY = "import torch\nbig = torch.zeros({numbers})\ndef take(x): pass\ndef give(): return big"
+MEGABYTES = 32
+TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+
+FORKING = """
+import importlib, os, sys, time
+sys.path.insert(0, sys.argv[1])
+for name in {preload!r}:
+    importlib.import_module(name)
+import gc, torch, torch._dynamo
+from autograder.sandbox.shell import make_shell
+torch.set_num_threads(1)
+shell = make_shell()
+gc.collect(); gc.freeze()
+print('ready', flush=True)
+for line in sys.stdin:
+    started = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        for cell in {cells!r}:
+            shell.run_cell(cell, store_history=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print(time.perf_counter() - started, flush=True)
+"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    sandbox = NamespaceSandbox(Environment(preload=PRELOAD))
+    try:
+        figures = {**trivial(sandbox, options.rounds), **idle(sandbox), **calls(sandbox), **tensors(sandbox)}
+    finally:
+        sandbox.close()
+    figures["memory_bound"] = sandbox.memory_bound
+    for name, value in figures.items():
+        print(f"{name:24} {value}")
+    if options.json:
+        print(json.dumps(figures))
+
+
+def trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
+    """Opening, the whole trivial submission, its processor time, and the same with a bare fork."""
+    root = str(Path(__file__).resolve().parents[1])
+    program = FORKING.format(preload=PRELOAD, cells=CELLS)
+    forking = subprocess.Popen(
+        [sys.executable, "-c", program, root], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert forking.stdin
+    assert forking.stdout
+    forking.stdout.readline()
+    opened, whole, bare = [], [], []
+    zygote = zygote_of(sandbox)
+    before = processor_ms(zygote)
+    for seed in range(rounds):
+        started = time.perf_counter()
+        box = sandbox.open(Limits(), seed=seed)  # a new seed each time: never the spare
+        opened.append(time.perf_counter() - started)
+        for cell in CELLS:
+            box.run_cell(cell, seconds=10)
+        box.close()
+        whole.append(time.perf_counter() - started)
+        forking.stdin.write("\n")
+        forking.stdin.flush()
+        bare.append(float(forking.stdout.readline()))
+    spent = processor_ms(zygote) - before
+    forking.stdin.close()
+    forking.wait()
+    return {
+        "spawn_ms_p50": milliseconds(statistics.median(opened)),
+        "spawn_ms_p95": milliseconds(statistics.quantiles(opened, n=20)[-1]),
+        "submission_ms_p50": milliseconds(statistics.median(whole)),
+        "fork_ms_p50": milliseconds(statistics.median(bare)),
+        "ratio_to_fork": round(statistics.median(w / b for w, b in zip(whole, bare, strict=True)), 2),
+        "cpu_ms_per_submission": round(spent / rounds, 1),
+    }
+
+
+def idle(sandbox: NamespaceSandbox) -> dict[str, float]:
+    """Memory of its own that a box holds before any code runs."""
+    box = sandbox.open(Limits(), seed=-1)
+    try:
+        rollup = Path(f"/proc/{box.pid}/smaps_rollup").read_text()
+    finally:
+        box.close()
+    kilobytes = sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
+    return {"idle_child_private_mb": round(kilobytes / 1024, 1)}
+
+
+def calls(sandbox: NamespaceSandbox) -> dict[str, float]:
+    """The round trip of one small call."""
+    box = sandbox.open(Limits(), seed=-2)
+    try:
+        box.run_cell(CELLS[1], seconds=10)
+        once = Scenario("call", (Call("double", args=(21,)),))
+        seconds = [elapsed(lambda: box.ask([once], seconds=10)) for _ in range(300)]
+    finally:
+        box.close()
+    return {"call_ms_p50": milliseconds(statistics.median(seconds))}
+
+
+def tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
+    """How fast a large tensor goes in and comes out; the slower way counts."""
+    numbers = MEGABYTES << 18
+    box = sandbox.open(Limits(), seed=-3)
+    try:
+        box.run_cell(IDENTITY.format(numbers=numbers), seconds=10)
+        big = Tensor(np.zeros(numbers, np.float32), "float32")
+        take, give = Scenario("in", (Call("take", args=(big,)),)), Scenario("out", (Call("give"),))
+        into = statistics.median(elapsed(lambda: box.ask([take], seconds=10)) for _ in range(7))
+        out = statistics.median(elapsed(lambda: box.ask([give], seconds=10)) for _ in range(7))
+    finally:
+        box.close()
+    return {
+        "tensor_mb_per_s": round(MEGABYTES / max(into, out)),
+        "tensor_in_mb_per_s": round(MEGABYTES / into),
+        "tensor_out_mb_per_s": round(MEGABYTES / out),
+    }
+
+
+def elapsed(action: Callable[[], object]) -> float:
+    """Seconds that an action takes."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def zygote_of(sandbox: NamespaceSandbox) -> int:
+    """The process that forks the boxes: the only child of the one we started."""
+    outer = sandbox.pid
+    return int(Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0])
+
+
+def processor_ms(pid: int) -> float:
+    """Processor time of a process and of all the children it has waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(field) for field in fields[11:15]) * TICK_MS
+
+
+def milliseconds(seconds: float) -> float:
+    """Seconds in milliseconds, rounded."""
+    return round(1000 * seconds, 2)
+
+
+if __name__ == "__main__":
+    main()
