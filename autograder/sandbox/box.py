@@ -268,7 +268,7 @@ class NamespaceBox:
         """Why the box ended by itself, from the kernel's word alone."""
         self._kill()
         report = self._final_report()
-        if self._group and self._group.out_of_memory():
+        if self._group and self._group.counts().killed_for_memory:
             return Ending.MEMORY
         status = report.get("status")
         if not isinstance(status, int):
