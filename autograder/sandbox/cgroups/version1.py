@@ -81,13 +81,16 @@ class Version1Group:
 
     def counts(self) -> Counts:
         """See `Group.counts`."""
+        return Counts(
+            refused_processes=base.counter(self._pids / "pids.events", "max") or 0,
+            killed_for_memory=base.counter(self._memory / "memory.oom_control", "oom_kill") or 0,
+        )
+
+    def processor_seconds(self) -> float | None:
+        """See `Group.processor_seconds`."""
         accounting = self._folders.get(ACCOUNTING)
         used = base.number(accounting / "cpuacct.usage") if accounting else None
-        return Counts(
-            refused_processes=base.counter(self._pids / "pids.events", "max"),
-            killed_for_memory=base.counter(self._memory / "memory.oom_control", "oom_kill"),
-            processor_seconds=None if used is None else used * _NANO,
-        )
+        return None if used is None else used * _NANO
 
     def peak_bytes(self) -> int:
         """See `Group.peak_bytes`."""

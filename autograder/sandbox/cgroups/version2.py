@@ -73,7 +73,7 @@ def _driver(parent: Path) -> Driver:
 
 
 def _pass_on(folder: Path, there: list[str]) -> None:
-    """Let the groups below be bounded, unless they can be already; the kernel refuses it where processes are."""
+    """Let the groups below be bounded; the kernel refuses it to a group that holds processes."""
     control = folder / "cgroup.subtree_control"
     passed = control.read_text().split() if control.exists() else []
     if not set(CONTROLLERS) <= set(passed):
@@ -147,12 +147,15 @@ class Version2Group:
 
     def counts(self) -> Counts:
         """See `Group.counts`."""
-        used = base.counter(self._folder / "cpu.stat", "usage_usec")
         return Counts(
-            refused_processes=base.counter(self._folder / "pids.events", "max"),
-            killed_for_memory=base.counter(self._folder / "memory.events", "oom_kill"),
-            processor_seconds=used * _MICRO if used else None,
+            refused_processes=base.counter(self._folder / "pids.events", "max") or 0,
+            killed_for_memory=base.counter(self._folder / "memory.events", "oom_kill") or 0,
         )
+
+    def processor_seconds(self) -> float | None:
+        """See `Group.processor_seconds`; the kernel counts this whether or not ``cpu`` is passed on."""
+        used = base.counter(self._folder / "cpu.stat", "usage_usec")
+        return None if used is None else used * _MICRO
 
     def peak_bytes(self) -> int:
         """See `Group.peak_bytes`."""
