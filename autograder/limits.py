@@ -21,6 +21,7 @@ OF_ENDING: Mapping[Ending, str] = {
     Ending.MEMORY: "memory_mb",
     Ending.OUTPUT: "output_kb",
     Ending.REPLY_SIZE: "reply_mb",
+    Ending.RESTARTS: "restarts",
 }
 """Ending → the field of `Limits` that brought it about; the others are no limits."""
 

@@ -160,6 +160,8 @@ class Ending(enum.StrEnum):
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
     PROTOCOL = "protocol"
+    RESTARTS = "restarts"
+    """No box was opened any more: too many had been ended before."""
 
 
 class Met(enum.StrEnum):
@@ -179,7 +181,9 @@ class Encounter(Struct, frozen=True):
 
     met: Met
     seen: bool = False
-    """Counted or measured outside of the box; otherwise student code says so (an exception and its errno)."""
+    """Counted or measured outside of the box."""
+    told: bool = False
+    """The exception that was raised, or output that is missing, speaks of it: the box's own word."""
 
 
 class Observation(Struct, frozen=True, eq=False):

@@ -25,6 +25,7 @@ SCRATCH = "w"
 """The folder of a box, below its root, in which everything is written."""
 _CORES = os.cpu_count() or 1
 _WORDS = {met.value: met for met in Met}
+_SPACE = {Met.DISK, Met.FILES}
 _TICK = 0.5
 """Seconds by which the kernel's own limit on one process may be early."""
 _OF_EXIT = {EXIT_NOT_CONFINED: Ending.CRASHED, EXIT_NO_MEMORY: Ending.MEMORY}
@@ -126,18 +127,22 @@ class Watch:
             told: what the reply says, in words of `Met` and `hints.AGAIN`; the student's word.
             printed: this side has counted more output than is kept.
         """
-        seen = {Met.OUTPUT} if printed else set()
         words = {_WORDS[word] for word in told if word in _WORDS}
-        seen |= self._counters(asked=Met.PROCESSES in words or hints.AGAIN in told)
+        asked = Met.PROCESSES in words or hints.AGAIN in told
+        seen = self._counters(asked=asked) | ({Met.OUTPUT} if printed else set())
+        if hints.AGAIN in told and Met.PROCESSES in seen:
+            words.add(Met.PROCESSES)
         full = self._fullness()
         seen |= full - self._full
-        if words & {Met.DISK, Met.FILES} and full:
+        if words & _SPACE and full:
+            words = words - _SPACE | full  # one error number says either; the kernel knows which
             seen |= full
-            words -= {Met.DISK, Met.FILES}  # one error number says either; the kernel knows which
         self._full = full
         if Met.DESCRIPTORS in words and self._open_descriptors() >= self._limits.descriptors:
             seen.add(Met.DESCRIPTORS)
-        return tuple(Encounter(met, seen=met in seen) for met in Met if met in seen | words)
+        return tuple(
+            Encounter(met, seen=met in seen, told=met in words) for met in Met if met in seen | words
+        )
 
     def mark(self, run: CellRun, told: Collection[str], *, printed: bool) -> CellRun:
         """A cell's run with the limits it met; see `met`."""
