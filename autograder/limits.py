@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -69,16 +70,22 @@ def check(table: Mapping[str, Any], place: str) -> None:
         RubricError: a number is outside of its range, or two of them contradict one another.
     """
     for name, (least, most) in ranges().items():
-        value = table.get(name)
-        # A bool, a text or a list is no number: msgspec says so. NaN is outside of every range.
-        if isinstance(value, bool | str | list | dict) or value is None:
-            continue
-        if not least <= float(value) <= most:
-            raise RubricError(f"{place}: {name}: expected {least:,g} to {most:,g}, got {value}")
-    defaults = msgspec.structs.asdict(Limits())
-    scratch, memory = (table.get(name, defaults[name]) for name in ("scratch_mb", "memory_mb"))
-    if isinstance(scratch, int) and isinstance(memory, int) and scratch > memory:
+        value = _number(table.get(name))
+        if value is not None and not least <= value <= most:  # so is what is not a number
+            expected = f"{least:,.10g} to {most:,.10g}"
+            raise RubricError(f"{place}: {name}: expected {expected}, got {table[name]}")
+    scratch, memory = (
+        _number(table.get(name, getattr(Limits(), name))) for name in ("scratch_mb", "memory_mb")
+    )
+    if scratch is not None and memory is not None and scratch > memory:
         raise RubricError(
-            f"{place}: scratch_mb: expected at most memory_mb ({memory}), got {scratch}; what is written "
+            f"{place}: scratch_mb: expected at most memory_mb ({memory:g}), got {scratch:g}; what is written "
             "counts as memory"
         )
+
+
+def _number(value: object) -> float | None:
+    """A number of a rubric; None for what is none, which is refused where types are checked."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    return value if isinstance(value, int) else float(value)  # an integer may be too large for a float
