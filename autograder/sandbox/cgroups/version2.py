@@ -36,8 +36,7 @@ def find(mount: Path | None, own: str) -> Driver | None:
         with contextlib.suppress(OSError):
             return _driver(parent)
     with contextlib.suppress(OSError):
-        if _step_aside(mount / own):
-            return _driver(mount / own)
+        return _beside(mount / own)
     return None
 
 
@@ -58,9 +57,7 @@ def _driver(parent: Path) -> Driver:
     Raises:
         OSError: the group is not ours to use.
     """
-    there = (parent / "cgroup.controllers").read_text().split()
-    if not set(CONTROLLERS) <= set(there):
-        raise OSError(0, f"{parent} has no controllers for memory and processes")
+    there = _controllers(parent)
     _pass_on(parent, there)
     folder = base.make(parent)
     try:
@@ -70,6 +67,18 @@ def _driver(parent: Path) -> Driver:
         base.remove_tree(folder)
         raise
     return Version2(folder)
+
+
+def _controllers(folder: Path) -> list[str]:
+    """The controllers that a group has.
+
+    Raises:
+        OSError: those that are needed are not among them.
+    """
+    there = (folder / "cgroup.controllers").read_text().split()
+    if not set(CONTROLLERS) <= set(there):
+        raise OSError(0, f"{folder} has no controllers for memory and processes")
+    return there
 
 
 def _pass_on(folder: Path, there: list[str]) -> None:
@@ -97,17 +106,25 @@ def _try_to_move(folder: Path) -> None:
             base.remove(group)
 
 
-def _step_aside(own: Path) -> bool:
-    """Leave our own group for a leaf of it; only when nobody else is in it."""
-    if (own / "cgroup.procs").read_text().split() != [str(os.getpid())]:
-        return False
+def _beside(own: Path) -> Driver | None:
+    """A driver in our own group, which we leave for a leaf of it; only when nobody else is in it.
+
+    Raises:
+        OSError: the group is not ours to use; we are in it as before.
+    """
+    _controllers(own)
+    me = str(os.getpid())
+    if (own / "cgroup.procs").read_text().split() != [me]:
+        return None
     leaf = base.make(own)
     try:
-        (leaf / "cgroup.procs").write_text(str(os.getpid()))
+        (leaf / "cgroup.procs").write_text(me)
+        return _driver(own)
     except OSError:
+        with contextlib.suppress(OSError):
+            (own / "cgroup.procs").write_text(me)
         base.remove(leaf)
         raise
-    return True
 
 
 class Version2:
