@@ -54,6 +54,12 @@ _ENDED: Mapping[str, Text] = {
         "de": "{what} brauchte mehr als die erlaubten {limit} Speicher. Bitte nach Arrays suchen, die mit "
         "jedem Schritt wachsen.",
     },
+    "ending.disk": {
+        "en": "{what} wrote more files than there is room for, which is {limit}. Write less, or remove files "
+        "no longer needed.",
+        "de": "{what} schrieb mehr Dateien, als Platz haben; das sind {limit}. Bitte weniger schreiben oder "
+        "nicht mehr benötigte löschen.",
+    },
     "ending.output": {
         "en": "{what} printed more than the {limit} that a notebook may. Remove prints from loops.",
         "de": "{what} gab mehr aus als die {limit}, die einem Notebook erlaubt sind. Bitte Ausgaben aus "
@@ -159,6 +165,12 @@ _CELL_ENDED: Mapping[str, Text] = {
         "arrays.",
         "de": "Diese Zelle brauchte mehr als {limit} Speicher; der Rest lief ohne sie. Bitte kleinere "
         "Arrays verwenden.",
+    },
+    "cell.ending.disk": {
+        "en": "This cell wrote more files than there is room for, which is {limit}; the rest was run without "
+        "it. Write less, or remove files no longer needed.",
+        "de": "Diese Zelle schrieb mehr Dateien, als Platz haben; das sind {limit}. Der Rest lief ohne sie. "
+        "Bitte weniger schreiben oder nicht mehr benötigte löschen.",
     },
     "cell.ending.output": {
         "en": "This cell printed more than {limit} and was stopped; the rest was run without it. Remove "

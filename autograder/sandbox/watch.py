@@ -28,8 +28,6 @@ _WORDS = {met.value: met for met in Met}
 _SPACE = {Met.DISK, Met.FILES}
 _TICK = 0.5
 """Seconds by which the kernel's own limit on one process may be early."""
-_OF_EXIT = {EXIT_NOT_CONFINED: Ending.CRASHED, EXIT_NO_MEMORY: Ending.MEMORY}
-"""Exit statuses of ours. Student code can forge them, and gains another sentence by it."""
 
 
 class Watch:
@@ -114,9 +112,15 @@ class Watch:
         if not isinstance(status, int):
             return Ending.CRASHED
         if os.WIFEXITED(status):
-            return _OF_EXIT.get(os.WEXITSTATUS(status), Ending.EXITED)
+            return self._of_exit(os.WEXITSTATUS(status))
         used = max(report.get("cpu", 0.0), self.processor_seconds())
         return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds - _TICK else Ending.CRASHED
+
+    def _of_exit(self, status: int) -> Ending:
+        """Student code can exit with our own statuses too, and gains another sentence by it."""
+        if status == EXIT_NO_MEMORY and self._group is None:  # a group kills before memory is refused
+            return Ending.MEMORY
+        return Ending.CRASHED if status == EXIT_NOT_CONFINED else Ending.EXITED
 
     # ------------------------------------------------------------ limits that do not
 

@@ -122,7 +122,7 @@ def test_the_failing_call_carries_what_was_met() -> None:
         ({"status": 0}, Counts(), 0.0, Ending.EXITED),
         ({"status": 7 << 8}, Counts(), 99.0, Ending.EXITED),
         ({"status": EXIT_NOT_CONFINED << 8}, Counts(), 0.0, Ending.CRASHED),
-        ({"status": EXIT_NO_MEMORY << 8}, Counts(), 0.0, Ending.MEMORY),
+        ({"status": EXIT_NO_MEMORY << 8}, Counts(), 0.0, Ending.EXITED),
         ({"status": 9}, Counts(), 0.0, Ending.CRASHED),
         ({"status": 9, "cpu": 9.6}, Counts(), 0.0, Ending.PROCESSOR_TIME),
         ({"status": 9, "cpu": 1.0}, Counts(), 10.0, Ending.PROCESSOR_TIME),
@@ -136,6 +136,11 @@ def test_why_a_box_ended(report: dict[str, object], counts: Counts, seconds: flo
     watching = watched(group)
     group.counted = counts
     assert ending is watching.ending(report)
+
+
+def test_memory_that_does_not_suffice_to_answer() -> None:
+    """Without a group memory is refused, to the guest as well, and its exit status says so."""
+    assert Ending.MEMORY is watched(None).ending({"status": EXIT_NO_MEMORY << 8})
 
 
 def test_a_worker_killed_earlier_is_not_why_a_box_ends_now() -> None:
