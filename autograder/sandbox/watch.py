@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -84,10 +85,10 @@ class Watch:
         if self._group:
             used = self._group.processor_seconds()
             if used is None:
-                self._tree.look()
+                self._tree.look(enough=sys.maxsize)
                 used = self._tree.processor_seconds
             return used, 0
-        memory = self._tree.look().memory_bytes
+        memory = self._tree.look(enough=self._limits.memory_mb << 20).memory_bytes
         return self._tree.processor_seconds, memory
 
     def _earliest(self, used: float) -> float:
@@ -172,7 +173,7 @@ class Watch:
             killed = self._known.killed_for_memory > before.killed_for_memory
             return ({Met.PROCESSES} if refused else set()) | ({Met.MEMORY} if killed else set())
         if asked:
-            self._tree.look()
+            self._tree.look(enough=sys.maxsize)
         crowded = self._tree.most_tasks >= self._limits.processes
         new = crowded and (asked or not self._crowded)
         self._crowded = crowded

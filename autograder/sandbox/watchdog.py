@@ -15,6 +15,7 @@ INTERVAL = 0.05
 """Seconds between two looks."""
 
 _OWN_PAGES = ("Pss_Anon:", "Pss_Shmem:")
+_AT_MOST = ("RssAnon:", "RssShmem:")
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -22,7 +23,7 @@ class Tree(Struct, frozen=True):
     """A process and all its descendants, at one moment."""
 
     memory_bytes: int = 0
-    """Private and shared-anonymous memory."""
+    """Private and shared-anonymous memory; no less than that where it is at most what was called enough."""
     tasks: int = 0
     """Processes and threads."""
     processor_seconds: float = 0.0
@@ -39,20 +40,29 @@ class Watchdog:
         self.most_tasks = 0
         self.processor_seconds = 0.0
 
-    def look(self) -> Tree:
-        """The tree as it is now."""
-        memory, tasks, seconds, open_ids = 0, 0, 0.0, [self._pid]
+    def look(self, *, enough: int = 0) -> Tree:
+        """The tree as it is now.
+
+        Args:
+            enough: bytes up to which an upper bound of the memory will do. The exact number takes the kernel
+                milliseconds for a process that has torch loaded, the bound microseconds.
+        """
+        tasks, seconds, open_ids = 0, 0.0, [self._pid]
+        processes: list[Path] = []
         while open_ids:
             pid = open_ids.pop()
             process = self._proc / str(pid)
+            processes.append(process)
             seconds += self._seconds(pid, process)
-            memory += _memory(process)
             with contextlib.suppress(OSError):  # it may end while we look
                 threads = list(process.glob("task/*/children"))
                 tasks += len(threads)
                 for children in threads:
                     with contextlib.suppress(OSError):
                         open_ids += [int(child) for child in children.read_text().split()]
+        memory = sum(_kilobytes(process / "status", _AT_MOST) for process in processes) << 10
+        if memory > enough:
+            memory = sum(_kilobytes(process / "smaps_rollup", _OWN_PAGES) for process in processes) << 10
         self.most_tasks = max(self.most_tasks, tasks)
         # A process whose end nobody waits for takes its time along; what was seen of it still counts.
         self.processor_seconds = max(self.processor_seconds, seconds, sum(self._own_seconds.values()))
@@ -67,15 +77,16 @@ class Watchdog:
         return 0.0
 
 
-def _memory(process: Path) -> int:
+def _kilobytes(path: Path, lines: tuple[str, ...]) -> int:
+    """The sum of some lines of a file of sizes; 0 where the process has ended."""
     total = 0
     with contextlib.suppress(OSError):
-        for line in (process / "smaps_rollup").read_text().splitlines():
-            if line.startswith(_OWN_PAGES):
-                total += int(line.split()[1]) << 10
+        for line in path.read_text(errors="replace").splitlines():
+            if line.startswith(lines):
+                total += int(line.split()[1])
     return total
 
 
 def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
     """Private and shared-anonymous memory of a process and all its descendants."""
-    return Watchdog(pid, proc).look().memory_bytes
+    return Watchdog(pid, proc).look(enough=-1).memory_bytes

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from autograder.sandbox.watchdog import Watchdog, tree_bytes
 
 
@@ -92,3 +94,19 @@ def test_this_process_has_used_a_processor() -> None:
     dog = Watchdog(os.getpid())
     assert spent - 0.1 <= dog.look().processor_seconds
     assert dog.most_tasks >= 1
+
+
+@pytest.mark.parametrize(("enough", "seen"), [(-1, 33), (59, 33), (60, 60), (1000, 60)])
+def test_an_upper_bound_does_where_it_is_small_enough(tmp_path: Path, enough: int, seen: int) -> None:
+    """What the processes share is counted once only where it decides."""
+    for pid, children in ((1, "2"), (2, "")):
+        process(tmp_path, pid, 10 + pid, 5, children)
+        (tmp_path / str(pid) / "status").write_text("RssAnon:\t 20 kB\nRssFile:\t 999 kB\nRssShmem: 10 kB\n")
+    assert seen << 10 == Watchdog(1, tmp_path).look(enough=enough << 10 if enough > 0 else -1).memory_bytes
+
+
+def test_the_real_upper_bound_is_no_less_than_the_number() -> None:
+    """The kernel's two files agree about this very process, give or take what it does meanwhile."""
+    dog = Watchdog(os.getpid())
+    exact, most = (dog.look(enough=enough).memory_bytes for enough in (-1, 1 << 62))
+    assert 0 < exact <= most * 1.1
