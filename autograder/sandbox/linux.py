@@ -167,8 +167,9 @@ def pivot_root(new_root: str) -> None:
 
 
 def collapse(address: int, length: int) -> bool:
-    """Gather mapped memory into one huge page, at once; False where the kernel or the memory does not allow it."""
-    return LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE) == 0
+    """Gather mapped memory into huge pages at once; False where the kernel or the memory does not let it."""
+    result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
+    return result == 0
 
 
 def close_from(first: int) -> None:

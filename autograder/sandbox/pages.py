@@ -32,13 +32,13 @@ def gather(proc: int) -> int:
         proc: a descriptor on /proc; see `jail.open_proc`.
     """
     gathered = 0
-    for start, end in _anonymous(_read(proc, "self/maps").decode()):
+    for start, end in anonymous(_read(proc, "self/maps").decode()):
         first, last = -(-start // HUGE_BYTES), end // HUGE_BYTES
         gathered += sum(linux.collapse(number * HUGE_BYTES, HUGE_BYTES) for number in range(first, last))
     return gathered
 
 
-def _anonymous(maps: str) -> list[tuple[int, int]]:
+def anonymous(maps: str) -> list[tuple[int, int]]:
     """Address ranges of private memory that belongs to no file, from the text of /proc/self/maps."""
     ranges = []
     for line in maps.splitlines():

@@ -57,7 +57,7 @@ JSON = st.recursive(
 def there_and_back(value: Any) -> Any:
     """A value through the whole of the wire."""
     encoder = values.TrustedEncoder()
-    frame = wire.pack({"id": "x", "v": encoder.encode(value)}, encoder.arrays)
+    frame = b"".join(wire.pack({"id": "x", "v": encoder.encode(value)}, encoder.arrays))
     header = wire.HEADER.size
     _, length, _ = wire.HEADER.unpack(frame[:header])
     message, arrays = wire.unpack(frame[header : header + length], frame[header + length :])
