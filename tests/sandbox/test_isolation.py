@@ -213,5 +213,6 @@ def test_signals_work_however_the_grader_was_started() -> None:
         assert [True, True] == value(box, asked)
         run = box.run_cell("os.kill(os.getpid(), signal.SIGINT)\nimport time\ntime.sleep(2)", seconds=5)
     finally:
+        box.close()
         sandbox.close()
     assert "KeyboardInterrupt" == run.error
