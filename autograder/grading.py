@@ -152,7 +152,7 @@ class _Run:
                 answer=answer,
                 answers=submission.answers,
                 draw=draw,
-                observed=session.ask(plan) if plan else (),
+                observed=session.ask(plan, place=question.id) if plan else (),
                 expected=self._grader.expected.get(question.id, ()),
                 earlier={
                     f"{result.question}.{result.item}": result

@@ -33,6 +33,8 @@ START_SECONDS = 120.0
 # containers that map only 65,536 ids.
 FIRST_UID, LAST_UID = 60_578, 61_183
 CONTROL_MESSAGE = 1 << 17
+_SPARE_PROCESSES = 8
+"""Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -138,8 +140,11 @@ class NamespaceSandbox:
                 group = self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
             except OSError as error:
                 raise SandboxFault(f"no control group could be made: {error}") from error
+        bounds = msgspec.to_builtins(limits)
+        if group is not None:
+            bounds["processes"] += _SPARE_PROCESSES
         request = {
-            "limits": msgspec.to_builtins(limits),
+            "limits": bounds,
             "seed": seed,
             "bound_address_space": group is None,
         }

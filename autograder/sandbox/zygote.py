@@ -139,6 +139,8 @@ class Zygote:
             os._exit(jail.EXIT_NOT_CONFINED)
         try:
             guest.serve(self._shell, requests=3, replies=4, limits=limits)
+        except MemoryError:
+            os._exit(jail.EXIT_NO_MEMORY)
         finally:
             os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
 

@@ -1,11 +1,12 @@
-"""The memory of a tree of processes: own pages only, children included."""
+"""The memory and processor time of a tree of processes: own pages only, children included."""
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
-from autograder.sandbox.watchdog import tree_bytes
+from autograder.sandbox.watchdog import Watchdog, tree_bytes
 
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:
@@ -47,3 +48,47 @@ def test_a_process_that_has_ended_counts_nothing(tmp_path: Path) -> None:
 def test_this_process_has_memory_of_its_own() -> None:
     """The real /proc has the lines that are read."""
     assert tree_bytes(os.getpid()) > 1 << 20
+
+
+def busy(root: Path, pid: int, own: int, waited_for: int = 0, started: int = 100) -> None:
+    """The processor ticks of a faked process."""
+    fields = [*"0123456789", str(own), "0", str(waited_for), "0", "20", "0", "1", "0", str(started)]
+    (root / str(pid) / "stat").write_text(f"{pid} (a) b) S {' '.join(fields)} 0\n")
+
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def test_processor_time_of_all_descendants_is_added(tmp_path: Path) -> None:
+    """Their own, and that of what they have waited for."""
+    process(tmp_path, 1, 1, 0, "2")
+    process(tmp_path, 2, 1, 0)
+    busy(tmp_path, 1, TICKS, 2 * TICKS)
+    busy(tmp_path, 2, 3 * TICKS)
+    dog = Watchdog(1, tmp_path)
+    assert (6.0, 2) == (dog.look().processor_seconds, dog.look().tasks)
+    assert (6.0, 2) == (dog.processor_seconds, dog.most_tasks)
+
+
+def test_what_a_process_used_is_remembered_when_nobody_waited_for_it(tmp_path: Path) -> None:
+    """Its number may come back; it is another process then."""
+    process(tmp_path, 1, 1, 0, "2")
+    process(tmp_path, 2, 1, 0)
+    busy(tmp_path, 1, 0)
+    busy(tmp_path, 2, 4 * TICKS)
+    dog = Watchdog(1, tmp_path)
+    dog.look()
+    busy(tmp_path, 2, TICKS, started=200)
+    dog.look()
+    assert 5.0 == dog.processor_seconds
+    (tmp_path / "1/task/1/children").write_text("")
+    assert (0.0, 1) == (dog.look().processor_seconds, dog.look().tasks)
+    assert (5.0, 2) == (dog.processor_seconds, dog.most_tasks)
+
+
+def test_this_process_has_used_a_processor() -> None:
+    """The real /proc has the fields that are read."""
+    spent = time.process_time()
+    dog = Watchdog(os.getpid())
+    assert spent - 0.1 <= dog.look().processor_seconds
+    assert dog.most_tasks >= 1
