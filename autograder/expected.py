@@ -126,7 +126,7 @@ def _store(path: Path, expected: Expected) -> None:
     partial = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(wire.pack({"expected": tree}, encoder.arrays))
+        file.writelines(wire.pack({"expected": tree}, encoder.arrays))
     partial.replace(path)
 
 

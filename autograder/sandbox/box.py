@@ -61,7 +61,8 @@ class NamespaceBox:
         self.overhead = 0.0
         self._connect(send, request)
         try:
-            self._await_confined(started + OPEN_SECONDS)
+            self._await_fork(started + OPEN_SECONDS)
+            self._await_ready(started + OPEN_SECONDS)
         except OSError as error:
             self.close()
             raise SandboxFault(f"the box was not opened: {error}") from error
@@ -101,7 +102,7 @@ class NamespaceBox:
         for descriptor in (self._replies, self._output):
             self._poller.register(descriptor, select.POLLIN)
 
-    def _await_confined(self, deadline: float) -> None:
+    def _await_fork(self, deadline: float) -> None:
         self._status.settimeout(max(0.1, deadline - time.monotonic()))
         try:
             message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
@@ -121,6 +122,8 @@ class NamespaceBox:
                 said = self._printed.decode(errors="replace")
                 what = f"confined: {said}" if said else f"put under its control group: {error}"
                 raise SandboxFault(f"the box could not be {what}") from error
+
+    def _await_ready(self, deadline: float) -> None:
         try:
             self._reply("ready", deadline, Ending.CELL_TIME)
         except BoxEnded as ended:

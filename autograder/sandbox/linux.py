@@ -29,6 +29,7 @@ ALL_NAMESPACES = (
 )
 
 _CLONE_PIDFD = 0x1000
+_MADV_COLLAPSE = 25
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
@@ -163,6 +164,12 @@ def pivot_root(new_root: str) -> None:
     syscall(machine_syscall("pivot_root"), b".", b".", what="pivot_root")
     unmount(".", MNT_DETACH)
     os.chdir("/")
+
+
+def collapse(address: int, length: int) -> bool:
+    """Gather mapped memory into huge pages at once; False where the kernel or the memory does not let it."""
+    result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
+    return result == 0
 
 
 def close_from(first: int) -> None:

@@ -21,12 +21,11 @@ import msgspec
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
-from autograder.sandbox import cgroups
+from autograder.sandbox import cgroups, spares
 from autograder.sandbox.base import Environment
 from autograder.sandbox.box import NamespaceBox
 from autograder.sandbox.runtime import Runtime, current_runtime
 from autograder.sandbox.seccomp import shipped_filter
-from autograder.sandbox.spares import Spares
 from autograder.sandbox.system import refuse_other_systems
 
 START_SECONDS = 120.0
@@ -59,7 +58,7 @@ class NamespaceSandbox:
         """
         refuse_other_systems()
         self._lock = threading.Lock()
-        self._spares = Spares(self._open)
+        self._spares = spares.Spares(self._open, spares.depth())
         self._identity = Identity() if os.geteuid() == 0 else None
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -41,7 +41,7 @@ def main() -> None:
 
 def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox import guest, jail, linux
+    from autograder.sandbox import guest, jail, linux, pages
 
     proc = jail.open_proc()
     jail.enter(config, proc)
@@ -55,6 +55,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
         os.wait()
         os._exit(0)
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    _signals_as_usual()
     linux.drop_capabilities()
     linux.no_new_privileges()
     _scrub_environment()
@@ -65,9 +66,10 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     sys.path.remove(sys.argv[2])
     sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
     sys.argv[:] = ["notebook"]
-    config["address_base"] = _address_space(proc)
+    config["address_base"] = pages.address_space(proc)
     gc.collect()
     gc.freeze()
+    pages.gather(proc)
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
     Zygote(control, config, proc, shell).listen()
 
@@ -153,6 +155,13 @@ class Zygote:
         os.close(pidfd)
 
 
+def _signals_as_usual() -> None:
+    """A grader started in the background ignores interruptions, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def _scrub_environment() -> None:
     os.environ.clear()
     os.environ.update(
@@ -191,15 +200,6 @@ def _warm_torch(torch: ModuleType) -> None:
         optimizer(module.parameters(), 0.1).step()
 
 
-def _address_space(proc: int) -> int:
-    """Bytes of address space in use, read through the kept descriptor."""
-    descriptor = os.open("self/statm", os.O_RDONLY, dir_fd=proc)
-    try:
-        return int(os.read(descriptor, 100).split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    finally:
-        os.close(descriptor)
-
-
 def _place_descriptors(requests: int, replies: int, output: int) -> None:
     """0 null, 1 and 2 output, 3 requests, 4 replies; everything else closed."""
     from autograder.sandbox import linux
@@ -217,7 +217,8 @@ def _seed(seed: int) -> None:
     random.seed(seed)
     sys.modules["numpy"].random.seed(seed % 2**32)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+        # torch.manual_seed formats a stack trace at every call, for devices that are not here.
+        sys.modules["torch"].default_generator.manual_seed(seed)
 
 
 if __name__ == "__main__":
