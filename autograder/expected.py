@@ -6,13 +6,13 @@ Computed once per rubric, reference and secret, and kept in the course's private
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from autograder import atomic
 from autograder.assignment import Assignment, packages
 from autograder.checks.base import Draw, Observations
 from autograder.errors import BoxEnded, CourseError
@@ -123,11 +123,7 @@ def _store(path: Path, expected: Expected) -> None:
         for question, scenarios in expected.items()
     }
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(wire.pack({"expected": tree}, encoder.arrays))
-    partial.replace(path)
+    atomic.write(path, wire.pack({"expected": tree}, encoder.arrays), mode=0o600)
 
 
 def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Sequence[Observations]] | None:

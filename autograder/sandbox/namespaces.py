@@ -62,7 +62,7 @@ class NamespaceSandbox:
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
-        script = str(Path(__file__).with_name("zygote.py"))
+        script = str(Path(runtime.package_root, "autograder/sandbox/zygote.py"))
         with theirs:
             self._process = subprocess.Popen(
                 [

@@ -63,6 +63,10 @@ class Pool:
                 running = self._running[environment] = self._start(environment)
             return running
 
+    def start_apart(self, environment: Environment) -> Sandbox:
+        """One more sandbox of the same kind that the pool does not keep; whoever asks closes it."""
+        return self._start(environment)
+
     def warm(self, environments: Iterable[Environment]) -> None:
         """Start several at the same time; importing torch takes seconds, and there are several cores."""
         with ThreadPoolExecutor() as threads:
