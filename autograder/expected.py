@@ -15,7 +15,7 @@ import msgspec
 from autograder import atomic
 from autograder.assignment import Assignment, packages
 from autograder.checks.base import Draw, Observations
-from autograder.errors import BoxEnded, CourseError
+from autograder.errors import BoxEnded, CourseError, SandboxFault
 from autograder.records import Limits, Scenario
 from autograder.rubric import Question
 from autograder.sandbox import values, wire
@@ -68,9 +68,18 @@ def _compute(
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
+    try:
+        return _compute_once(assignment, plans, pool)
+    except SandboxFault:  # something of ours was killed: once more, with what is started in its place
+        return _compute_once(assignment, plans, pool)
+
+
+def _compute_once(
+    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+) -> dict[str, Sequence[Observations]]:
     environment = assignment.reference_environment()
     limits = assignment.rubric.assignment.limits
-    box = pool.sandbox(environment).open(limits)
+    box = pool.lasting(environment).open(limits)
     try:
         return {
             question_id: _ask(box, assignment.rubric.question(question_id), plan, limits)

@@ -119,7 +119,7 @@ class _Run:
             return
         self.notes += submission.notes
         try:
-            sandbox = self._grader.pool.sandbox(assignment.environment(notebook))
+            sandbox = self._grader.pool.lasting(assignment.environment(notebook))
         except SandboxError as fault:
             for question in assignment.questions(notebook.name):
                 self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")

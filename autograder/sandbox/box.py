@@ -22,7 +22,7 @@ import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox import replies, values, watchdog, wire
+from autograder.sandbox import blame, replies, values, watchdog, wire
 from autograder.sandbox.base import Usage
 from autograder.sandbox.cgroups import Group
 from autograder.sandbox.jail import EXIT_NOT_CONFINED
@@ -110,7 +110,9 @@ class NamespaceBox:
             raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
         self._pidfd = descriptors[0]
         self._poller.register(self._pidfd, select.POLLIN)
-        self.pid = _pid_of(self._pidfd)
+        described = _describe(self._pidfd)
+        self.pid = _pid_of(described)
+        self._process_one = blame.is_process_one(described)
         if self._group:
             try:
                 self._group.add(self.pid)
@@ -265,8 +267,25 @@ class NamespaceBox:
         raise BoxEnded(self._why, detail)
 
     def _ending_of_process(self) -> Ending:
-        """Why the box ended by itself, from the kernel's word alone."""
+        """Why the box ended by itself, from the kernel's word alone.
+
+        Raises:
+            SandboxFault: it was ended from outside.
+        """
+        by_itself = blame.ends_by_itself(self._pidfd, self.pid)
         self._kill()
+        ending = self._as_reported()
+        peak = self._group.peak_bytes() if self._group else 0
+        blame.check(
+            ending,
+            self._final_report(),
+            by_itself=by_itself,
+            process_one=self._process_one,
+            memory=(peak, self._limits.memory_mb << 20),
+        )
+        return ending
+
+    def _as_reported(self) -> Ending:
         report = self._final_report()
         if self._group and self._group.out_of_memory():
             return Ending.MEMORY
@@ -314,7 +333,11 @@ class NamespaceBox:
         return self._usage
 
 
-def _pid_of(pidfd: int) -> int:
-    """The process id, as this side's /proc counts it."""
+def _describe(pidfd: int) -> str:
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
-        return next(int(line.split()[1]) for line in info if line.startswith("Pid:"))
+        return info.read()
+
+
+def _pid_of(described: str) -> int:
+    """The process id, as this side's /proc counts it."""
+    return next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))

@@ -99,20 +99,25 @@ class NamespaceSandbox:
             "uid": self._identity.uid if self._identity else None,
             "filter": base64.b64encode(shipped_filter()).decode(),
         }
-        self._control.send(json.dumps(config).encode())
         self._control.settimeout(START_SECONDS)
         try:
+            self._control.send(json.dumps(config).encode())
             report = json.loads(self._control.recv(CONTROL_MESSAGE) or b"{}")
         except TimeoutError:
             raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
+        except OSError:
+            report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
-            raise SandboxUnavailable(explain_failure(report.get("error") or self._stderr()))
+            said = report.get("error") or self._stderr()
+            if not said:  # a missing layer has a name; what is silent was killed
+                raise SandboxFault("the zygote was ended while it started")
+            raise SandboxUnavailable(explain_failure(said))
         self.landlock = int(report["landlock"])
 
     def _stderr(self) -> str:
         _, text = self._process.communicate(timeout=5)
-        return text.decode(errors="replace")[-2000:] or "the zygote ended without a word"
+        return text.decode(errors="replace")[-2000:]
 
     @property
     def memory_bound(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from autograder.sandbox.base import Environment, Sandbox
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.records import Limits
+from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.system import refuse_other_systems
 
 if TYPE_CHECKING:
@@ -26,6 +28,30 @@ def start_sandbox(environment: Environment) -> NamespaceSandbox:
     from autograder.sandbox.namespaces import NamespaceSandbox
 
     return NamespaceSandbox(environment)
+
+
+class LastingSandbox:
+    """A pool's sandbox for one environment, whichever it is by now; a `Sandbox` that is never dead."""
+
+    def __init__(self, pool: Pool, environment: Environment) -> None:
+        self._pool = pool
+        self._environment = environment
+        self.isolation = pool.sandbox(environment).isolation
+
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
+        """A box of the running sandbox; what cannot be started in the middle of a run is our fault."""
+        try:
+            sandbox = self._pool.sandbox(self._environment)
+        except SandboxUnavailable as error:
+            raise SandboxFault(f"a sandbox that ran before cannot be started again: {error}") from error
+        return sandbox.open(limits, seed=seed, files=files)
+
+    def alive(self) -> bool:
+        """Always: what has died is replaced."""
+        return True
+
+    def close(self) -> None:
+        """Nothing: the pool closes its own."""
 
 
 class Pool:
@@ -60,8 +86,19 @@ class Pool:
                 running.close()
                 running = None
             if running is None:
-                running = self._running[environment] = self._start(environment)
+                running = self._running[environment] = self._start_or_again(environment)
             return running
+
+    def _start_or_again(self, environment: Environment) -> Sandbox:
+        """Start one; a fault of ours is tried once more, because it may have been killed."""
+        try:
+            return self._start(environment)
+        except SandboxFault:
+            return self._start(environment)
+
+    def lasting(self, environment: Environment) -> LastingSandbox:
+        """A sandbox that outlives its zygote: every box comes from the one that runs by then."""
+        return LastingSandbox(self, environment)
 
     def start_apart(self, environment: Environment) -> Sandbox:
         """One more sandbox of the same kind that the pool does not keep; whoever asks closes it."""
