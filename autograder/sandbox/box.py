@@ -272,6 +272,7 @@ class NamespaceBox:
         Raises:
             SandboxFault: it was ended from outside.
         """
+        self._drain_output()  # its last words
         by_itself = blame.ends_by_itself(self._pidfd, self.pid)
         self._kill()
         ending = self._as_reported()
