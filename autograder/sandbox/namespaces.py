@@ -10,6 +10,7 @@ import base64
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import threading
@@ -164,8 +165,12 @@ class NamespaceSandbox:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the zygote still runs."""
-        return self._process.poll() is None
+        """Whether the zygote still runs: its end of the control socket dies with it, before its parent."""
+        if self._process.poll() is not None or self._control.fileno() < 0:
+            return False
+        ended = select.poll()
+        ended.register(self._control, 0)  # a hang-up is reported whether asked for or not
+        return not ended.poll(0)
 
     def close(self) -> None:
         """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""

@@ -40,11 +40,19 @@ class LastingSandbox:
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """A box of the running sandbox; what cannot be started in the middle of a run is our fault."""
+        sandbox = self._running()
         try:
-            sandbox = self._pool.sandbox(self._environment)
+            return sandbox.open(limits, seed=seed, files=files)
+        except SandboxFault:
+            if sandbox.alive():
+                raise
+        return self._running().open(limits, seed=seed, files=files)  # it died in between
+
+    def _running(self) -> Sandbox:
+        try:
+            return self._pool.sandbox(self._environment)
         except SandboxUnavailable as error:
             raise SandboxFault(f"a sandbox that ran before cannot be started again: {error}") from error
-        return sandbox.open(limits, seed=seed, files=files)
 
     def alive(self) -> bool:
         """Always: what has died is replaced."""
@@ -62,6 +70,7 @@ class Pool:
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -76,9 +85,11 @@ class Pool:
 
         Raises:
             SandboxUnavailable: this machine lacks a layer of confinement.
-            SandboxFault: it did not start.
+            SandboxFault: it did not start, or the pool is closed.
         """
         with self._lock:
+            if self._closed:
+                raise SandboxFault("the pool of sandboxes is closed")
             starting = self._starting.setdefault(environment, threading.Lock())
         with starting:
             running = self._running.get(environment)
@@ -118,7 +129,9 @@ class Pool:
             running.close()
 
     def close(self) -> None:
-        """End them all."""
+        """End them all, and start no more."""
+        with self._lock:
+            self._closed = True
         for running in self._running.values():
             running.close()
         self._running.clear()

@@ -68,6 +68,9 @@ def test_closing_a_pool_closes_every_sandbox() -> None:
     with Pool(starts) as pool:
         pool.warm([FIRST, SECOND])
     assert [True, True] == [fake.closed for _, fake in starts.made]
+    with pytest.raises(SandboxFault, match="closed"):
+        pool.sandbox(FIRST)
+    assert 2 == len(starts.made)
 
 
 def test_a_dead_sandbox_is_closed_and_replaced() -> None:
