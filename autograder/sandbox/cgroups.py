@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import time
 from pathlib import Path
 from typing import Protocol
+
+from autograder.sandbox import leftovers
 
 CONTROLLERS = ("memory", "pids")
 FAIRNESS = "cpu"
@@ -124,7 +125,7 @@ def _version_1(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
 
 
 def _make(parent: Path) -> Path:
-    folder = parent / f"autograder-{os.getpid()}-{time.monotonic_ns()}"
+    folder = parent / leftovers.group_name()
     folder.mkdir()
     return folder
 
