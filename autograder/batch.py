@@ -18,6 +18,7 @@ from autograder.grading import Grader, Handed
 from autograder.ledger import Key, Ledger
 from autograder.notebook.files import read_file
 from autograder.records import Graded
+from autograder.sandbox import leftovers
 from autograder.sandbox.pool import Pool
 
 
@@ -57,6 +58,7 @@ def grade_class(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the database refused.
     """
+    leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
     records = _Records(assignment, gradebook, ledger)
     environment = assignment.digest()

@@ -26,7 +26,7 @@ from autograder.records import (
     Submission,
 )
 from autograder.rubric import NotebookFile, Question
-from autograder.sandbox import leftovers, selftest
+from autograder.sandbox import selftest
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 
@@ -65,7 +65,6 @@ class Grader:
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
         notebooks = assignment.rubric.assignment.notebooks
-        leftovers.sweep_groups()
         with ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
             proving = threads.submit(selftest.ensure, pool.start_apart, assignment.course.private)
