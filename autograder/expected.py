@@ -15,12 +15,13 @@ import msgspec
 from autograder import atomic
 from autograder.assignment import Assignment, packages
 from autograder.checks.base import Draw, Observations
-from autograder.errors import BoxEnded, CourseError, SandboxFault
+from autograder.errors import BoxEnded, CourseError
 from autograder.records import Limits, Scenario
 from autograder.rubric import Question
 from autograder.sandbox import values, wire
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.retry import made_up_for
 
 Expected = Mapping[str, Sequence[Observations]]
 """Question id → the reference's observations, one entry per scenario of its plan."""
@@ -68,10 +69,7 @@ def _compute(
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
-    try:
-        return _compute_once(assignment, plans, pool)
-    except SandboxFault:  # something of ours was killed: once more, with what is started in its place
-        return _compute_once(assignment, plans, pool)
+    return made_up_for(lambda: _compute_once(assignment, plans, pool))
 
 
 def _compute_once(

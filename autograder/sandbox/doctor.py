@@ -50,9 +50,10 @@ def examine(make: Start = start_sandbox) -> list[Layer]:
     try:
         layers += _equipment(sandbox)
         with _listeners() as names:
-            layers += [
-                _try_once(sandbox, names, canary) for canary in CANARIES if sandbox.isolation in canary.levels
-            ]
+            for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
+                layers.append(_try_once(sandbox, names, canary))
+                if not layers[-1].finished and not sandbox.alive():
+                    break  # the others would say the same
     finally:
         sandbox.close()
     return layers

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
+from autograder.sandbox.retry import made_up_for
 from autograder.sandbox.system import refuse_other_systems
 
 if TYPE_CHECKING:
@@ -97,15 +98,9 @@ class Pool:
                 running.close()
                 running = None
             if running is None:
-                running = self._running[environment] = self._start_or_again(environment)
+                running = made_up_for(lambda: self._start(environment))
+                self._running[environment] = running
             return running
-
-    def _start_or_again(self, environment: Environment) -> Sandbox:
-        """Start one; a fault of ours is tried once more, because it may have been killed."""
-        try:
-            return self._start(environment)
-        except SandboxFault:
-            return self._start(environment)
 
     def lasting(self, environment: Environment) -> LastingSandbox:
         """A sandbox that outlives its zygote: every box comes from the one that runs by then."""

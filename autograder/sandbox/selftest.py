@@ -19,14 +19,16 @@ import msgspec
 from msgspec import Struct
 
 from autograder import atomic
-from autograder.errors import SandboxUnavailable
+from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox import cgroups, doctor
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.doctor import Layer, Start
+from autograder.sandbox.retry import made_up_for
 from autograder.sandbox.system import refuse_other_systems
 
 FILE_NAME = "selftest.json"
 MOST_BYTES = 1 << 16
+MOST_NAMED = 3
 _OF_PROCESS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters")
 
 
@@ -56,16 +58,29 @@ def ensure(start: Start, private: Path, *, isolation: str = "namespaces") -> Pro
     known = last_proof(private)
     if known is not None and known.standing == now:
         return known
-    checked = _only(start, isolation)
-    layers = doctor.examine(checked)
-    if any(not layer.finished for layer in layers):
-        layers = doctor.examine(checked)  # a killed process of ours says nothing about the machine
+    layers = _layers(_only(start, isolation))
     _refuse(layers)
     proof = Proof(now, time.time(), tuple(layer.name for layer in layers if layer.ok))
     with contextlib.suppress(OSError):  # not kept: then it is tested again next time
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic.write(private / FILE_NAME, msgspec.json.encode(proof), mode=0o600)
     return proof
+
+
+def _layers(start: Start) -> list[Layer]:
+    """Examine, and again while it could not be finished: a killed process says nothing about the machine."""
+    layers: list[Layer] = []
+
+    def examine() -> None:
+        layers[:] = doctor.examine(start)
+        holes = [layer for layer in layers if layer.required and layer.finished and not layer.ok]
+        unfinished = [layer.name for layer in layers if not layer.finished]
+        if unfinished and not holes:
+            raise SandboxFault(f"not finished: {', '.join(unfinished)}")
+
+    with contextlib.suppress(SandboxFault):  # the layers say it, and are refused like those that are missing
+        made_up_for(examine)
+    return layers
 
 
 def _only(start: Start, isolation: str) -> Start:
@@ -84,7 +99,8 @@ def _only(start: Start, isolation: str) -> Start:
 def _refuse(layers: list[Layer]) -> None:
     missing = [layer for layer in layers if layer.required and not layer.ok]
     if missing:
-        found = "; ".join(f"{layer.name}: {layer.found}. {layer.remedy}" for layer in missing)
+        found = "; ".join(f"{layer.name}: {layer.found}. {layer.remedy}" for layer in missing[:MOST_NAMED])
+        found += f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise SandboxUnavailable(
             f"the self-test of the sandbox failed, and nothing was graded. {found}. "
             "All layers: autograder doctor"

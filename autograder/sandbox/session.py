@@ -15,13 +15,10 @@ from typing import Self
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario
 from autograder.sandbox.base import Box, Sandbox
+from autograder.sandbox.retry import FAULTS
 
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
-
-
-FAULTS = 3
-"""So many failures of ours within one submission are made up for by running it again."""
 
 
 class Session:

@@ -18,7 +18,8 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.box import NamespaceBox
 from autograder.sandbox.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.session import FAULTS, Session
+from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.session import Session
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, zygote_pid

@@ -14,6 +14,7 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.retry import FAULTS
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeSandbox
@@ -85,8 +86,8 @@ def test_a_dead_sandbox_is_closed_and_replaced() -> None:
 
 
 def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
-    """A fault is tried once more, then told to the one who asked, and is not remembered."""
-    outcomes = iter([SandboxFault("once"), SandboxFault("no"), FakeSandbox()])
+    """A fault is made up for a few times, then told to the one who asked, and is not remembered."""
+    outcomes = iter([*[SandboxFault("once")] * FAULTS, SandboxFault("no"), FakeSandbox()])
 
     def start(environment: Environment) -> Sandbox:
         outcome = next(outcomes)

@@ -15,6 +15,7 @@ from autograder.sandbox import doctor, selftest
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.canaries import CANARIES
 from autograder.sandbox.doctor import Layer
+from autograder.sandbox.retry import FAULTS
 from autograder.sandbox.selftest import FILE_NAME, ensure, last_proof
 from tests.conftest import start_sandbox
 from tests.support.fake_sandbox import FakeSandbox
@@ -188,13 +189,45 @@ def test_whatever_does_not_hold_is_refused(
     assert [] == list(private.iterdir())
 
 
-def test_a_fault_of_ours_is_tried_once_more(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
-    """What could not be finished says nothing about the machine; a second time it does."""
+@pytest.mark.parametrize("faults", [1, FAULTS])
+def test_faults_of_ours_are_made_up_for(monkeypatch: pytest.MonkeyPatch, private: Path, faults: int) -> None:
+    """What could not be finished says nothing about the machine, and is tried again."""
     unfinished = [Layer("no network", ok=False, found="the zygote is gone", finished=False)]
-    examination = Examination(unfinished, HOLDS)
+    examination = Examination(*[unfinished] * faults, HOLDS)
     monkeypatch.setattr(doctor, "examine", examination)
     assert ("no network",) == ensure(never, private).canaries
-    assert 2 == examination.made
+    assert faults + 1 == examination.made
+
+
+def test_a_self_test_that_is_never_finished_is_a_refusal(
+    monkeypatch: pytest.MonkeyPatch, private: Path
+) -> None:
+    """After a few attempts it is refused, with what was found last."""
+    examination = Examination([Layer("no network", ok=False, found="the zygote is gone", finished=False)])
+    monkeypatch.setattr(doctor, "examine", examination)
+    with pytest.raises(SandboxUnavailable, match="no network: the zygote is gone"):
+        ensure(never, private)
+    assert FAULTS + 1 == examination.made
+
+
+def test_what_was_reached_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
+    """A hole is not tried until it looks closed."""
+    examination = Examination([Layer("no network", ok=False, found="reached: connected")], HOLDS)
+    monkeypatch.setattr(doctor, "examine", examination)
+    with pytest.raises(SandboxUnavailable, match="reached: connected"):
+        ensure(never, private)
+    assert 1 == examination.made
+
+
+def test_a_hole_is_not_forgotten_over_a_fault(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
+    """An attempt that found a hole and was not finished is a refusal, whatever a later one finds."""
+    both = [
+        Layer("no network", ok=False, found="reached: connected"),
+        Layer("bounded time", ok=False, found="the zygote is gone", finished=False),
+    ]
+    monkeypatch.setattr(doctor, "examine", Examination(both, HOLDS))
+    with pytest.raises(SandboxUnavailable, match="reached: connected"):
+        ensure(never, private)
 
 
 def test_an_optional_layer_is_not_missed(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:

@@ -28,7 +28,7 @@ from tests.survival.kills import Kill
 PATIENCE_SECONDS = 20.0
 MOST_LAUNCHES = 40
 KILLS_PER_LAUNCH = 3
-"""No more than one submission survives (`autograder.sandbox.session.FAULTS`)."""
+"""No more than one submission survives (`autograder.sandbox.retry.FAULTS`)."""
 PR_SET_CHILD_SUBREAPER = 36
 
 
