@@ -18,6 +18,7 @@ from autograder.grading import Grader, Handed
 from autograder.ledger import Key, Ledger
 from autograder.notebook.files import read_file
 from autograder.records import Graded
+from autograder.sandbox import leftovers
 from autograder.sandbox.pool import Pool
 
 
@@ -57,23 +58,28 @@ def grade_class(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the database refused.
     """
+    leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
     records = _Records(assignment, gradebook, ledger)
     environment = assignment.digest()
-    gradebook.prepare(assignment.rubric, assignment.release_bytes)
     waiting: list[Handin] = []
+    known: list[tuple[Handin, Key, Graded]] = []
     for handin in handins:
         digest = collect(assignment, handin).digest()
         key = Key.of(handin.student, digest, assignment.rubric, environment)
         found = None if again else ledger.find(key)
         if found is None:
             waiting.append(handin)
-            continue
+        else:
+            known.append((handin, key, found))
+    # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
+    grader = Grader(assignment, pool) if waiting else None
+    gradebook.prepare(assignment.rubric, assignment.release_bytes)
+    for handin, key, found in known:
         records.keep(key, found, handin.submitted_at)
         yield Outcome(handin.student, found, handin.submitted_at, fresh=False)
-    if not waiting:
+    if grader is None:
         return
-    grader = Grader(assignment, pool)
     run = ledger.begin(assignment.rubric, environment, "namespaces")
     workers = workers or os.cpu_count() or 1
     for handin, graded in _in_parallel(grader, waiting, workers):

@@ -18,7 +18,7 @@ REFERENCE = ROOT / "reference"
 
 LAYERS = (
     {"records"},
-    {"errors"},
+    {"errors", "atomic"},
     {"limits"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from autograder import atomic
 from autograder.errors import GradebookError
 from autograder.feedback.sanitise import image_uri, visible
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, Markdown, Met
@@ -166,12 +165,4 @@ def _replace(path: Path, content: bytes) -> None:
     with contextlib.suppress(FileNotFoundError):
         if path.read_bytes() == content:
             return
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".autograded-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    atomic.write(path, content)

@@ -23,7 +23,7 @@ import numpy as np
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import FLOOD_FACTOR
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox import replies, values, wire
+from autograder.sandbox import blame, replies, values, wire
 from autograder.sandbox.base import Usage
 from autograder.sandbox.cgroups import Group
 from autograder.sandbox.watch import Watch
@@ -112,7 +112,9 @@ class NamespaceBox:
             raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
         self._pidfd = descriptors[0]
         self._poller.register(self._pidfd, select.POLLIN)
-        self.pid = _pid_of(self._pidfd)
+        described = _describe(self._pidfd)
+        self.pid = _pid_of(described)
+        self._process_one = blame.is_process_one(described)
         self._watch.attach(self.pid)
         if self._group:
             try:
@@ -280,9 +282,20 @@ class NamespaceBox:
         raise BoxEnded(self._why, detail)
 
     def _ending_of_process(self) -> Ending:
-        """Why the box ended by itself, from the kernel's word alone."""
+        """Why the box ended by itself, from the kernel's word alone.
+
+        Raises:
+            SandboxFault: it was ended from outside.
+        """
+        self._drain_output()  # its last words
+        by_itself = blame.ends_by_itself(self._pidfd, self.pid)
         self._kill()
-        return self._watch.ending(self._final_report())
+        report = self._final_report()
+        ending = self._watch.ending(report)
+        peak = self._group.peak_bytes() if self._group else 0
+        memory = (peak, self._limits.memory_mb << 20)
+        blame.check(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
+        return ending
 
     def _kill(self) -> None:
         if self._pidfd >= 0:
@@ -321,7 +334,11 @@ class NamespaceBox:
         return self._usage
 
 
-def _pid_of(pidfd: int) -> int:
-    """The process id, as this side's /proc counts it."""
+def _describe(pidfd: int) -> str:
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
-        return next(int(line.split()[1]) for line in info if line.startswith("Pid:"))
+        return info.read()
+
+
+def _pid_of(described: str) -> int:
+    """The process id, as this side's /proc counts it."""
+    return next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))

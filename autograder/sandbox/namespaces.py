@@ -10,6 +10,7 @@ import base64
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import threading
@@ -63,7 +64,7 @@ class NamespaceSandbox:
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
-        script = str(Path(__file__).with_name("zygote.py"))
+        script = str(Path(runtime.package_root, "autograder/sandbox/zygote.py"))
         with theirs:
             self._process = subprocess.Popen(
                 [
@@ -100,20 +101,25 @@ class NamespaceSandbox:
             "uid": self._identity.uid if self._identity else None,
             "filter": base64.b64encode(shipped_filter()).decode(),
         }
-        self._control.send(json.dumps(config).encode())
         self._control.settimeout(START_SECONDS)
         try:
+            self._control.send(json.dumps(config).encode())
             report = json.loads(self._control.recv(CONTROL_MESSAGE) or b"{}")
         except TimeoutError:
             raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
+        except OSError:
+            report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
-            raise SandboxUnavailable(explain_failure(report.get("error") or self._stderr()))
+            said = report.get("error") or self._stderr()
+            if not said:  # a missing layer has a name; what is silent was killed
+                raise SandboxFault("the zygote was ended while it started")
+            raise SandboxUnavailable(explain_failure(said))
         self.landlock = int(report["landlock"])
 
     def _stderr(self) -> str:
         _, text = self._process.communicate(timeout=5)
-        return text.decode(errors="replace")[-2000:] or "the zygote ended without a word"
+        return text.decode(errors="replace")[-2000:]
 
     @property
     def memory_bound(self) -> str:
@@ -163,8 +169,12 @@ class NamespaceSandbox:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the zygote still runs."""
-        return self._process.poll() is None
+        """Whether the zygote still runs: its end of the control socket dies with it, before its parent."""
+        if self._process.poll() is not None or self._control.fileno() < 0:
+            return False
+        ended = select.poll()
+        ended.register(self._control, 0)  # a hang-up is reported whether asked for or not
+        return not ended.poll(0)
 
     def close(self) -> None:
         """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""

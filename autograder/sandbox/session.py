@@ -16,6 +16,7 @@ from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario
 from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox
+from autograder.sandbox.retry import FAULTS
 
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
@@ -42,7 +43,8 @@ class Session:
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._restarts_left = limits.restarts
-        self._faults_left = 1
+        self._faults_left = FAULTS
+        self._box_asked_for = 0.0
         self._given_up: Ending | None = None
         self.runs: list[CellRun | None] = [None] * len(cells)
         self.notes: list[Note] = []
@@ -60,7 +62,7 @@ class Session:
         """Run all cells; one entry per cell, None for markdown and for cells that were not reached.
 
         Raises:
-            SandboxFault: our side failed twice.
+            SandboxFault: our side failed more than `FAULTS` times.
         """
         self._ensure_box()
         return self.runs
@@ -73,7 +75,7 @@ class Session:
             place: the question that asks, for the notes.
 
         Raises:
-            SandboxFault: our side failed twice.
+            SandboxFault: our side failed more than `FAULTS` times.
         """
         asked = self._ask(scenarios)
         results = [remarks.with_limits(observations, self._limits) for observations in asked]
@@ -126,8 +128,8 @@ class Session:
                 self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
+            self._box_asked_for = started = time.monotonic()
             try:
-                started = time.monotonic()
                 self._box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
                 self.seconds_in_sandbox += time.monotonic() - started
                 self._run_cells(self._box)
@@ -171,12 +173,14 @@ class Session:
             self._box = None
 
     def _after_fault(self, fault: SandboxFault) -> None:
-        """Our own failure: once is tolerated and does not count as the student's restart."""
+        """Our own failure: run again, at the cost of neither the student's restarts nor their time."""
         self.close()
+        self._deadline += time.monotonic() - self._box_asked_for
         if self._faults_left == 0:
             raise fault
         self._faults_left -= 1
         self._restarts_left += 1
+        self.notes.append(Note("run-again", f"our side failed and the submission was run again: {fault}"))
 
     def _give_up(self, ending: Ending) -> None:
         self._given_up = ending

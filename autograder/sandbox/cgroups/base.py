@@ -10,6 +10,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from autograder.sandbox import leftovers
+
 CONTROLLERS = ("memory", "pids")
 """Without these there is no driver."""
 FAIRNESS = "cpu"
@@ -69,7 +71,7 @@ class Driver(Protocol):
 
 def make(parent: Path) -> Path:
     """A fresh folder whose name says which process made it."""
-    folder = parent / f"autograder-{os.getpid()}-{time.monotonic_ns()}"
+    folder = parent / leftovers.group_name()
     folder.mkdir()
     return folder
 
