@@ -12,8 +12,8 @@ import pytest
 from autograder.records import Call, Cell, Ending, Observation, Opaque, Scenario, Tensor
 from autograder.sandbox.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
-from tests.hostile.attack import PRELUDE
-from tests.hostile.test_attacks import LIMITS, SEEDS
+from tests.redteam.attack import PRELUDE
+from tests.redteam.test_boxes import LIMITS, SEEDS
 
 pytestmark = pytest.mark.sandbox
 
