@@ -6,8 +6,9 @@ STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+REDTEAM_ARGS ?=
 
-.PHONY: demo test format docs clean
+.PHONY: demo test redteam format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -16,6 +17,9 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+redteam: $(STAMP)
+	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -17,8 +17,8 @@ def _words(text: str) -> frozenset[str]:
 TAGS = _words(
     "html head meta title style body header main section article h1 h2 h3 h4 h5 h6 p span b i strong em u s "
     "sub sup small div details summary table thead tbody tfoot tr th td caption ul ol li dl dt dd hr br pre "
-    "code kbd samp blockquote a img iframe math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup "
-    "munder mover munderover mtable mtr mtd mstyle mpadded mphantom semantics annotation"
+    "code kbd samp blockquote a img iframe math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup "
+    "msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom semantics annotation"
 )
 ATTRIBUTES = _words(
     "lang charset http-equiv content name id class aria-hidden aria-label aria-labelledby href src alt "
