@@ -102,6 +102,17 @@ def test_a_forged_reply_is_the_students_word_and_the_second_one_ends_the_box(
     assert 7 == third.value
 
 
+def test_an_exception_named_like_a_call_that_was_not_made_is_an_exception(
+    plain_sandbox: NamespaceSandbox,
+) -> None:
+    """Whoever raises an exception called Skipped was asked; only what follows a failure was not."""
+    source = "class Skipped(Exception): pass\ndef attack():\n    raise Skipped('our fault')"
+    with Session(plain_sandbox, (Cell(source),), LIMITS, seed=next(SEEDS)) as session:
+        first, second = session.ask([Scenario("two", (Call("attack"), Call("attack")))])[0]
+    assert ("Exception", "our fault") == (first.error, first.message)
+    assert "Skipped" == second.error
+
+
 def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
     """A reply kept from one request answers no other."""
     source = (
