@@ -118,8 +118,8 @@ class Course(Struct, frozen=True):
         Raises:
             CourseError: there is no folder of submissions.
         """
-        names = [student.name for student in self._students(assignment)]
-        return {ascii(name): fault for name in names if (fault := name_fault(name))}
+        found = {student: name_fault(student.name) for student in self._students(assignment)}
+        return {ascii(student.name): fault for student, fault in found.items() if fault}
 
     def _students(self, assignment: str) -> list[Path]:
         submitted = self.root / "submitted"

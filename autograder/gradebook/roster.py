@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autograder.course import name_fault
 from autograder.errors import CourseError
-from autograder.feedback.sanitise import visible
+from autograder.gradebook.comments import harmless
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 _MOST_BYTES = 16 * 2**20
@@ -71,5 +71,5 @@ def read_roster(path: Path) -> tuple[Student, ...]:
 
 
 def _harmless(name: str) -> str:
-    shown = visible(name, _MOST_CHARACTERS)
+    shown = harmless(name)[:_MOST_CHARACTERS]
     return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

@@ -40,6 +40,8 @@ def read_file(path: Path, *, only_name: bool = False) -> bytes:
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             raise _link(path, name) from error
+        if isinstance(error, OSError) and error.errno == errno.ENXIO:  # a socket
+            raise _no_file(name) from error
         raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
     try:
         return _content(descriptor, name, only_name=only_name)
@@ -52,7 +54,7 @@ def _content(descriptor: int, name: str, *, only_name: bool) -> bytes:
     if stat.S_ISDIR(status.st_mode):
         raise _directory(name)
     if not stat.S_ISREG(status.st_mode):
-        raise NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")
+        raise _no_file(name)
     if only_name and status.st_nlink > 1:
         raise NotebookError(
             "hard-link",
@@ -92,3 +94,7 @@ def _link(path: Path, name: str) -> NotebookError:
 
 def _directory(name: str) -> NotebookError:
     return NotebookError("directory", f"{name}: is a folder; hand in the notebook file itself.")
+
+
+def _no_file(name: str) -> NotebookError:
+    return NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")

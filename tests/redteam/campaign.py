@@ -19,18 +19,21 @@ from autograder import batch
 from autograder.batch import Outcome
 from autograder.gradebook import Gradebook
 from autograder.grading import Grader
-from autograder.records import CellRun, Graded
+from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam import watch
 from tests.redteam.entrants import Entrant
 from tests.redteam.exam import LIMITS, NAME, TOLD, Exam
 from tests.redteam.published import Published, faults_of_everything
 from tests.redteam.report import WHOLE_RUN, Line
+from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
 FULL = Decimal(30)
 """What the automatic items of the exam are worth."""
+LEFT_TO_A_PERSON = "hard-link"
+"""The one attack that cannot be told from an honest mishap."""
 OUR_FAULTS = {"sandbox-fault", "needs-review"}
 SLACK_SECONDS = 15.0
 """What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
@@ -52,6 +55,8 @@ class Campaign(Struct):
     graded: dict[str, Graded]
     alone: dict[str, Points]
     """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
+    waiting: frozenset[str] = frozenset()
+    """The items of the attackers' paper that a person decides on."""
 
     def all_lines(self) -> list[Line]:
         """The entrants' in order, and the whole run's."""
@@ -80,13 +85,14 @@ def run(exam: Exam, entrants: Sequence[Entrant], world: World, told: Told = lamb
         before, state = traces(), world.state()
         for entrant in entrants:
             entrant.hand_in(exam.course.root / "submitted" / entrant.student / NAME)
+        write_hostile_roster(exam.course.root, [one.student for one in entrants if one.role == "attack"])
         files = watch.contents(exam.course.root)
         with Pool() as pool:
             _grade_alone(campaign, pool)
             _grade_class(campaign, pool, told)
         _look_at_files(campaign, state, temporary)
         _look_at_processes(campaign, before)
-        published = Published.by_command_line(exam.course, list(campaign.graded))
+        published = Published.by_command_line(exam.course, list(campaign.graded), world.folder.parent)
         for student, column, fault in faults_of_everything(published, exam, campaign.graded, entrants):
             campaign.lines.get(student, campaign.whole).found(column, fault)
         campaign.whole.found("files touched outside", *watch.changes(files, watch.contents(exam.course.root)))
@@ -122,7 +128,8 @@ def _grade_alone(campaign: Campaign, pool: Pool) -> None:
         if entrant.role != "attack":
             handed = batch.collect(campaign.exam.assignment, handins[entrant.student])
             campaign.alone[entrant.student] = points(grader.grade(handed))
-    campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
+    wrong = grader.grade(campaign.exam.wrong_paper())
+    campaign.alone[""], campaign.waiting = points(wrong), waiting(wrong)
 
 
 def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
@@ -152,6 +159,9 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
     if line.role == "attack":
         wrong = campaign.alone[""]
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
+        if LEFT_TO_A_PERSON not in {note.code for note in graded.score.notes}:
+            waits = waiting(graded) - campaign.waiting
+            line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
         alone = campaign.alone[line.student]
         line.found("classmates affected", *(item for item, got in earned.items() if got != alone[item]))
@@ -171,6 +181,12 @@ def points(graded: Graded) -> Points:
     return {f"{item.question}.{item.item}": item.points for item in graded.score.items}
 
 
+def waiting(graded: Graded) -> frozenset[str]:
+    """The items that a person still decides on."""
+    items = (item for item in graded.score.items if item.status is Status.NEEDS_REVIEW)
+    return frozenset(f"{item.question}.{item.item}" for item in items)
+
+
 def reached(graded: Graded) -> list[str]:
     """What an attack says that it reached: the last cell prints it."""
     runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
@@ -188,7 +204,9 @@ def outcome_text(graded: Graded) -> str:
     runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
     ends = [run.ending.value for run in runs if run.ending] or [run.error for run in runs if run.error][:2]
     ends += [item.staff[:60] for item in graded.score.items[:1] if not graded.notebooks]
-    return f"{graded.score.points.normalize():f} points; {', '.join(dict.fromkeys(ends)) or 'ran to the end'}"
+    waiting = f" ({graded.score.pending.normalize():f} wait for a person)" if graded.score.pending else ""
+    told = ", ".join(dict.fromkeys(ends)) or "ran to the end"
+    return f"{graded.score.points.normalize():f} points{waiting}; {told}"
 
 
 def _look_at_files(campaign: Campaign, state: tuple[object, ...], temporary: Path) -> None:

@@ -46,10 +46,12 @@ class _Page(HTMLParser):
         self.wrong: list[str] = []
         self.policies: list[str] = []
         self.frames: list[str] = []
+        self._below_head = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """One tag with its attributes."""
-        if tag not in TAGS:
+        self._below_head = self._below_head or tag == "body"
+        if tag not in TAGS or (tag == "style" and self._below_head):
             self.wrong.append(f"tag {tag}")
         self.wrong += [f"attribute {name}" for name, _ in attrs if name not in ATTRIBUTES]
         said = {name: value or "" for name, value in attrs}
@@ -115,9 +117,17 @@ def notebook_faults(data: bytes) -> Iterator[str]:
             kinds = set(output.get("data", {})) - {"text/plain", "image/png", "image/jpeg"}
             if kinds or output.get("metadata"):
                 yield f"cell {number}: output {sorted(kinds)}"
-        yield from (
-            f"cell {number}: {fault}" for fault in hidden_characters(json.dumps(cell, ensure_ascii=False))
-        )
+        text = "".join(_texts(cell))
+        yield from (f"cell {number}: {fault}" for fault in hidden_characters(text))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value if isinstance(value, list) else (*value, *value.values()):
+            yield from _texts(part)
 
 
 def comment_faults(text: str) -> Iterator[str]:

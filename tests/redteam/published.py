@@ -17,6 +17,7 @@ from autograder.records import Graded
 from tests.redteam.entrants import Entrant
 from tests.redteam.exam import NAME, Exam
 from tests.redteam.pages import comment_faults, notebook_faults, page_faults, terminal_faults
+from tests.redteam.tables import exported, table_faults
 
 FAILURE = "grader failures"
 Fault = tuple[str, str, str]
@@ -28,18 +29,30 @@ class Published(Struct, frozen=True):
 
     course: Course
     feedback: subprocess.CompletedProcess[str]
+    exported: subprocess.CompletedProcess[str]
+    table: Path
+    """What nbgrader exported."""
     again: subprocess.CompletedProcess[str]
     """Grading once more, which finds everything in the ledger and prints the table."""
 
     @classmethod
-    def by_command_line(cls, course: Course, students: Collection[str]) -> Published:
-        """Write the pages and print the table; students that sort last must not fall out of the table."""
+    def by_command_line(cls, course: Course, students: Collection[str], folder: Path) -> Published:
+        """Write the pages, print the table, export the marks.
+
+        Args:
+            course: with a gradebook.
+            students: all; those with odd names must not fall out of the table for its length.
+            folder: for the exported table.
+        """
         odd = [name for name in students if not name.startswith("p")]
         chosen = [word for name in odd for word in ("--student", name)]
+        table = folder / "marks.csv"
         return cls(
-            course,
-            _autograder("feedback", NAME, course=course),
-            _autograder("grade", NAME, *chosen, course=course),
+            course=course,
+            feedback=_autograder("feedback", NAME, course=course),
+            again=_autograder("grade", NAME, *chosen, course=course),
+            exported=exported(course.root, table),
+            table=table,
         )
 
 
@@ -61,12 +74,7 @@ def faults_of_everything(
     published: Published, exam: Exam, graded: Mapping[str, Graded], entrants: Collection[Entrant]
 ) -> Iterator[Fault]:
     """Everything that is wrong with pages, notebooks, comments, marks and tables."""
-    refused = any(not one.graded for one in entrants)
-    for done, expected in ((published.feedback, 0), (published.again, int(refused))):
-        if done.returncode != expected:
-            yield "", FAILURE, f"{done.args[3]} ended with {done.returncode}: {done.stderr[-300:]}"
-        for fault in terminal_faults(done.stdout + done.stderr):
-            yield "", FAILURE, fault
+    yield from _commands(published, refused=any(not one.graded for one in entrants))
     for entrant in entrants:
         if not entrant.graded:
             if entrant.student in graded or ascii(entrant.student) not in published.again.stderr:
@@ -81,6 +89,18 @@ def faults_of_everything(
     yield from _gradebook(exam.course, graded)
     for fault in _file_faults(exam.course.root / "staff" / f"{NAME}.html", _page):
         yield "", FAILURE, f"staff page: {fault}"
+
+
+def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:
+    """What the commands said and how they ended; refused names are reported by an exit code."""
+    expected = ((published.feedback, 0), (published.again, int(refused)), (published.exported, 0))
+    for done, code in expected:
+        if done.returncode != code:
+            yield "", FAILURE, f"{done.args[1:4]} ended with {done.returncode}: {done.stderr[-300:]}"
+        for fault in terminal_faults(done.stdout + done.stderr):
+            yield "", FAILURE, fault
+    if published.table.is_file():
+        yield from (("", FAILURE, fault) for fault in table_faults(published.table))
 
 
 def _files_of(course: Course, student: str) -> Iterator[str]:
