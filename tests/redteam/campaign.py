@@ -32,8 +32,8 @@ from tests.support.leftovers import Traces, settled, traces
 
 FULL = Decimal(30)
 """What the automatic items of the exam are worth."""
-LEFT_TO_A_PERSON = "hard-link"
-"""The one attack that cannot be told from an honest mishap."""
+LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
+"""What cannot be told from an honest mishap, or from one of ours."""
 OUR_FAULTS = {"sandbox-fault", "needs-review"}
 SLACK_SECONDS = 15.0
 """What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
@@ -159,7 +159,7 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
     if line.role == "attack":
         wrong = campaign.alone[""]
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
-        if LEFT_TO_A_PERSON not in {note.code for note in graded.score.notes}:
+        if not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
             waits = waiting(graded) - campaign.waiting
             line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
