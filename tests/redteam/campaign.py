@@ -55,8 +55,6 @@ class Campaign(Struct):
     graded: dict[str, Graded]
     alone: dict[str, Points]
     """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
-    waiting: frozenset[str] = frozenset()
-    """The items of the attackers' paper that a person decides on."""
 
     def all_lines(self) -> list[Line]:
         """The entrants' in order, and the whole run's."""
@@ -128,8 +126,7 @@ def _grade_alone(campaign: Campaign, pool: Pool) -> None:
         if entrant.role != "attack":
             handed = batch.collect(campaign.exam.assignment, handins[entrant.student])
             campaign.alone[entrant.student] = points(grader.grade(handed))
-    wrong = grader.grade(campaign.exam.wrong_paper())
-    campaign.alone[""], campaign.waiting = points(wrong), waiting(wrong)
+    campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
 
 
 def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
@@ -160,7 +157,7 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
         wrong = campaign.alone[""]
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
         if not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
-            waits = waiting(graded) - campaign.waiting
+            waits = waiting(graded) - campaign.exam.manual
             line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
         alone = campaign.alone[line.student]
