@@ -32,8 +32,8 @@ from tests.support.leftovers import Traces, settled, traces
 
 FULL = Decimal(30)
 """What the automatic items of the exam are worth."""
-LEFT_TO_A_PERSON = "hard-link"
-"""The one attack that cannot be told from an honest mishap."""
+LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
+"""What cannot be told from an honest mishap, or from one of ours."""
 OUR_FAULTS = {"sandbox-fault", "needs-review"}
 SLACK_SECONDS = 15.0
 """What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
@@ -55,8 +55,6 @@ class Campaign(Struct):
     graded: dict[str, Graded]
     alone: dict[str, Points]
     """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
-    waiting: frozenset[str] = frozenset()
-    """The items of the attackers' paper that a person decides on."""
 
     def all_lines(self) -> list[Line]:
         """The entrants' in order, and the whole run's."""
@@ -128,8 +126,7 @@ def _grade_alone(campaign: Campaign, pool: Pool) -> None:
         if entrant.role != "attack":
             handed = batch.collect(campaign.exam.assignment, handins[entrant.student])
             campaign.alone[entrant.student] = points(grader.grade(handed))
-    wrong = grader.grade(campaign.exam.wrong_paper())
-    campaign.alone[""], campaign.waiting = points(wrong), waiting(wrong)
+    campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
 
 
 def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
@@ -159,8 +156,8 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
     if line.role == "attack":
         wrong = campaign.alone[""]
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
-        if LEFT_TO_A_PERSON not in {note.code for note in graded.score.notes}:
-            waits = waiting(graded) - campaign.waiting
+        if not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
+            waits = waiting(graded) - campaign.exam.manual
             line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
         alone = campaign.alone[line.student]

@@ -83,6 +83,12 @@ class Exam(Struct, frozen=True):
         """Whose exam it is."""
         return self.assignment.course
 
+    @property
+    def manual(self) -> frozenset[str]:
+        """The items that a person decides on in every paper."""
+        questions = self.assignment.rubric.questions
+        return frozenset(f"{one.id}.{item.id}" for one in questions for item in one.items if item.manual)
+
     def wrong(self, answers: Mapping[str, str] | None = None) -> Notebook:
         """A paper with a wrong answer to every question.
 
