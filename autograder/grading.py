@@ -95,7 +95,7 @@ class _Run:
         self.results: dict[str, tuple[ItemResult, ...]] = {}
         self.notes: list[Note] = []
         self.executed: list[ExecutedNotebook] = []
-        self.isolation = "namespaces"
+        self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
 
     def notebook(self, notebook: NotebookFile) -> None:
@@ -120,7 +120,7 @@ class _Run:
             for question in assignment.questions(notebook.name):
                 self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")
             return
-        self.isolation = sandbox.isolation
+        self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
         with Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files) as session:

@@ -104,6 +104,10 @@ ENDINGS: Mapping[Ending, Text] = {
         "en": "This cell needed more memory than there is; the rest was run without it.",
         "de": "Diese Zelle brauchte mehr Speicher als vorhanden; der Rest lief ohne sie.",
     },
+    Ending.DISK: {
+        "en": "This cell wrote more files than there is room for; the rest was run without it.",
+        "de": "Diese Zelle schrieb mehr Dateien, als Platz haben; der Rest lief ohne sie.",
+    },
     Ending.OUTPUT: {
         "en": "This cell printed far more than the limit and was stopped; the rest was run without it.",
         "de": "Diese Zelle schrieb weit mehr als erlaubt und wurde angehalten; der Rest lief ohne sie.",

@@ -109,6 +109,11 @@ _ENDINGS: Mapping[str, Text] = {
         "de": "{what} brauchte mehr Speicher als erlaubt. Bitte nach Arrays suchen, die mit jedem "
         "Schritt wachsen.",
     },
+    "ending.disk": {
+        "en": "{what} wrote more, or more files, than there is room for. Remove files that are not needed.",
+        "de": "{what} schrieb mehr oder mehr Dateien, als Platz haben. Bitte nicht benötigte Dateien "
+        "entfernen.",
+    },
     "ending.output": {
         "en": "{what} printed more than it may. Remove prints from loops.",
         "de": "{what} gab mehr aus als erlaubt. Bitte Ausgaben aus Schleifen entfernen.",

@@ -26,6 +26,7 @@ from autograder.sandbox import replies, values, watchdog, wire
 from autograder.sandbox.base import Usage
 from autograder.sandbox.cgroups import Group
 from autograder.sandbox.jail import EXIT_NOT_CONFINED
+from autograder.sandbox.upkeep import Upkeep
 
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
@@ -40,9 +41,21 @@ class NamespaceBox:
     """One box; see `autograder.sandbox.base.Box`."""
 
     def __init__(
-        self, send: SendRequest, request: dict[str, Any], limits: Limits, group: Group | None
+        self,
+        send: SendRequest,
+        request: dict[str, Any],
+        limits: Limits,
+        group: Group | None,
+        upkeep: Upkeep | None = None,
     ) -> None:
         """Open the box and wait until it is confined.
+
+        Args:
+            send: passes the request and three ends of pipes to the zygote.
+            request: what the zygote is told.
+            limits: what the box may use.
+            group: its control group, where there are any.
+            upkeep: what to look at and to remove besides, where no namespace does.
 
         Raises:
             SandboxFault: it could not be confined.
@@ -50,6 +63,7 @@ class NamespaceBox:
         started = time.monotonic()
         self._limits = limits
         self._group = group
+        self._upkeep = upkeep
         self._why: Ending | None = None
         self._usage: Usage | None = None
         self._printed = bytearray()
@@ -186,6 +200,7 @@ class NamespaceBox:
             raise BoxEnded(self._why)
         if self._usage:
             raise SandboxFault("the box is closed")
+        self._look()
         waiting = select.poll()
         waiting.register(self._replies, select.POLLIN)
         if any(event & select.POLLIN for _, event in waiting.poll(0)):
@@ -226,7 +241,7 @@ class NamespaceBox:
 
     def _wait(self, seconds: float) -> bool:
         """Wait for a reply; meanwhile count output and, without control groups, watch the memory."""
-        limit = seconds if self._group else min(seconds, watchdog.INTERVAL)
+        limit = seconds if self._group and not self._upkeep else min(seconds, watchdog.INTERVAL)
         events = dict(self._poller.poll(limit * 1000))
         if self._replies in events:
             return True  # first: what was answered before a flood of output is not lost to it
@@ -236,7 +251,13 @@ class NamespaceBox:
             self._fail(Ending.MEMORY)
         if self._pidfd in events:
             self._fail(self._ending_of_process())
+        self._look()
         return False
+
+    def _look(self) -> None:
+        ending = self._upkeep.look(self.pid) if self._upkeep and self._pidfd >= 0 else None
+        if ending is not None:
+            self._fail(ending)
 
     def _drain_output(self) -> None:
         keep = self._limits.output_kb << 10
@@ -310,6 +331,8 @@ class NamespaceBox:
         self._status.close()
         if self._group:
             self._group.remove()
+        if self._upkeep:
+            self._upkeep.release()
         self.overhead += time.monotonic() - started
         return self._usage
 

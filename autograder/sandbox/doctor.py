@@ -18,7 +18,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import start_sandbox
 
 if TYPE_CHECKING:
-    from autograder.sandbox.namespaces import NamespaceSandbox
+    from autograder.sandbox.namespaces import ZygoteSandbox
 
 
 class Layer(Struct, frozen=True):
@@ -131,7 +131,7 @@ CANARIES: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def examine(make: Callable[[Environment], NamespaceSandbox] = start_sandbox) -> list[Layer]:
+def examine(make: Callable[[Environment], ZygoteSandbox] = start_sandbox) -> list[Layer]:
     """Start a sandbox, run every canary in it, and say what was found; never raises SandboxError."""
     layers = [Layer("system", platform.system() == "Linux", f"{platform.system()} {platform.release()}")]
     limits = Limits(processes=24, scratch_mb=16, memory_mb=256)
@@ -156,7 +156,7 @@ def examine(make: Callable[[Environment], NamespaceSandbox] = start_sandbox) -> 
     return layers
 
 
-def _canary(sandbox: NamespaceSandbox, limits: Limits, port: int, canary: tuple[str, str, str]) -> Layer:
+def _canary(sandbox: ZygoteSandbox, limits: Limits, port: int, canary: tuple[str, str, str]) -> Layer:
     """Run one canary in a box of its own; None is what it must return."""
     name, promise, code = canary
     remedy = "do not grade on this machine; report this as a hole"

@@ -1,7 +1,8 @@
-"""The real sandbox: a jailed zygote that forks one confined box per submission (Linux).
+"""The real sandbox: a confined zygote that forks one confined box per submission (Linux).
 
-This is the trusted side. It starts the zygote as a fresh program, asks it for boxes, bounds them from
-outside (deadlines, control groups, output counts) and talks to them over two plain pipes.
+This is the trusted side of every level of isolation, and the level `namespaces`. It starts the zygote as
+a fresh program, asks it for boxes, bounds them from outside (deadlines, control groups, output counts) and
+talks to them over two plain pipes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from autograder.records import Limits
 from autograder.sandbox import cgroups
 from autograder.sandbox.base import Environment
 from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.runtime import Runtime, current_runtime
 from autograder.sandbox.seccomp import shipped_filter
 from autograder.sandbox.spares import Spares
@@ -44,10 +46,10 @@ _ENVIRONMENT = {
 }
 
 
-class NamespaceSandbox:
+class ZygoteSandbox:
     """One zygote. Opens boxes for one environment; see `autograder.sandbox.base.Sandbox`."""
 
-    isolation = "namespaces"
+    isolation: str
 
     def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
         """Start the zygote and wait until it is ready.
@@ -58,7 +60,7 @@ class NamespaceSandbox:
         refuse_other_systems()
         self._lock = threading.Lock()
         self._spares = Spares(self._open)
-        self._identity = Identity() if os.geteuid() == 0 else None
+        self._identity = self._claim_identity()
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
@@ -88,8 +90,17 @@ class NamespaceSandbox:
             self.close()
             raise
 
+    def _claim_identity(self) -> Identity | None:
+        """As root, an id that is nobody's; otherwise boxes run as whoever grades."""
+        return Identity() if os.geteuid() == 0 else None
+
+    def _particulars(self) -> dict[str, Any]:
+        """What this level's zygote has to know besides."""
+        return {}
+
     def _configure(self, environment: Environment, runtime: Runtime) -> None:
         config = {
+            "isolation": self.isolation,
             "sys_path": runtime.sys_path,
             "readable": runtime.readable,
             "masked": runtime.masked,
@@ -98,6 +109,7 @@ class NamespaceSandbox:
             "packages": [(name, str(path)) for name, path in environment.packages],
             "uid": self._identity.uid if self._identity else None,
             "filter": base64.b64encode(shipped_filter()).decode(),
+            **self._particulars(),
         }
         self._control.send(json.dumps(config).encode())
         self._control.settimeout(START_SECONDS)
@@ -107,8 +119,11 @@ class NamespaceSandbox:
             raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
         self._control.settimeout(None)
         if not report.get("ready"):
-            raise SandboxUnavailable(explain_failure(report.get("error") or self._stderr()))
+            raise SandboxUnavailable(self._explain(report.get("error") or self._stderr()))
         self.landlock = int(report["landlock"])
+
+    def _explain(self, error: str) -> str:
+        return explain_failure(error)
 
     def _stderr(self) -> str:
         _, text = self._process.communicate(timeout=5)
@@ -133,18 +148,24 @@ class NamespaceSandbox:
         return box
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
-        group = None
-        if self._cgroups:
-            try:
-                group = self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
-            except OSError as error:
-                raise SandboxFault(f"no control group could be made: {error}") from error
-        request = {
+        group = self._group(limits)
+        return NamespaceBox(self._send, self._request(limits, seed, group), limits, group)
+
+    def _group(self, limits: Limits) -> cgroups.Group | None:
+        if not self._cgroups:
+            return None
+        try:
+            return self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
+        except OSError as error:
+            raise SandboxFault(f"no control group could be made: {error}") from error
+
+    def _request(self, limits: Limits, seed: int, group: cgroups.Group | None) -> dict[str, Any]:
+        """What the zygote is told of a new box."""
+        return {
             "limits": msgspec.to_builtins(limits),
             "seed": seed,
             "bound_address_space": group is None,
         }
-        return NamespaceBox(self._send, request, limits, group)
 
     def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
         try:
@@ -181,6 +202,15 @@ class NamespaceSandbox:
             self._identity.release()
 
 
+class NamespaceSandbox(ZygoteSandbox):
+    """Full isolation: namespaces of every kind, a private file system, and all that the others have."""
+
+    isolation = Isolation.NAMESPACES
+
+    def _explain(self, error: str) -> str:
+        return f"{explain_failure(error)} {ALTERNATIVE}"
+
+
 class Identity:
     """A user id that no other zygote on this machine uses, held until released or until we die."""
 
@@ -210,6 +240,12 @@ class Identity:
 
 
 REMEDIES = (
+    (
+        ("closed to others",),
+        "As root, boxes have users of their own, who cannot enter these folders. Remedies: install Python "
+        "and this environment where other users can read them (chmod o+x the folders on the way), or grade "
+        "as an ordinary user.",
+    ),
     (
         ("unshare", "uid_map", "setgroups", "gid_map"),
         "User namespaces are switched off or restricted. Remedies: set kernel.unprivileged_userns_clone=1 "
