@@ -244,14 +244,17 @@ def landlock(
     devices: Sequence[str],
     listed: Sequence[str] = (),
     shared: Sequence[str] = (),
+    *,
+    version: int | None = None,
 ) -> None:
     """Restrict the file system to reading some trees, writing others, and using a few device files.
 
     Trees that are ``listed`` show their names and nothing more; in those that are ``shared`` files can be
-    made, used and removed by whoever knows their names, and not listed.
+    made, used and removed by whoever knows their names, and not listed. No more is made use of than the
+    given version of the ABI has; by default that of the kernel.
     TCP is refused altogether and signals and abstract sockets are scoped where the kernel's ABI can.
     """
-    version = landlock_version()
+    version = landlock_version() if version is None else version
     handled = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         handled |= right if version >= since else 0

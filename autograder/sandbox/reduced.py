@@ -16,12 +16,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox import jail, keeper, linux, selfonly, semaphores
+from autograder.sandbox import jail, keeper, linux, scratch, selfonly, semaphores
 
 CLOSED = "closed to others"
 """Part of the message when a box of another user cannot read the interpreter; see `explain_failure`."""
 MACHINE = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 SHARED_MEMORY = "/dev/shm"
+LANDLOCK_TRUNCATION = 3
+"""Since this version Landlock says who may cut off a file."""
 LANDLOCK_SIGNALS = 6
 """Since this version Landlock keeps signals and abstract sockets within the box."""
 
@@ -98,18 +100,27 @@ class Reduced:
     def _give_up(self, request: dict[str, Any], place: Path) -> None:
         config = self._config
         linux.no_new_privileges()
-        version = linux.landlock_version()
+        version = min(linux.landlock_version(), config["landlock"])
         if version:
             readable = (*config["readable"], self._folder + jail.DATA, self._folder + jail.PACKAGES, *MACHINE)
             # Files there carry the box's own user id, by which the broker finds them again.
             shared = (SHARED_MEMORY,) if request["uid"] is not None else ()
             devices = tuple(f"/dev/{name}" for name in jail.DEVICES)
             existing = tuple(path for path in readable if Path(path).exists())
-            linux.landlock(existing, (str(place),), devices, config["listed"], shared)
-        linux.load_filter(base64.b64decode(config["filter"]))
+            linux.landlock(existing, (str(place),), devices, config["listed"], shared, version=version)
         if request["uid"] is None:
-            scoped = version >= LANDLOCK_SIGNALS and not config["filter_signals"]
-            linux.load_filter(selfonly.program(os.getpid(), signals=not scoped))
+            scoped = version >= LANDLOCK_SIGNALS
+            rest = selfonly.program(os.getpid(), signals=not scoped, truncation=version < LANDLOCK_TRUNCATION)
+            linux.load_filter(rest)
+        linux.load_filter(base64.b64decode(config["filter"]))
+
+    def leave(self) -> None:
+        """End every box and remove the folder; a broker that was killed cannot do so."""
+        os.close(self._alive)
+        keepers = list(self._users)
+        for pid in keepers:
+            self.collect(pid)
+        scratch.remove_tree(self._folder)
 
     def collect(self, pid: int) -> dict[str, Any] | None:
         """Nothing to report when the keeper has done so; otherwise end what it has left behind."""

@@ -7,10 +7,12 @@ followed; no path is longer than two names; nothing here recurses.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -20,6 +22,9 @@ SHARED_FOLDERS = ("/dev/shm", "/tmp", "/var/tmp", "/run/lock", "/var/lock")
 DEEPEST = 100
 """Folders within folders; more than that count as too many files."""
 
+PREFIX = "autograder-boxes-"
+UNCLAIMED_SECONDS = 60
+"""A folder that is younger may be about to be claimed."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 512
 
@@ -99,6 +104,26 @@ def _measure_mapped(maps: bytes, measure: Measure) -> None:
         if len(fields) == 6 and fields[5].endswith(b" (deleted)") and not fields[5].startswith(b"/dev/zero"):
             start, _, end = fields[0].partition(b"-")
             measure.bytes += int(end, 16) - int(start, 16)
+
+
+def claim(folder: str) -> int:
+    """Mark a folder as in use for as long as the returned descriptor is open in this process."""
+    descriptor = os.open(folder, _FOLDER)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def sweep(base: str) -> None:
+    """Remove the folders that nobody claims any more: their graders were killed."""
+    for entry in os.scandir(base):
+        if not entry.name.startswith(PREFIX):
+            continue
+        with contextlib.suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            if status.st_uid != os.geteuid() or time.time() - status.st_ctime < UNCLAIMED_SECONDS:
+                continue
+            os.close(claim(entry.path))
+            remove_tree(entry.path)
 
 
 def owned(uid: int) -> list[str]:

@@ -23,8 +23,8 @@ class CounterSemaphore:
     SEM_VALUE_MAX = 2**31 - 1
 
     def __init__(self, kind: int, value: int, maxvalue: int, name: str, unlink: bool) -> None:  # noqa: FBT001
-        del unlink
-        self.kind, self.maxvalue, self.name = kind, maxvalue, name
+        self.kind, self.maxvalue = kind, maxvalue
+        self.name = None if unlink else name
         self.handle = os.eventfd(value, os.EFD_SEMAPHORE | os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._held = 0
         self._owner: tuple[int, int] | None = None

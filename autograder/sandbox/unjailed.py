@@ -34,13 +34,16 @@ class UnjailedSandbox(ZygoteSandbox):
 
     def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
         """Start the zygote; see `ZygoteSandbox`."""
-        self._folder = Path(tempfile.mkdtemp(prefix="autograder-"))
+        base = tempfile.gettempdir()
+        scratch.sweep(base)
+        self._folder = Path(tempfile.mkdtemp(prefix=scratch.PREFIX, dir=base))
+        self._claim = scratch.claim(str(self._folder))
         self._numbers = itertools.count()
         self._numbering = threading.Lock()
         try:
             super().__init__(environment, runtime)
         except BaseException:
-            scratch.remove_tree(str(self._folder))
+            self._remove()
             raise
 
     def _claim_identity(self) -> Identity | None:
@@ -58,7 +61,7 @@ class UnjailedSandbox(ZygoteSandbox):
                 )
             os.chown(self._folder, 0, self._identity.uid)
             self._folder.chmod(0o710)
-        return {"folder": str(self._folder), "filter_signals": False}
+        return {"folder": str(self._folder), "landlock": linux.landlock_version()}
 
     def _explain(self, error: str) -> str:
         return explain_failure(error)
@@ -97,7 +100,13 @@ class UnjailedSandbox(ZygoteSandbox):
     def close(self) -> None:
         """End the zygote and remove the folder; see `autograder.sandbox.base.Sandbox.close`."""
         super().close()
+        self._remove()
+
+    def _remove(self) -> None:
         scratch.remove_tree(str(self._folder))
+        if self._claim >= 0:
+            os.close(self._claim)
+            self._claim = -1
 
 
 class ReducedSandbox(UnjailedSandbox):

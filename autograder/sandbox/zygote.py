@@ -50,6 +50,9 @@ class Confinement(Protocol):
     def confine(self, request: dict[str, Any]) -> None:
         """Confine the box for good."""
 
+    def leave(self) -> None:
+        """The broker is gone: end what would not end with this process."""
+
     def collect(self, pid: int) -> dict[str, Any] | None:
         """Wait for a process that `fork` returned; what to report of it, if nobody has done so yet."""
 
@@ -109,6 +112,7 @@ class Zygote:
                     continue
                 message, descriptors, _, _ = socket.recv_fds(self._control, CONTROL_MESSAGE, 4)
                 if not message:
+                    self._way.leave()
                     os._exit(0)
                 self._open(json.loads(message), descriptors)
 
