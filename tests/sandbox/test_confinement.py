@@ -50,6 +50,7 @@ for number in range(1, 65):
         signal.signal(number, signal.SIG_IGN)
     except (OSError, ValueError):
         pass
+started, report = os.pipe()
 for generation in range(4):
     if os.fork():
         if generation: os._exit(0)
@@ -60,7 +61,9 @@ for generation in range(4):
         except OSError:
             pass
 else:
+    os.write(report, b'x')
     while True: time.sleep(1)
+os.read(started, 1)
 """
 
 
