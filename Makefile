@@ -6,8 +6,9 @@ STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+SURVIVAL_ARGS ?= --kills 200
 
-.PHONY: demo test format docs clean
+.PHONY: demo test survival format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -16,6 +17,10 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
+survival: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.survival.run $(SURVIVAL_ARGS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -19,6 +19,7 @@ from autograder.grading import Grader, Handed
 from autograder.ledger import Key, Ledger
 from autograder.notebook.files import read_file
 from autograder.records import Graded
+from autograder.sandbox import leftovers
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.pool import Pool
 
@@ -60,24 +61,28 @@ def grade_class(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the database refused.
     """
+    leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
     records = _Records(assignment, gradebook, ledger)
     environment = assignment.digest()
-    gradebook.prepare(assignment.rubric, assignment.release_bytes)
     waiting: list[Handin] = []
+    known: list[tuple[Handin, Key, Graded]] = []
     for handin in handins:
         digest = collect(assignment, handin).digest()
         key = Key.of(handin.student, digest, assignment.rubric, environment)
         found = None if again else _known(ledger, key, pool.isolation)
         if found is None:
             waiting.append(handin)
-            continue
-        key, known = found
-        records.keep(key, known, handin.submitted_at)
-        yield Outcome(handin.student, known, handin.submitted_at, fresh=False)
-    if not waiting:
+        else:
+            known.append((handin, *found))
+    # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
+    grader = Grader(assignment, pool) if waiting else None
+    gradebook.prepare(assignment.rubric, assignment.release_bytes)
+    for handin, key, result in known:
+        records.keep(key, result, handin.submitted_at)
+        yield Outcome(handin.student, result, handin.submitted_at, fresh=False)
+    if grader is None:
         return
-    grader = Grader(assignment, pool)
     environment = environment_digest(environment, pool.isolation)
     run = ledger.begin(assignment.rubric, environment, pool.isolation.value)
     workers = workers or os.cpu_count() or 1

@@ -18,7 +18,8 @@ REFERENCE = ROOT / "reference"
 
 LAYERS = (
     {"records"},
-    {"errors"},
+    {"errors", "atomic"},
+    {"limits"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger"},

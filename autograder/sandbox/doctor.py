@@ -1,24 +1,29 @@
 """The self-test: which layers of confinement this machine has, and whether they hold.
 
-A box is opened and canary code tries what no student code may do. Anything that succeeds is reported.
+Boxes are opened and canary code tries what no student code may do (canaries.py). Anything that succeeds
+is reported, and so is a canary that could not be tried: what is not known to hold does not hold.
 """
 
 from __future__ import annotations
 
+import contextlib
 import platform
+import secrets
 import socket
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from autograder.errors import SandboxError
-from autograder.records import Call, Limits, Scenario
-from autograder.sandbox.base import Environment
+from autograder.errors import SandboxError, SandboxFault
+from autograder.records import Call, Scenario
+from autograder.sandbox.base import Box, Environment, Sandbox
+from autograder.sandbox.canaries import CANARIES, LIMITS, Canary, settings
 from autograder.sandbox.pool import start_sandbox
 
-if TYPE_CHECKING:
-    from autograder.sandbox.namespaces import ZygoteSandbox
+Start = Callable[[Environment], Sandbox]
+
+HOLE = "do not grade on this machine; report this as a hole"
+UNFINISHED = "see the message; the self-test could not finish"
 
 
 class Layer(Struct, frozen=True):
@@ -29,155 +34,97 @@ class Layer(Struct, frozen=True):
     found: str
     remedy: str = ""
     required: bool = True
+    finished: bool = True
+    """False when our own side failed, so that trying again is worth it."""
 
 
-CANARIES: tuple[tuple[str, str, str], ...] = (
-    (
-        "private file system",
-        "the root holds only what a notebook needs; /etc/shadow and /home are not there",
-        "def canary():\n"
-        "    import os\n"
-        "    seen = [p for p in ('/etc/shadow', '/proc/1/environ', '/var', '/boot') if os.path.exists(p)]\n"
-        "    return seen or None",
-    ),
-    (
-        "read-only mounts",
-        "nothing outside the scratch space can be written",
-        "def canary():\n"
-        "    import os, sysconfig\n"
-        "    hit = []\n"
-        "    places = ['/', '/usr/lib', '/data', *map(sysconfig.get_path, ('purelib', 'stdlib'))]\n"
-        "    for p in places:\n"
-        "        try:\n"
-        "            open(os.path.join(p, 'canary'), 'w').close(); hit.append(p)\n"
-        "        except OSError: pass\n"
-        "    return hit or None",
-    ),
-    (
-        "own process namespace",
-        "no process outside can be seen or signalled",
-        "def canary():\n"
-        "    import os\n"
-        "    hit = []\n"
-        "    for pid in range(2, 300):\n"
-        "        try: os.kill(pid, 0); hit.append(pid)\n"
-        "        except OSError: pass\n"
-        "    return hit or (None if os.getpid() == 1 and os.getppid() == 0 else [os.getpid()])",
-    ),
-    (
-        "no network",
-        "neither loopback nor any other address can be reached",
-        "def canary():\n"
-        "    import socket\n"
-        "    try:\n"
-        "        socket.create_connection(('127.0.0.1', PORT), timeout=1); return 'connected'\n"
-        "    except OSError: return None",
-    ),
-    (
-        "no privileges",
-        "no user id, capability or namespace can be gained",
-        "def canary():\n"
-        "    import ctypes, os\n"
-        "    libc = ctypes.CDLL(None, use_errno=True)\n"
-        "    hit = []\n"
-        "    if libc.unshare(0x10000000) == 0: hit.append('unshare')\n"
-        "    if libc.mount(b'none', b'/w', b'tmpfs', 0, None) == 0: hit.append('mount')\n"
-        "    try: os.setuid(0); hit.append('setuid')\n"
-        "    except OSError: pass\n"
-        "    return hit or (None if os.getuid() != 0 else ['uid 0'])",
-    ),
-    (
-        "system call filter",
-        "programs cannot be started and other processes cannot be traced",
-        "def canary():\n"
-        "    import ctypes, os\n"
-        "    hit = []\n"
-        "    libc = ctypes.CDLL(None, use_errno=True)\n"
-        "    if libc.ptrace(0, 0, 0, 0) == 0: hit.append('ptrace')\n"
-        "    if hasattr(os, 'memfd_create'):\n"
-        "        try: os.memfd_create('x'); hit.append('memfd_create')\n"
-        "        except OSError: pass\n"
-        "    try: os.execv('/lib64/ld-linux-x86-64.so.2', ['x'])\n"
-        "    except PermissionError: pass\n"
-        "    except OSError: hit.append('exec is refused for another reason')\n"
-        "    return hit or None",
-    ),
-    (
-        "bounded processes",
-        "a fork bomb stops at the limit",
-        "def canary():\n"
-        "    import os, signal\n"
-        "    children = []\n"
-        "    try:\n"
-        "        while len(children) < 500:\n"
-        "            pid = os.fork()\n"
-        "            if pid == 0:\n"
-        "                signal.pause()\n"
-        "            children.append(pid)\n"
-        "    except OSError: pass\n"
-        "    for pid in children: os.kill(pid, 9)\n"
-        "    return len(children) if len(children) >= LIMIT else None",
-    ),
-    (
-        "bounded scratch space",
-        "writing stops at the limit",
-        "def canary():\n"
-        "    try:\n"
-        "        with open('/tmp/full', 'wb') as f:\n"
-        "            for _ in range(64): f.write(bytes(1 << 20))\n"
-        "    except OSError: return None\n"
-        "    return '64 MB written'",
-    ),
-)
-
-
-def examine(make: Callable[[Environment], ZygoteSandbox] = start_sandbox) -> list[Layer]:
-    """Start a sandbox, run every canary in it, and say what was found; never raises SandboxError."""
+def examine(make: Start = start_sandbox) -> list[Layer]:
+    """Start a sandbox, run every canary of its level, and say what was found; raises no SandboxError."""
     layers = [Layer("system", platform.system() == "Linux", f"{platform.system()} {platform.release()}")]
-    limits = Limits(processes=24, scratch_mb=16, memory_mb=256)
     try:
         sandbox = make(Environment())
     except SandboxError as error:
-        return [*layers, Layer("namespaces and mounts", ok=False, found="not available", remedy=str(error))]
-    layers.append(Layer("namespaces and mounts", ok=True, found="user, mount, pid, net, ipc, uts, cgroup"))
-    layers.append(Layer("bounded memory", ok=True, found=sandbox.memory_bound))
-    landlock = f"ABI {sandbox.landlock}" if sandbox.landlock else "not in this kernel"
-    remedy = (
-        "" if sandbox.landlock else "optional: boot a kernel with lsm=landlock,… for a second file barrier"
-    )
-    layers.append(Layer("Landlock", bool(sandbox.landlock), landlock, remedy, required=False))
-    listener = socket.create_server(("127.0.0.1", 0))
+        finished = not isinstance(error, SandboxFault)
+        missing = Layer("namespaces and mounts", ok=False, found="not available", remedy=str(error))
+        return [*layers, _with(missing, finished=finished)]
     try:
-        port = listener.getsockname()[1]
-        layers += [_canary(sandbox, limits, port, canary) for canary in CANARIES]
+        layers += _equipment(sandbox)
+        with _listeners() as names:
+            for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
+                layers.append(_try_once(sandbox, names, canary))
+                if not layers[-1].finished and not sandbox.alive():
+                    break  # the others would say the same
     finally:
-        listener.close()
         sandbox.close()
     return layers
-
-
-def _canary(sandbox: ZygoteSandbox, limits: Limits, port: int, canary: tuple[str, str, str]) -> Layer:
-    """Run one canary in a box of its own; None is what it must return."""
-    name, promise, code = canary
-    remedy = "do not grade on this machine; report this as a hole"
-    try:
-        box = sandbox.open(limits)
-        try:
-            run = box.run_cell(f"PORT, LIMIT = {port}, {limits.processes}\n{code}", seconds=20)
-            observed = box.ask([Scenario("canary", (Call("canary"),))], seconds=20)[0][0]
-        finally:
-            box.close()
-    except SandboxError as error:
-        return Layer(
-            name, ok=False, found=str(error), remedy="see the message; the self-test could not finish"
-        )
-    if run.error or not observed.ok:
-        found = run.error or observed.error or str(observed.ending)
-        return Layer(name, ok=False, found=f"the canary failed: {found} {observed.message}", remedy=remedy)
-    held = observed.value is None
-    return Layer(name, held, promise if held else f"reached: {observed.value}", "" if held else remedy)
 
 
 def healthy(layers: list[Layer]) -> bool:
     """Whether every required layer holds."""
     return all(layer.ok or not layer.required for layer in layers)
+
+
+def _equipment(sandbox: Sandbox) -> list[Layer]:
+    """What the sandbox says about itself; only those of full isolation have it all."""
+    layers = []
+    if sandbox.isolation == "namespaces":
+        found = "user, mount, pid, net, ipc, uts, cgroup"
+        layers.append(Layer("namespaces and mounts", ok=True, found=found))
+    memory_bound = getattr(sandbox, "memory_bound", "")
+    if memory_bound:
+        layers.append(Layer("memory and process accounting", ok=True, found=memory_bound))
+    version = getattr(sandbox, "landlock", None)
+    if version is not None:
+        found = f"ABI {version}" if version else "not in this kernel"
+        remedy = "" if version else "optional: boot a kernel with lsm=landlock,… for a second file barrier"
+        layers.append(Layer("Landlock", bool(version), found, remedy, required=False))
+    return layers
+
+
+@contextlib.contextmanager
+def _listeners() -> Iterator[str]:
+    """Sockets on this side that no box may reach; yields the source that names them."""
+    name = f"autograder-canary-{secrets.token_hex(8)}"
+    with socket.create_server(("127.0.0.1", 0)) as network, socket.socket(socket.AF_UNIX) as local:
+        local.bind(f"\0{name}")
+        local.listen()
+        yield settings(network.getsockname()[1], name)
+
+
+def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
+    try:
+        return _observe(sandbox, names, canary)
+    except SandboxError as error:
+        return Layer(canary.name, ok=False, found=str(error), remedy=UNFINISHED, finished=False)
+
+
+def _observe(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
+    """Run one canary in a box of its own; None, or an ending it names, is what must come of it."""
+    with contextlib.ExitStack() as boxes:
+        if canary.neighbour:
+            beside = _open(sandbox, boxes)
+            left = beside.run_cell(names + canary.neighbour, seconds=20)
+            if left.error:
+                return Layer(canary.name, ok=False, found=f"the neighbour failed: {left.error}", remedy=HOLE)
+        box = _open(sandbox, boxes)
+        run = box.run_cell(names + canary.code, seconds=20)
+        observed = box.ask([Scenario("canary", (Call("canary"),))], seconds=canary.seconds)[0][0]
+    if not run.error and observed.ending is not None and observed.ending in canary.ends:
+        return Layer(canary.name, ok=True, found=canary.promise)
+    if run.error or not observed.ok:
+        found = run.error or observed.error or str(observed.ending)
+        text = f"the canary failed: {found} {observed.message}"
+        return Layer(canary.name, ok=False, found=text, remedy=HOLE)
+    if observed.value is not None:
+        return Layer(canary.name, ok=False, found=f"reached: {str(observed.value)[:500]}", remedy=HOLE)
+    return Layer(canary.name, ok=True, found=canary.promise)
+
+
+def _open(sandbox: Sandbox, boxes: contextlib.ExitStack) -> Box:
+    box = sandbox.open(LIMITS)
+    boxes.callback(box.close)
+    return box
+
+
+def _with(layer: Layer, *, finished: bool) -> Layer:
+    return Layer(layer.name, layer.ok, layer.found, layer.remedy, layer.required, finished)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox import wire
+from autograder.sandbox.hints import limits_told
 from autograder.sandbox.shell import CapturedStream, NotebookShell, Outputs, make_shell
 from autograder.sandbox.tensors import Buffer
 
@@ -69,6 +70,7 @@ class Guest:
             "outputs": [_plain_output(output) for output in outputs.items],
             "error": type(error).__name__[:80] if error else "",
             "truncated": outputs.truncated,
+            "met": limits_told(error),
             "seconds": time.perf_counter() - started,
         }
         return wire.pack(reply)
@@ -107,9 +109,11 @@ class Guest:
             tree = encoder.encode(value)
             if sum(array.nbytes for array in encoder.arrays.values()) > self._max_reply:
                 encoder.forget(before)
-                return {"error": "ReplyTooLarge", "message": f"over {self._max_reply >> 20} MB were returned"}
+                text = f"over {self._max_reply >> 20} MB were returned"
+                return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
-            return {"error": type(error).__name__[:80], "message": _text_of(error)}
+            met = limits_told(error)
+            return {"error": type(error).__name__[:80], "message": _text_of(error), "met": met}
         return {"v": tree}
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:

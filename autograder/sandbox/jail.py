@@ -34,6 +34,8 @@ SCRATCH = ("/w", "/tmp", "/dev/shm")
 ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
 EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
+EXIT_NO_MEMORY = 98
+"""Exit status of a box whose memory does not even suffice to answer."""
 
 
 class Jail:

@@ -11,6 +11,7 @@ import base64
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import threading
@@ -22,20 +23,22 @@ import msgspec
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
-from autograder.sandbox import cgroups
+from autograder.sandbox import cgroups, spares
 from autograder.sandbox.base import Environment
 from autograder.sandbox.box import NamespaceBox
 from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.runtime import Runtime, current_runtime
 from autograder.sandbox.seccomp import shipped_filter
-from autograder.sandbox.spares import Spares
 from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.watch import Watch
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
 # containers that map only 65,536 ids.
 FIRST_UID, LAST_UID = 60_578, 61_183
 CONTROL_MESSAGE = 1 << 17
+_SPARE_PROCESSES = 8
+"""Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -59,12 +62,12 @@ class ZygoteSandbox:
         """
         refuse_other_systems()
         self._lock = threading.Lock()
-        self._spares = Spares(self._open)
+        self._spares = spares.Spares(self._open, spares.depth())
         self._identity = self._claim_identity()
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
-        script = str(Path(__file__).with_name("zygote.py"))
+        script = str(Path(runtime.package_root, "autograder/sandbox/zygote.py"))
         with theirs:
             self._process = subprocess.Popen(
                 [
@@ -111,15 +114,20 @@ class ZygoteSandbox:
             "filter": base64.b64encode(shipped_filter()).decode(),
             **self._particulars(),
         }
-        self._control.send(json.dumps(config).encode())
         self._control.settimeout(START_SECONDS)
         try:
+            self._control.send(json.dumps(config).encode())
             report = json.loads(self._control.recv(CONTROL_MESSAGE) or b"{}")
         except TimeoutError:
             raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
+        except OSError:
+            report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
-            raise SandboxUnavailable(self._explain(report.get("error") or self._stderr()))
+            said = report.get("error") or self._stderr()
+            if not said:  # a missing layer has a name; what is silent was killed
+                raise SandboxFault("the zygote was ended while it started")
+            raise SandboxUnavailable(self._explain(said))
         self.landlock = int(report["landlock"])
 
     def _explain(self, error: str) -> str:
@@ -127,7 +135,7 @@ class ZygoteSandbox:
 
     def _stderr(self) -> str:
         _, text = self._process.communicate(timeout=5)
-        return text.decode(errors="replace")[-2000:] or "the zygote ended without a word"
+        return text.decode(errors="replace")[-2000:]
 
     @property
     def memory_bound(self) -> str:
@@ -149,7 +157,7 @@ class ZygoteSandbox:
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
         group = self._group(limits)
-        return NamespaceBox(self._send, self._request(limits, seed, group), limits, group)
+        return NamespaceBox(self._send, self._request(limits, seed, group), limits, Watch(limits, group))
 
     def _group(self, limits: Limits) -> cgroups.Group | None:
         if not self._cgroups:
@@ -161,8 +169,11 @@ class ZygoteSandbox:
 
     def _request(self, limits: Limits, seed: int, group: cgroups.Group | None) -> dict[str, Any]:
         """What the zygote is told of a new box."""
+        bounds = msgspec.to_builtins(limits)
+        if group is not None:
+            bounds["processes"] += _SPARE_PROCESSES
         return {
-            "limits": msgspec.to_builtins(limits),
+            "limits": bounds,
             "seed": seed,
             "bound_address_space": group is None,
         }
@@ -180,8 +191,12 @@ class ZygoteSandbox:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the zygote still runs."""
-        return self._process.poll() is None
+        """Whether the zygote still runs: its end of the control socket dies with it, before its parent."""
+        if self._process.poll() is not None or self._control.fileno() < 0:
+            return False
+        ended = select.poll()
+        ended.register(self._control, 0)  # a hang-up is reported whether asked for or not
+        return not ended.poll(0)
 
     def close(self) -> None:
         """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""

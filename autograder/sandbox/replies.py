@@ -11,6 +11,7 @@ from autograder.records import CellOutput, CellRun, Observation
 from autograder.sandbox import values, wire
 
 MAX_OUTPUTS = 2000
+_MOST_WORDS = 8
 
 
 def observations(
@@ -26,6 +27,17 @@ def observations(
         raise wire.ProtocolError("the reply does not fit the scenario")
     decoder = values.trusted_decoder(arrays)
     return tuple(values.decode_observation(answer, decoder) for answer in answers)
+
+
+def told(answer: object) -> tuple[str, ...]:
+    """What an answer says of limits it met: a few short words, or none where something else stands."""
+    words = answer.get("met") if isinstance(answer, dict) else None
+    return tuple(values.word(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
+
+
+def told_by_calls(reply: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the answers to one scenario say of limits they met."""
+    return tuple(word for answer in reply["observations"] for word in told(answer))
 
 
 def believable_seconds(told: object) -> float:

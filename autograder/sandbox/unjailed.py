@@ -24,6 +24,7 @@ from autograder.sandbox.namespaces import Identity, ZygoteSandbox, explain_failu
 from autograder.sandbox.reduced import closed_ancestor
 from autograder.sandbox.runtime import Runtime
 from autograder.sandbox.upkeep import Place
+from autograder.sandbox.watch import Watch
 
 
 class UnjailedSandbox(ZygoteSandbox):
@@ -75,8 +76,7 @@ class UnjailedSandbox(ZygoteSandbox):
             if upkeep.uid is None and os.geteuid() != 0:
                 # Counted are all processes of the user, not only those of the box.
                 request["limits"]["processes"] += threads_of(os.getuid())
-            upkeep.watch_memory = group is None
-            return NamespaceBox(self._send, request, limits, group, upkeep)
+            return NamespaceBox(self._send, request, limits, Watch(limits, group, upkeep))
         except BaseException:
             upkeep.release()
             raise

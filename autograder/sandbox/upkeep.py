@@ -17,8 +17,11 @@ SHARE_OF_LOOKING = 0.1
 class Upkeep(Protocol):
     """What a box needs from outside that its confinement does not give."""
 
-    def look(self, pid: int) -> Ending | None:
-        """Why the box with this first process has to end now, if it has to."""
+    def attach(self, pid: int) -> int:
+        """Begin with the first process of the box; the process below which all of the box's are."""
+
+    def look(self) -> Ending | None:
+        """Why the box has to end now, if it has to."""
 
     def release(self) -> None:
         """Remove what the box has left. Idempotent."""
@@ -34,15 +37,10 @@ class Claim(Protocol):
 
 
 class Place:
-    """The folder of one box and, as root, its user; see `autograder.sandbox.box.Upkeep`.
-
-    Attributes:
-        watch_memory: whether nothing else bounds the memory.
-    """
+    """The folder of one box and, as root, its user; see `Upkeep`."""
 
     def __init__(self, folder: str, limits: Limits, identity: Claim | None) -> None:
         self.folder = folder
-        self.watch_memory = False
         self._limits = limits
         self._identity = identity
         self._keeper = 0
@@ -54,30 +52,27 @@ class Place:
         """The user id of the box alone."""
         return self._identity.uid if self._identity else None
 
-    def look(self, pid: int) -> Ending | None:
-        """Measure disk and memory, not more often than is worth it."""
+    def attach(self, pid: int) -> int:
+        """Remember the keeper, which is the parent of the first process."""
+        self._keeper = parent(pid)
+        return self._keeper
+
+    def look(self) -> Ending | None:
+        """Measure the disk, not more often than is worth it."""
         started = time.monotonic()
         if started < self._next_look:
             return None
-        self._keeper = self._keeper or parent(pid)
-        ending = self._over_limits()
+        over = self._too_much()
         now = time.monotonic()
         self._next_look = now + max(watchdog.INTERVAL / 2, (now - started) / SHARE_OF_LOOKING)
-        return ending
+        return Ending.DISK if over else None
 
-    def _over_limits(self) -> Ending | None:
-        limits = self._limits
-        processes = keeper.below(self._keeper) if self._keeper else set()
-        if self.watch_memory:
-            first = keeper.children(self._keeper) if self._keeper else set()
-            if sum(watchdog.tree_bytes(pid) for pid in first) > limits.memory_mb << 20:
-                return Ending.MEMORY
-        measure = scratch.Measure()
+    def _too_much(self) -> bool:
+        limits, measure = self._limits, scratch.Measure()
         for path in (self.folder, *(scratch.owned(self.uid) if self.uid is not None else ())):
             scratch.measure_tree(path, measure, limits.scratch_files)
-        scratch.measure_open_files(processes, measure)
-        over = measure.bytes > limits.scratch_mb << 20 or measure.files > limits.scratch_files
-        return Ending.DISK if over else None
+        scratch.measure_open_files(keeper.below(self._keeper) if self._keeper else (), measure)
+        return measure.bytes > limits.scratch_mb << 20 or measure.files > limits.scratch_files
 
     def release(self) -> None:
         """Remove the folder, and as root whatever else the box's user owns."""

@@ -15,6 +15,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
@@ -75,6 +76,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
 
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
     way.enter(control)
+    _signals_as_usual()
     _scrub_environment(way.home)
     _preload(config["preload"])
     shell = guest.make_shell()
@@ -151,6 +153,8 @@ class Zygote:
             os._exit(jail.EXIT_NOT_CONFINED)
         try:
             guest.serve(self._shell, requests=3, replies=4, limits=limits)
+        except MemoryError:
+            os._exit(jail.EXIT_NO_MEMORY)
         finally:
             os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
 
@@ -163,6 +167,13 @@ class Zygote:
             if report is not None:
                 status.send(json.dumps(report).encode())
         os.close(pidfd)
+
+
+def _signals_as_usual() -> None:
+    """A grader started in the background ignores interruptions, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _scrub_environment(home: str) -> None:
