@@ -25,7 +25,6 @@ from autograder.limits import FLOOD_FACTOR
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox import blame, replies, values, wire
 from autograder.sandbox.base import Usage
-from autograder.sandbox.cgroups import Group
 from autograder.sandbox.watch import Watch
 
 OPEN_SECONDS = 30.0
@@ -39,9 +38,7 @@ SendRequest = Callable[[dict[str, Any], list[int]], None]
 class NamespaceBox:
     """One box; see `autograder.sandbox.base.Box`."""
 
-    def __init__(
-        self, send: SendRequest, request: dict[str, Any], limits: Limits, group: Group | None
-    ) -> None:
+    def __init__(self, send: SendRequest, request: dict[str, Any], limits: Limits, watch: Watch) -> None:
         """Open the box and wait until it is confined.
 
         Raises:
@@ -49,8 +46,8 @@ class NamespaceBox:
         """
         started = time.monotonic()
         self._limits = limits
-        self._group = group
-        self._watch = Watch(limits, group)
+        self._watch = watch
+        self._group = watch.group
         self._why: Ending | None = None
         self._usage: Usage | None = None
         self._printed = bytearray()
@@ -330,6 +327,7 @@ class NamespaceBox:
         self._status.close()
         if self._group:
             self._group.remove()
+        self._watch.release()
         self.overhead += time.monotonic() - started
         return self._usage
 

@@ -20,6 +20,7 @@ from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observat
 from autograder.sandbox import hints, watchdog
 from autograder.sandbox.cgroups import Counts, Group
 from autograder.sandbox.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.upkeep import Upkeep
 from autograder.sandbox.watchdog import Watchdog
 
 SCRATCH = "w"
@@ -34,10 +35,11 @@ _TICK = 0.5
 class Watch:
     """Watches one box. Not thread safe."""
 
-    def __init__(self, limits: Limits, group: Group | None) -> None:
+    def __init__(self, limits: Limits, group: Group | None, upkeep: Upkeep | None = None) -> None:
         self._pid = 0
+        self._upkeep = upkeep
         self._limits = limits
-        self._group = group
+        self.group = self._group = group
         self._tree = Watchdog(0)
         self._known = Counts()
         self._full: set[Met] = set()
@@ -48,7 +50,8 @@ class Watch:
     def attach(self, pid: int) -> None:
         """Begin to watch process 1 of the box, by the number it has on this side."""
         self._pid = pid
-        self._tree = Watchdog(pid)
+        # Without a process namespace, what a process of the box leaves behind goes to the keeper.
+        self._tree = Watchdog(self._upkeep.attach(pid), below=True) if self._upkeep else Watchdog(pid)
 
     def open_scratch(self) -> None:
         """Keep a descriptor on the scratch space; to be called once it is there, and before student code.
@@ -67,13 +70,15 @@ class Watch:
 
     def pause(self) -> float:
         """Seconds until `exceeded` has something to look at."""
-        return max(0.001, self._next_look - time.monotonic())
+        seconds = max(0.001, self._next_look - time.monotonic())
+        return min(seconds, watchdog.INTERVAL) if self._upkeep else seconds
 
     def exceeded(self) -> Ending | None:
         """The limit for which the box must end now; looks only when it is time to."""
+        over = self._upkeep.look() if self._upkeep and self._pid else None
         now = time.monotonic()
-        if now < self._next_look:
-            return None
+        if over is not None or now < self._next_look:
+            return over
         used, memory = self._counted()
         self._next_look = now + (self._earliest(used) if self._group else watchdog.INTERVAL)
         if memory > self._limits.memory_mb << 20:
@@ -190,6 +195,11 @@ class Watch:
         with contextlib.suppress(OSError):
             return len(list(Path(f"/proc/{self._pid}/fd").iterdir()))
         return 0
+
+    def release(self) -> None:
+        """Remove what the box has left, when nothing of it runs any more. Idempotent."""
+        if self._upkeep:
+            self._upkeep.release()
 
     def close(self) -> None:
         """Give the descriptor back. Idempotent."""

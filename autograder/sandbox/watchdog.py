@@ -33,8 +33,10 @@ class Tree(Struct, frozen=True):
 class Watchdog:
     """Looks at a tree of processes again and again, and remembers what is gone between two looks."""
 
-    def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
+    def __init__(self, pid: int, proc: Path = Path("/proc"), *, below: bool = False) -> None:
+        """Watch a process and its descendants, or (``below``) the descendants alone."""
         self._pid = pid
+        self._below = below
         self._proc = proc
         self._own_seconds: dict[tuple[int, str], float] = {}
         self.most_tasks = 0
@@ -52,11 +54,13 @@ class Watchdog:
         while open_ids:
             pid = open_ids.pop()
             process = self._proc / str(pid)
-            processes.append(process)
-            seconds += self._seconds(pid, process)
+            counted = pid != self._pid or not self._below
+            if counted:
+                processes.append(process)
+                seconds += self._seconds(pid, process)
             with contextlib.suppress(OSError):  # it may end while we look
                 threads = list(process.glob("task/*/children"))
-                tasks += len(threads)
+                tasks += len(threads) if counted else 0
                 for children in threads:
                     with contextlib.suppress(OSError):
                         open_ids += [int(child) for child in children.read_text().split()]

@@ -24,6 +24,8 @@ UID = 61_999
 SCRIPT = Path(__file__).parents[1] / "support/ordinary_user.py"
 SUBSET = (
     "tests/sandbox/test_contract.py",
+    "tests/sandbox/test_confinement.py",
+    "tests/sandbox/test_reduced.py",
     "tests/sandbox/test_isolation.py",
     "tests/sandbox/test_leftovers.py",
     "tests/sandbox/test_doctor.py",
