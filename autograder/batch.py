@@ -160,6 +160,6 @@ def _content(folder: Path, name: str) -> bytes | NotebookError:
     if folder.is_symlink():
         return NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
     try:
-        return read_file(folder / name)
+        return read_file(folder / name, only_name=True)
     except NotebookError as error:
         return error

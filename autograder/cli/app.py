@@ -126,14 +126,21 @@ def grade(
     with report.at_isolation(isolation):
         outcomes = _grade(place, name, student or [], workers, isolation, again=again)
         figures = report.grading_summary(outcomes, time.monotonic() - started)
+        misnamed = place.misnamed(name)
         if json:
             marks = {one.student: one.graded.score.points for one in outcomes}
-            report.print_json({"assignment": name, **figures, "points": marks})
-            return
-        console = report.console()
-        console.print(report.grading_table(outcomes, name))
-        console.print(report.summary_table(figures, "this run"))
-        console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+            report.print_json(
+                {"assignment": name, **figures, "not graded for the name": misnamed, "points": marks}
+            )
+        else:
+            console = report.console()
+            console.print(report.grading_table(outcomes, name))
+            console.print(report.summary_table(figures, "this run"))
+            console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+        for folder, fault in misnamed.items():
+            sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")
+    if misnamed:
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def _grade(

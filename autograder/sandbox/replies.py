@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,21 @@ def observations(
     if reply.get("n") != number or not isinstance(answers, list) or len(answers) != calls:
         raise wire.ProtocolError("the reply does not fit the scenario")
     decoder = values.trusted_decoder(arrays)
-    return tuple(values.decode_observation(answer, decoder) for answer in answers)
+    return tuple(_in_order([values.decode_observation(answer, decoder) for answer in answers]))
+
+
+def _in_order(told: Iterable[Observation]) -> Iterator[Observation]:
+    """Only what follows a failure was skipped; an exception that bears this name is an exception.
+
+    Otherwise student code could have a wrong answer pass for one that was never asked, which is our fault.
+    """
+    failed = False
+    for observation in told:
+        if observation.error == "Skipped" and not failed:
+            yield Observation(ok=False, error="Exception", message=observation.message)
+        else:
+            yield observation
+        failed = failed or not observation.ok
 
 
 def told(answer: object) -> tuple[str, ...]:
