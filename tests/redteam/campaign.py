@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -35,6 +36,8 @@ FULL = Decimal(30)
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
 """What cannot be told from an honest mishap, or from one of ours."""
 OUR_FAULTS = {"sandbox-fault", "needs-review"}
+WORKERS = 3
+"""At the same time: one more than cores of a small machine, because many attacks only sleep."""
 SLACK_SECONDS = 15.0
 """What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
 
@@ -119,13 +122,14 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
 
 
 def _grade_alone(campaign: Campaign, pool: Pool) -> None:
-    """What each honest student earns with nobody else about, and what the attackers' paper is worth."""
+    """What each honest student earns with no attacker about, and what the attackers' paper is worth."""
     grader = Grader(campaign.exam.assignment, pool)
     handins = {one.student: one for one in campaign.exam.course.handins(NAME)}
-    for entrant in campaign.entrants:
-        if entrant.role != "attack":
-            handed = batch.collect(campaign.exam.assignment, handins[entrant.student])
-            campaign.alone[entrant.student] = points(grader.grade(handed))
+    honest = [entrant.student for entrant in campaign.entrants if entrant.role != "attack"]
+    with ThreadPoolExecutor(WORKERS) as threads:
+        handed = (batch.collect(campaign.exam.assignment, handins[student]) for student in honest)
+        for student, graded in zip(honest, threads.map(grader.grade, handed), strict=True):
+            campaign.alone[student] = points(graded)
     campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
 
 
@@ -134,7 +138,7 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
     glance = watch.glance(course.root)
     with Gradebook(course.gradebook) as gradebook:
         handins = course.handins(NAME)
-        for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool):
+        for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
             line = campaign.lines.get(outcome.student)
             if line is None:
                 campaign.whole.found("files touched outside", f"a student {outcome.student!r} nobody knows")

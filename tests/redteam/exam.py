@@ -6,12 +6,12 @@ without the attack is stolen. The controls' paper is the answer key.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from msgspec import Struct
 
 from autograder import assignment as assignments
@@ -95,11 +95,11 @@ class Exam(Struct, frozen=True):
         Args:
             answers: by question, what its answer cell holds instead.
         """
-        paper = nbformat.reads(self.assignment.release_bytes[NAME].decode(), as_version=4)
+        paper = loaded(self.assignment.release_bytes[NAME])
         questions = {question.answer_cell: question for question in self.assignment.rubric.questions}
-        for cell in paper.cells:
-            question = questions.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
-            if question is None or cell.cell_type != "code":
+        for cell in paper["cells"]:
+            question = questions.get(cell["metadata"].get("nbgrader", {}).get("grade_id"))
+            if question is None or cell["cell_type"] != "code":
                 continue
             named = {question.answer, *(str(item.options.get("answer", "")) for item in question.items)}
             wrong = "\n".join(f'{name} = "7*n_voc"' for name in sorted(named - {""}))
@@ -107,7 +107,7 @@ class Exam(Struct, frozen=True):
                 wrong = listing()
             elif question.kind == "behaviour":
                 wrong = WRONG[0].source
-            cell.source = (answers or {}).get(question.id, wrong)
+            cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 
     def wrong_paper(self) -> Handed:
@@ -138,12 +138,24 @@ def told(targets: Mapping[str, object], limits: Limits = LIMITS) -> str:
 
 def with_cells(paper: Notebook, first: Sequence[str], last: Sequence[str] = ()) -> bytes:
     """The paper with further code cells behind its title and at its end."""
-    paper = nbformat.from_dict(paper)
-    paper.cells[1:1] = [nbformat.v4.new_code_cell(source) for source in first if source]
-    paper.cells += [nbformat.v4.new_code_cell(source) for source in last]
-    return written(paper)
+    title, *others = paper["cells"]
+    cells = [title, *map(code_cell, first), *others, *map(code_cell, last)]
+    return written({**paper, "cells": cells})
+
+
+def code_cell(source: str) -> Notebook:
+    """A cell of one's own."""
+    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
+
+
+def loaded(data: bytes) -> Notebook:
+    """A paper from its file, with every source as one text."""
+    paper: Notebook = json.loads(data)
+    for cell in paper["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return paper
 
 
 def written(paper: Notebook) -> bytes:
     """The file of a paper."""
-    return nbformat.writes(nbformat.from_dict(paper)).encode("utf-8", "surrogatepass")
+    return json.dumps(paper, indent=1).encode()

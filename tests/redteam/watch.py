@@ -19,12 +19,12 @@ Contents = Mapping[str, tuple[object, ...]]
 
 def glance(root: Path) -> Contents:
     """Every entry with its kind, size and times; cheap enough to be taken after every submission."""
-    return {str(path.relative_to(root)): _status(path) for path in _entries(root)}
+    return {os.path.relpath(path, root): _status(path) for path in _entries(root)}
 
 
 def contents(root: Path) -> Contents:
     """Every entry with its kind, times and a digest of its bytes."""
-    return {str(path.relative_to(root)): (*_status(path), _digest(path)) for path in _entries(root)}
+    return {os.path.relpath(path, root): (*_status(path), _digest(Path(path))) for path in _entries(root)}
 
 
 def changes(before: Contents, after: Contents) -> Iterator[str]:
@@ -35,25 +35,18 @@ def changes(before: Contents, after: Contents) -> Iterator[str]:
             yield f"{name!a} {kind}"
 
 
-def _entries(root: Path) -> Iterator[Path]:
+def _entries(root: Path) -> Iterator[str]:
     for folder, folders, files in os.walk(root):
-        place = Path(folder)
-        if place == root:
+        if folder == str(root):
             folders[:] = [name for name in folders if name not in WRITTEN]
             files[:] = [name for name in files if not name.startswith("gradebook.db")]
-        yield from (place / name for name in (*folders, *files))
+        yield from (f"{folder}/{name}" for name in (*folders, *files))
 
 
-def _status(path: Path) -> tuple[object, ...]:
-    status = path.lstat()
-    return (
-        status.st_mode,
-        status.st_ino,
-        status.st_nlink,
-        status.st_uid,
-        0 if stat.S_ISDIR(status.st_mode) else status.st_size,
-        status.st_mtime_ns,
-    )
+def _status(path: str) -> tuple[object, ...]:
+    status = os.lstat(path)
+    size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+    return (status.st_mode, status.st_ino, status.st_nlink, status.st_uid, size, status.st_mtime_ns)
 
 
 def _digest(path: Path) -> str:
