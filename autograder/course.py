@@ -16,6 +16,8 @@ from msgspec import Struct
 from autograder.errors import CourseError
 
 SECRET_BYTES = 32
+PRIVATE = ".autograder"
+"""The folder of a course that only the grader reads."""
 
 
 class Handin(Struct, frozen=True):
@@ -70,7 +72,7 @@ class Course(Struct, frozen=True):
     @property
     def private(self) -> Path:
         """What only the grader reads: the secret and the cached expected values."""
-        return self.root / ".autograder"
+        return self.root / PRIVATE
 
     def rubric(self, assignment: str) -> Path:
         """The rubric of one assignment.

@@ -13,6 +13,7 @@ import platform
 import stat
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -122,6 +123,20 @@ def last_proof(private: Path) -> Proof | None:
             return msgspec.json.decode(file.read(MOST_BYTES), type=Proof)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
+
+
+def remembered(private: Path, isolation: str = "namespaces") -> str:
+    """What is known of the last self-test, in words."""
+    proof = last_proof(private) if platform.system() == "Linux" else None
+    if proof is None:
+        return "none is remembered; the next grading makes one"
+    when = datetime.fromtimestamp(proof.tested_at, tz=UTC).isoformat(sep=" ", timespec="seconds")
+    try:
+        counts = proof.standing == standing(isolation)
+    except OSError:
+        counts = False
+    what = "and it counts" if counts else "of another boot or configuration; the next grading makes a new one"
+    return f"{len(proof.canaries)} layers held at {when}, {what}"
 
 
 def standing(isolation: str) -> str:
