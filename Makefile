@@ -6,9 +6,10 @@ STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+REDTEAM_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
 
-.PHONY: demo test survival format docs clean
+.PHONY: demo test redteam survival format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -17,6 +18,10 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
+redteam: $(STAMP)
+	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
 
 # The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
 survival: $(STAMP)

@@ -130,7 +130,7 @@ def _store(path: Path, expected: Expected) -> None:
         for question, scenarios in expected.items()
     }
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    atomic.write(path, wire.pack({"expected": tree}, encoder.arrays), mode=0o600)
+    atomic.write(path, b"".join(wire.pack({"expected": tree}, encoder.arrays)), mode=0o600)
 
 
 def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Sequence[Observations]] | None:

@@ -67,7 +67,9 @@ class Grader:
         notebooks = assignment.rubric.assignment.notebooks
         with ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
-            proving = threads.submit(selftest.ensure, pool.start_apart, assignment.course.private)
+            proving = threads.submit(
+                selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
+            )
             warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
             self.expected: Expected = expected_values(assignment, self.secret, pool)
             warming.result()
@@ -99,7 +101,7 @@ class _Run:
         self.results: dict[str, tuple[ItemResult, ...]] = {}
         self.notes: list[Note] = []
         self.executed: list[ExecutedNotebook] = []
-        self.isolation = "namespaces"
+        self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
 
     def notebook(self, notebook: NotebookFile) -> None:
@@ -124,7 +126,7 @@ class _Run:
             for question in assignment.questions(notebook.name):
                 self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")
             return
-        self.isolation = sandbox.isolation
+        self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
         with Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files) as session:
@@ -156,7 +158,7 @@ class _Run:
                 answer=answer,
                 answers=submission.answers,
                 draw=draw,
-                observed=session.ask(plan) if plan else (),
+                observed=session.ask(plan, place=question.id) if plan else (),
                 expected=self._grader.expected.get(question.id, ()),
                 earlier={
                     f"{result.question}.{result.item}": result

@@ -1,13 +1,15 @@
 """What the sandbox costs: `python benchmarks/sandbox.py [--json]`; beside a bare fork in the same run.
 
-A trivial submission is a box opened without a spare, the cells below, and the box closed. The bare fork is
-a process with the same modules and the same shell that forks, runs the same cells and exits: what a grader
-without isolation pays. Both are measured in turns. With --json the last line is one JSON object.
+A trivial submission is a box opened on the spot, the cells below, and the box closed. The bare fork is a
+process with the same modules and the same shell that forks, runs the same cells and exits: what a grader
+without isolation pays; once as it is, and once with its memory gathered into huge pages as a zygote's is.
+All are measured in turns. With --json the last line is one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -21,6 +23,7 @@ import numpy as np
 
 from autograder.records import Call, Limits, Scenario, Tensor
 from autograder.sandbox.base import Environment
+from autograder.sandbox.box import NamespaceBox
 from autograder.sandbox.namespaces import NamespaceSandbox
 
 PRELOAD = ("numpy", "torch")
@@ -30,15 +33,18 @@ MEGABYTES = 32
 TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
 FORKING = """
-import importlib, os, sys, time
+import gc, importlib, os, sys, time
 sys.path.insert(0, sys.argv[1])
 for name in {preload!r}:
     importlib.import_module(name)
-import gc, torch, torch._dynamo
+import torch, torch._dynamo
+from autograder.sandbox import jail, pages
 from autograder.sandbox.shell import make_shell
 torch.set_num_threads(1)
 shell = make_shell()
 gc.collect(); gc.freeze()
+if sys.argv[2] == 'gathered':
+    pages.gather(jail.open_proc())
 print('ready', flush=True)
 for line in sys.stdin:
     started = time.perf_counter()
@@ -50,6 +56,42 @@ for line in sys.stdin:
     os.waitpid(pid, 0)
     print(time.perf_counter() - started, flush=True)
 """
+PARTS = {
+    "pipes and control group": "_connect",
+    "fork and namespaces": "_await_fork",
+    "confinement": "_await_ready",
+    "cells": "run_cell",
+    "kill, exit and collecting": "_final_report",
+}
+
+
+class BareFork:
+    """A process with the same modules and shell as a zygote, which forks for the cells and waits."""
+
+    def __init__(self, pages: str) -> None:
+        root = str(Path(__file__).resolve().parents[1])
+        program = FORKING.format(preload=PRELOAD, cells=CELLS)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", program, root, pages],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._asks, self._answers = self._process.stdin, self._process.stdout
+        self._answers.readline()
+
+    def run(self) -> float:
+        """Seconds of one submission."""
+        self._asks.write("\n")
+        self._asks.flush()
+        return float(self._answers.readline())
+
+    def close(self) -> None:
+        """End it."""
+        self._asks.close()
+        self._process.wait()
 
 
 def main() -> None:
@@ -61,50 +103,88 @@ def main() -> None:
     sandbox = NamespaceSandbox(Environment(preload=PRELOAD))
     try:
         figures = {**trivial(sandbox, options.rounds), **idle(sandbox), **calls(sandbox), **tensors(sandbox)}
+        where = parts(sandbox, options.rounds)
     finally:
         sandbox.close()
     figures["memory_bound"] = sandbox.memory_bound
     for name, value in figures.items():
-        print(f"{name:24} {value}")
+        print(f"{name:28} {value}")
+    print("where the time of a trivial submission goes, in milliseconds (means):")
+    for name, value in where.items():
+        print(f"  {name:26} {value}")
     if options.json:
-        print(json.dumps(figures))
+        print(json.dumps({**figures, "parts_ms": where}))
 
 
 def trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     """Opening, the whole trivial submission, its processor time, and the same with a bare fork."""
-    root = str(Path(__file__).resolve().parents[1])
-    program = FORKING.format(preload=PRELOAD, cells=CELLS)
-    forking = subprocess.Popen(
-        [sys.executable, "-c", program, root], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert forking.stdin
-    assert forking.stdout
-    forking.stdout.readline()
-    opened, whole, bare = [], [], []
+    bare, gathered = BareFork("as they are"), BareFork("gathered")
+    opened, whole, forked, gathering, ahead = [], [], [], [], []
     zygote = zygote_of(sandbox)
-    before = processor_ms(zygote)
+    spent = 0.0
     for seed in range(rounds):
+        before = processor_ms(zygote) + 1000 * time.process_time()
         started = time.perf_counter()
-        box = sandbox.open(Limits(), seed=seed)  # a new seed each time: never the spare
+        box = sandbox.open(Limits(), seed=seed)  # a new seed each time: never one opened ahead
         opened.append(time.perf_counter() - started)
-        for cell in CELLS:
-            box.run_cell(cell, seconds=10)
-        box.close()
+        submission(box)
         whole.append(time.perf_counter() - started)
-        forking.stdin.write("\n")
-        forking.stdin.flush()
-        bare.append(float(forking.stdout.readline()))
-    spent = processor_ms(zygote) - before
-    forking.stdin.close()
-    forking.wait()
+        spent += processor_ms(zygote) + 1000 * time.process_time() - before
+        forked.append(bare.run())
+        gathering.append(gathered.run())
+    for _ in range(rounds):  # the same seed, as in a class: from the second on one is ready, or nearly so
+        ahead.append(elapsed(lambda: submission(sandbox.open(Limits(), seed=rounds))))
+        forked.append(bare.run())
+    bare.close()
+    gathered.close()
+    fork = statistics.median(forked)
     return {
         "spawn_ms_p50": milliseconds(statistics.median(opened)),
         "spawn_ms_p95": milliseconds(statistics.quantiles(opened, n=20)[-1]),
         "submission_ms_p50": milliseconds(statistics.median(whole)),
-        "fork_ms_p50": milliseconds(statistics.median(bare)),
-        "ratio_to_fork": round(statistics.median(w / b for w, b in zip(whole, bare, strict=True)), 2),
+        "fork_ms_p50": milliseconds(fork),
+        "ratio_to_fork": round(statistics.median(whole) / fork, 2),
+        "gathered_fork_ms_p50": milliseconds(statistics.median(gathering)),
+        "ratio_to_gathered_fork": round(statistics.median(whole) / statistics.median(gathering), 2),
+        "opened_ahead_ms_p50": milliseconds(statistics.median(ahead)),
+        "ratio_opened_ahead": round(statistics.median(ahead) / fork, 2),
         "cpu_ms_per_submission": round(spent / rounds, 1),
     }
+
+
+def submission(box: NamespaceBox) -> None:
+    """The cells, and the end."""
+    for cell in CELLS:
+        box.run_cell(cell, seconds=10)
+    box.close()
+
+
+def parts(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
+    """Milliseconds of each part of a trivial submission, timed on the trusted side."""
+    took: dict[str, list[float]] = {name: [] for name in PARTS}
+    timed = {method: _timed(NamespaceBox, method, took[name]) for name, method in PARTS.items()}
+    try:
+        for seed in range(rounds):
+            submission(sandbox.open(Limits(), seed=1000 + seed))
+    finally:
+        for method, original in timed.items():
+            setattr(NamespaceBox, method, original)
+    return {name: milliseconds(sum(seconds) / rounds) for name, seconds in took.items()}
+
+
+def _timed(kind: type, method: str, took: list[float]) -> Callable[..., object]:
+    original: Callable[..., object] = getattr(kind, method)
+
+    @functools.wraps(original)
+    def measured(*args: object, **kwargs: object) -> object:
+        started = time.perf_counter()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            took.append(time.perf_counter() - started)
+
+    setattr(kind, method, measured)
+    return original
 
 
 def idle(sandbox: NamespaceSandbox) -> dict[str, float]:

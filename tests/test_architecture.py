@@ -19,6 +19,7 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"records"},
     {"errors", "atomic"},
+    {"limits"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger"},

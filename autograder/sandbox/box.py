@@ -21,15 +21,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
+from autograder.limits import FLOOD_FACTOR
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox import blame, replies, values, watchdog, wire
+from autograder.sandbox import blame, replies, values, wire
 from autograder.sandbox.base import Usage
-from autograder.sandbox.cgroups import Group
-from autograder.sandbox.jail import EXIT_NOT_CONFINED
+from autograder.sandbox.watch import Watch
 
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-FLOOD_FACTOR = 4
 MAX_JSON = 16 << 20
 _PIPE_BYTES = 1 << 20
 
@@ -39,9 +38,7 @@ SendRequest = Callable[[dict[str, Any], list[int]], None]
 class NamespaceBox:
     """One box; see `autograder.sandbox.base.Box`."""
 
-    def __init__(
-        self, send: SendRequest, request: dict[str, Any], limits: Limits, group: Group | None
-    ) -> None:
+    def __init__(self, send: SendRequest, request: dict[str, Any], limits: Limits, watch: Watch) -> None:
         """Open the box and wait until it is confined.
 
         Raises:
@@ -49,7 +46,8 @@ class NamespaceBox:
         """
         started = time.monotonic()
         self._limits = limits
-        self._group = group
+        self._watch = watch
+        self._group = watch.group
         self._why: Ending | None = None
         self._usage: Usage | None = None
         self._printed = bytearray()
@@ -60,7 +58,8 @@ class NamespaceBox:
         self.overhead = 0.0
         self._connect(send, request)
         try:
-            self._await_confined(started + OPEN_SECONDS)
+            self._await_fork(started + OPEN_SECONDS)
+            self._await_ready(started + OPEN_SECONDS)
         except OSError as error:
             self.close()
             raise SandboxFault(f"the box was not opened: {error}") from error
@@ -100,7 +99,7 @@ class NamespaceBox:
         for descriptor in (self._replies, self._output):
             self._poller.register(descriptor, select.POLLIN)
 
-    def _await_confined(self, deadline: float) -> None:
+    def _await_fork(self, deadline: float) -> None:
         self._status.settimeout(max(0.1, deadline - time.monotonic()))
         try:
             message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
@@ -113,6 +112,7 @@ class NamespaceBox:
         described = _describe(self._pidfd)
         self.pid = _pid_of(described)
         self._process_one = blame.is_process_one(described)
+        self._watch.attach(self.pid)
         if self._group:
             try:
                 self._group.add(self.pid)
@@ -121,11 +121,14 @@ class NamespaceBox:
                 said = self._printed.decode(errors="replace")
                 what = f"confined: {said}" if said else f"put under its control group: {error}"
                 raise SandboxFault(f"the box could not be {what}") from error
+
+    def _await_ready(self, deadline: float) -> None:
         try:
             self._reply("ready", deadline, Ending.CELL_TIME)
         except BoxEnded as ended:
             text = self._printed.decode(errors="replace")
             raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
+        self._watch.open_scratch()
 
     # ------------------------------------------------------------ requests
 
@@ -145,7 +148,8 @@ class NamespaceBox:
         self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
-        return run
+        full = len(self._printed) >= self._limits.output_kb << 10
+        return self._watch.mark(run, replies.told(reply), printed=full)
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
         """Write files into the working directory before any student code runs.
@@ -173,9 +177,13 @@ class NamespaceBox:
                 started = time.monotonic()
                 reply, arrays = self._reply(request_id, started + seconds, Ending.CALL_TIME)
                 try:
-                    results.append(replies.observations(reply, arrays, number, len(scenario.calls)))
+                    answers = replies.observations(reply, arrays, number, len(scenario.calls))
+                    told = replies.told_by_calls(reply)
                 except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
                     self._fail(Ending.PROTOCOL, str(error))
+                if number == len(scenarios) - 1 or not all(answer.ok for answer in answers):
+                    answers = self._watch.confirm(answers, told)
+                results.append(answers)
                 inside = replies.believable_seconds(reply.get("seconds"))
                 self.overhead += max(0.0, time.monotonic() - started - inside)
         except BoxEnded as ended:
@@ -188,6 +196,7 @@ class NamespaceBox:
             raise BoxEnded(self._why)
         if self._usage:
             raise SandboxFault("the box is closed")
+        self._end_when_over()  # what ran on since the last reply
         waiting = select.poll()
         waiting.register(self._replies, select.POLLIN)
         if any(event & select.POLLIN for _, event in waiting.poll(0)):
@@ -227,18 +236,21 @@ class NamespaceBox:
         return message, arrays
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for a reply; meanwhile count output and, without control groups, watch the memory."""
-        limit = seconds if self._group else min(seconds, watchdog.INTERVAL)
-        events = dict(self._poller.poll(limit * 1000))
+        """Wait for a reply; meanwhile count output, and watch what the kernel does not bound by itself."""
+        events = dict(self._poller.poll(min(seconds, self._watch.pause()) * 1000))
         if self._replies in events:
             return True  # first: what was answered before a flood of output is not lost to it
         if self._output in events:
             self._drain_output()
-        if not self._group and watchdog.tree_bytes(self.pid) > self._limits.memory_mb << 20:
-            self._fail(Ending.MEMORY)
         if self._pidfd in events:
             self._fail(self._ending_of_process())
+        self._end_when_over()
         return False
+
+    def _end_when_over(self) -> None:
+        ending = self._watch.exceeded()
+        if ending is not None:
+            self._fail(ending)
 
     def _drain_output(self) -> None:
         keep = self._limits.output_kb << 10
@@ -275,29 +287,12 @@ class NamespaceBox:
         self._drain_output()  # its last words
         by_itself = blame.ends_by_itself(self._pidfd, self.pid)
         self._kill()
-        ending = self._as_reported()
-        peak = self._group.peak_bytes() if self._group else 0
-        blame.check(
-            ending,
-            self._final_report(),
-            by_itself=by_itself,
-            process_one=self._process_one,
-            memory=(peak, self._limits.memory_mb << 20),
-        )
-        return ending
-
-    def _as_reported(self) -> Ending:
         report = self._final_report()
-        if self._group and self._group.out_of_memory():
-            return Ending.MEMORY
-        status = report.get("status")
-        if not isinstance(status, int):
-            return Ending.CRASHED
-        if os.WIFEXITED(status):
-            return Ending.CRASHED if os.WEXITSTATUS(status) == EXIT_NOT_CONFINED else Ending.EXITED
-        if report.get("cpu", 0.0) >= self._limits.processor_seconds - 0.5:
-            return Ending.PROCESSOR_TIME
-        return Ending.CRASHED
+        ending = self._watch.ending(report)
+        peak = self._group.peak_bytes() if self._group else 0
+        memory = (peak, self._limits.memory_mb << 20)
+        blame.check(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
+        return ending
 
     def _kill(self) -> None:
         if self._pidfd >= 0:
@@ -323,13 +318,16 @@ class NamespaceBox:
         self._kill()
         report = self._final_report() if self._pidfd >= 0 else {}
         peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
-        self._usage = Usage(float(report.get("cpu", 0.0)), peak, getattr(self, "open_seconds", 0.0))
+        used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
+        self._watch.close()
+        self._usage = Usage(used, peak, getattr(self, "open_seconds", 0.0))
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
         self._status.close()
         if self._group:
             self._group.remove()
+        self._watch.release()
         self.overhead += time.monotonic() - started
         return self._usage
 

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox import wire
+from autograder.sandbox.hints import limits_told
 from autograder.sandbox.shell import CapturedStream, NotebookShell, Outputs, make_shell
+from autograder.sandbox.tensors import Buffer
 
 __all__ = ["make_shell", "serve"]
 
@@ -46,7 +48,7 @@ class Guest:
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
 
-    def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[bytes]:
+    def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """The reply frames of one request."""
         if request["op"] == "cell":
             yield self._cell(request)
@@ -56,7 +58,7 @@ class Guest:
             for number, calls in enumerate(request["scenarios"]):
                 yield self._scenario(request["id"], number, calls, arrays)
 
-    def _cell(self, request: Mapping[str, Any]) -> bytes:
+    def _cell(self, request: Mapping[str, Any]) -> list[Buffer]:
         outputs = self._shell.outputs
         outputs.begin()
         started = time.perf_counter()
@@ -68,11 +70,14 @@ class Guest:
             "outputs": [_plain_output(output) for output in outputs.items],
             "error": type(error).__name__[:80] if error else "",
             "truncated": outputs.truncated,
+            "met": limits_told(error),
             "seconds": time.perf_counter() - started,
         }
         return wire.pack(reply)
 
-    def _scenario(self, request_id: str, number: int, calls: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
+    def _scenario(
+        self, request_id: str, number: int, calls: Any, arrays: Mapping[str, np.ndarray]
+    ) -> list[Buffer]:
         started = time.perf_counter()
         encoder = GuestEncoder()
         kept: dict[str, Any] = {}
@@ -104,9 +109,11 @@ class Guest:
             tree = encoder.encode(value)
             if sum(array.nbytes for array in encoder.arrays.values()) > self._max_reply:
                 encoder.forget(before)
-                return {"error": "ReplyTooLarge", "message": f"over {self._max_reply >> 20} MB were returned"}
+                text = f"over {self._max_reply >> 20} MB were returned"
+                return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
-            return {"error": type(error).__name__[:80], "message": _text_of(error)}
+            met = limits_told(error)
+            return {"error": type(error).__name__[:80], "message": _text_of(error), "met": met}
         return {"v": tree}
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
@@ -127,7 +134,7 @@ class Guest:
         return found(*args, **kwargs)
 
 
-def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> bytes:
+def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> list[Buffer]:
     try:
         for name, content in files.items():
             with open(name, "xb") as file:  # noqa: PTH123 - one import less in every box
@@ -187,8 +194,8 @@ def _text_of(error: BaseException) -> str:
 
 
 def _guest_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
-    """The student's own copy of an array: a torch tensor or a numpy array."""
-    copy = np.array(array)
+    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied."""
+    copy = np.array(array) if tag.get("shared") or not array.flags.writeable else array
     if tag["$"] == "numpy":
         return copy
     torch = sys.modules["torch"]

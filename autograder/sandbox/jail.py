@@ -11,8 +11,11 @@ dedicated uid; then the user namespace. An ordinary user needs the user namespac
 
 from __future__ import annotations
 
+import base64
 import os
 import resource
+import signal
+import socket
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,6 +34,67 @@ SCRATCH = ("/w", "/tmp", "/dev/shm")
 ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
 EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
+EXIT_NO_MEMORY = 98
+"""Exit status of a box whose memory does not even suffice to answer."""
+
+
+class Jail:
+    """The level `namespaces`; see `autograder.sandbox.zygote.Confinement`."""
+
+    home = "/w"
+    packages = PACKAGES
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._config = config
+        self._ids = (os.getuid(), os.getgid())
+        self.proc = open_proc()
+
+    def enter(self, control: socket.socket) -> None:
+        """Enter the jail; the caller goes on as its process 1, without privileges."""
+        config = self._config
+        enter(config, self.proc)
+        # Student code can read this memory: where files lie on the machine is no business of its own.
+        config["files"] = [name for name, _ in config["files"]]
+        config["packages"] = [name for name, _ in config["packages"]]
+        config["readable"] = covered(config["readable"])
+        if os.fork():
+            # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
+            control.close()
+            os.wait()
+            os._exit(0)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.drop_capabilities()
+        linux.no_new_privileges()
+
+    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+        """Process 1 of a box, in namespaces of its own."""
+        del request
+        self._ids = os.getuid(), os.getgid()
+        pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
+        if pid:
+            socket.send_fds(status, [b"box"], [pidfd])
+        return pid, pidfd
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """Die with the zygote, and be somebody in the new user namespace."""
+        del request
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        write_id_maps(self.proc, *self._ids)
+
+    def confine(self, request: dict[str, Any]) -> None:
+        """See `confine_box`."""
+        config = self._config
+        program = base64.b64decode(config["filter"])
+        confine_box(request["limits"], program, config["files"], config["readable"])
+        os.environ["TMPDIR"] = "/tmp"
+
+    def leave(self) -> None:
+        """Nothing to do: the kernel ends everything in this process's namespace with it."""
+
+    def collect(self, pid: int) -> dict[str, Any]:
+        """How process 1 ended; its end was that of every other process of the box."""
+        _, status, usage = os.wait4(pid, 0)
+        return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
 
 
 def open_proc() -> int:
@@ -80,9 +144,7 @@ def _become(uid: int) -> None:
 
 def _build_root(config: Mapping[str, Any]) -> None:
     """A tmpfs root with read-only views of what a box needs, and nothing else; then pivot into it."""
-    files = [(f"{DATA}/{name}", Path(path).read_bytes()) for name, path in config["files"]]
-    for name, folder in config["packages"]:
-        files += [(f"{PACKAGES}/{name}/{inner}", data) for inner, data in _python_files(Path(folder))]
+    files = contents(config)
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
     trees = _clone_views(config["readable"])
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
@@ -90,19 +152,32 @@ def _build_root(config: Mapping[str, Any]) -> None:
     for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:], PACKAGES[1:]):
         Path(new_root, folder).mkdir(parents=True, exist_ok=True)
     for path, tree in trees:
-        _attach(new_root + path, tree)
+        attach(new_root + path, tree)
     for masked in config["masked"]:
         _mask(new_root + masked)
     Path(new_root, "etc/passwd").write_text(PASSWD)
-    for path, data in files:
-        target = Path(new_root + path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-        target.chmod(0o444)
+    write_contents(new_root, files)
     _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
     linux.pivot_root(new_root)
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
     linux.mount("none", "/", None, flags)
+
+
+def contents(config: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """The environment's own files and the modules of its packages: path in a box → content."""
+    files = [(f"{DATA}/{name}", Path(path).read_bytes()) for name, path in config["files"]]
+    for name, folder in config["packages"]:
+        files += [(f"{PACKAGES}/{name}/{inner}", data) for inner, data in _python_files(Path(folder))]
+    return files
+
+
+def write_contents(root: str, files: Sequence[tuple[str, bytes]]) -> None:
+    """Write them below a folder, for everybody to read and nobody to write."""
+    for path, data in files:
+        target = Path(root + path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        target.chmod(0o444)
 
 
 def _python_files(folder: Path) -> list[tuple[str, bytes]]:
@@ -127,7 +202,8 @@ def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:
     return views
 
 
-def _attach(target: str, tree: int | str) -> None:
+def attach(target: str, tree: int | str) -> None:
+    """Attach a view from `_clone_views` at its place, which is made if need be."""
     path = Path(target)
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(tree, str):
@@ -177,12 +253,12 @@ def confine_box(
         Path("/w", folder).mkdir()
         linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
     for path, tree in trees:
-        _attach(path, tree)
+        attach(path, tree)
     linux.set_host_name(b"sandbox")
     os.chdir("/w")
     for name in files:
         Path("/w", name).symlink_to(f"{DATA}/{name}")
-    _limit_resources(limits)
+    limit_resources(limits)
     linux.drop_capabilities()
     linux.no_new_privileges()
     if linux.landlock_version():
@@ -190,7 +266,8 @@ def confine_box(
     linux.load_filter(program)
 
 
-def _limit_resources(limits: Mapping[str, Any]) -> None:
+def limit_resources(limits: Mapping[str, Any]) -> None:
+    """The limits of one process, as `confine_box` is given them."""
     values = {
         resource.RLIMIT_CPU: limits["processor_seconds"],
         resource.RLIMIT_NOFILE: limits["descriptors"],

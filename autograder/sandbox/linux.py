@@ -11,6 +11,7 @@ import ctypes
 import os
 import platform
 import signal
+import stat
 import struct
 from collections.abc import Sequence
 
@@ -29,12 +30,14 @@ ALL_NAMESPACES = (
 )
 
 _CLONE_PIDFD = 0x1000
+_MADV_COLLAPSE = 25
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
+PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 # noroot, no_setuid_fixup and keep_caps with their locks: no way back to capabilities through uid 0.
 SECUREBITS = 0x2F
@@ -165,9 +168,21 @@ def pivot_root(new_root: str) -> None:
     os.chdir("/")
 
 
+def collapse(address: int, length: int) -> bool:
+    """Gather mapped memory into huge pages at once; False where the kernel or the memory does not let it."""
+    result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
+    return result == 0
+
+
 def close_from(first: int) -> None:
     """Close every descriptor from ``first`` upwards."""
-    syscall(_CLOSE_RANGE, first, 0xFFFF_FFFF, 0, what="close_range")
+    close_range(first, 0xFFFF_FFFF)
+
+
+def close_range(first: int, last: int) -> None:
+    """Close every descriptor from ``first`` to ``last``; nothing when ``last`` is smaller."""
+    if first <= last:
+        syscall(_CLOSE_RANGE, first, last, 0, what="close_range")
 
 
 def set_host_name(name: bytes) -> None:
@@ -175,14 +190,24 @@ def set_host_name(name: bytes) -> None:
     _checked(LIBC.sethostname(name, len(name)), "sethostname")
 
 
-def drop_capabilities() -> None:
-    """Give up every capability for good: bounding set, ambient set, securebits, and the sets in force."""
+def drop_bounding_set() -> None:
+    """Give up what an exec could gain. Without CAP_SETPCAP nothing is given up and nothing can be gained."""
     for capability in range(64):
         if LIBC.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
             break  # past the last capability this kernel knows
+
+
+def drop_capabilities() -> None:
+    """Give up every capability for good: bounding set, ambient set, securebits, and the sets in force."""
+    drop_bounding_set()
     result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     _checked(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
     prctl(PR_SET_SECUREBITS, SECUREBITS)
+    clear_capabilities()
+
+
+def clear_capabilities() -> None:
+    """Give up the capabilities in force; always allowed."""
     version_3 = 0x2008_0522
     syscall(machine_syscall("capset"), struct.pack("Ii", version_3, 0), bytes(24), what="capset")
 
@@ -203,7 +228,7 @@ def load_filter(program: bytes) -> None:
 # ---------------------------------------------------------------- Landlock
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
+_REMOVE_FILE, _MAKE_CHAR, _MAKE_REG, _MAKE_BLOCK = 1 << 5, 1 << 6, 1 << 8, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 
 
@@ -213,12 +238,23 @@ def landlock_version() -> int:
     return max(0, int(version))
 
 
-def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
+def landlock(
+    readable: Sequence[str],
+    writable: Sequence[str],
+    devices: Sequence[str],
+    listed: Sequence[str] = (),
+    shared: Sequence[str] = (),
+    *,
+    version: int | None = None,
+) -> None:
     """Restrict the file system to reading some trees, writing others, and using a few device files.
 
+    Trees that are ``listed`` show their names and nothing more; in those that are ``shared`` files can be
+    made, used and removed by whoever knows their names, and not listed. No more is made use of than the
+    given version of the ABI has; by default that of the kernel.
     TCP is refused altogether and signals and abstract sockets are scoped where the kernel's ABI can.
     """
-    version = landlock_version()
+    version = landlock_version() if version is None else version
     handled = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         handled |= right if version >= since else 0
@@ -230,7 +266,14 @@ def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence
     read = _READ_FILE | _READ_DIR
     write = handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
     device = (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
-    for paths, rights in ((readable, read), (writable, write), (devices, device)):
+    share = (_READ_FILE | _WRITE_FILE | _TRUNCATE | _MAKE_REG | _REMOVE_FILE) & handled
+    for paths, rights in (
+        (readable, read),
+        (writable, write),
+        (devices, device),
+        (listed, _READ_DIR),
+        (shared, share),
+    ):
         for path in paths:
             _landlock_rule(ruleset, path, rights)
     syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")
@@ -241,6 +284,8 @@ def _landlock_rule(ruleset: int, path: str, rights: int) -> None:
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         path_beneath = 1
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
         rule = struct.pack("=Qi", rights, descriptor)
         syscall(_LANDLOCK_ADD, ruleset, path_beneath, rule, 0, what=f"landlock_add_rule({path!r})")
     finally:

@@ -1,7 +1,8 @@
-"""The real sandbox: a jailed zygote that forks one confined box per submission (Linux).
+"""The real sandbox: a confined zygote that forks one confined box per submission (Linux).
 
-This is the trusted side. It starts the zygote as a fresh program, asks it for boxes, bounds them from
-outside (deadlines, control groups, output counts) and talks to them over two plain pipes.
+This is the trusted side of every level of isolation, and the level `namespaces`. It starts the zygote as
+a fresh program, asks it for boxes, bounds them from outside (deadlines, control groups, output counts) and
+talks to them over two plain pipes.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ import msgspec
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
-from autograder.sandbox import cgroups
+from autograder.sandbox import cgroups, spares
 from autograder.sandbox.base import Environment
 from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.runtime import Runtime, current_runtime
 from autograder.sandbox.seccomp import shipped_filter
-from autograder.sandbox.spares import Spares
 from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.watch import Watch
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
 # containers that map only 65,536 ids.
 FIRST_UID, LAST_UID = 60_578, 61_183
 CONTROL_MESSAGE = 1 << 17
+_SPARE_PROCESSES = 8
+"""Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
@@ -45,10 +49,10 @@ _ENVIRONMENT = {
 }
 
 
-class NamespaceSandbox:
+class ZygoteSandbox:
     """One zygote. Opens boxes for one environment; see `autograder.sandbox.base.Sandbox`."""
 
-    isolation = "namespaces"
+    isolation: str
 
     def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
         """Start the zygote and wait until it is ready.
@@ -58,8 +62,8 @@ class NamespaceSandbox:
         """
         refuse_other_systems()
         self._lock = threading.Lock()
-        self._spares = Spares(self._open)
-        self._identity = Identity() if os.geteuid() == 0 else None
+        self._spares = spares.Spares(self._open, spares.depth())
+        self._identity = self._claim_identity()
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
@@ -89,8 +93,17 @@ class NamespaceSandbox:
             self.close()
             raise
 
+    def _claim_identity(self) -> Identity | None:
+        """As root, an id that is nobody's; otherwise boxes run as whoever grades."""
+        return Identity() if os.geteuid() == 0 else None
+
+    def _particulars(self) -> dict[str, Any]:
+        """What this level's zygote has to know besides."""
+        return {}
+
     def _configure(self, environment: Environment, runtime: Runtime) -> None:
         config = {
+            "isolation": self.isolation,
             "sys_path": runtime.sys_path,
             "readable": runtime.readable,
             "masked": runtime.masked,
@@ -99,6 +112,7 @@ class NamespaceSandbox:
             "packages": [(name, str(path)) for name, path in environment.packages],
             "uid": self._identity.uid if self._identity else None,
             "filter": base64.b64encode(shipped_filter()).decode(),
+            **self._particulars(),
         }
         self._control.settimeout(START_SECONDS)
         try:
@@ -113,8 +127,11 @@ class NamespaceSandbox:
             said = report.get("error") or self._stderr()
             if not said:  # a missing layer has a name; what is silent was killed
                 raise SandboxFault("the zygote was ended while it started")
-            raise SandboxUnavailable(explain_failure(said))
+            raise SandboxUnavailable(self._explain(said))
         self.landlock = int(report["landlock"])
+
+    def _explain(self, error: str) -> str:
+        return explain_failure(error)
 
     def _stderr(self) -> str:
         _, text = self._process.communicate(timeout=5)
@@ -139,18 +156,27 @@ class NamespaceSandbox:
         return box
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
-        group = None
-        if self._cgroups:
-            try:
-                group = self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
-            except OSError as error:
-                raise SandboxFault(f"no control group could be made: {error}") from error
-        request = {
-            "limits": msgspec.to_builtins(limits),
+        group = self._group(limits)
+        return NamespaceBox(self._send, self._request(limits, seed, group), limits, Watch(limits, group))
+
+    def _group(self, limits: Limits) -> cgroups.Group | None:
+        if not self._cgroups:
+            return None
+        try:
+            return self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
+        except OSError as error:
+            raise SandboxFault(f"no control group could be made: {error}") from error
+
+    def _request(self, limits: Limits, seed: int, group: cgroups.Group | None) -> dict[str, Any]:
+        """What the zygote is told of a new box."""
+        bounds = msgspec.to_builtins(limits)
+        if group is not None:
+            bounds["processes"] += _SPARE_PROCESSES
+        return {
+            "limits": bounds,
             "seed": seed,
             "bound_address_space": group is None,
         }
-        return NamespaceBox(self._send, request, limits, group)
 
     def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
         try:
@@ -191,6 +217,15 @@ class NamespaceSandbox:
             self._identity.release()
 
 
+class NamespaceSandbox(ZygoteSandbox):
+    """Full isolation: namespaces of every kind, a private file system, and all that the others have."""
+
+    isolation = Isolation.NAMESPACES
+
+    def _explain(self, error: str) -> str:
+        return f"{explain_failure(error)} {ALTERNATIVE}"
+
+
 class Identity:
     """A user id that no other zygote on this machine uses, held until released or until we die."""
 
@@ -220,6 +255,12 @@ class Identity:
 
 
 REMEDIES = (
+    (
+        ("closed to others",),
+        "As root, boxes have users of their own, who cannot enter these folders. Remedies: install Python "
+        "and this environment where other users can read them (chmod o+x the folders on the way), or grade "
+        "as an ordinary user.",
+    ),
     (
         ("unshare", "uid_map", "setgroups", "gid_map"),
         "User namespaces are switched off or restricted. Remedies: set kernel.unprivileged_userns_clone=1 "

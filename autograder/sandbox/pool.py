@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Self
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
+from autograder.sandbox.levels import Isolation
 from autograder.sandbox.retry import made_up_for
 from autograder.sandbox.system import refuse_other_systems
 
 if TYPE_CHECKING:
-    from autograder.sandbox.namespaces import NamespaceSandbox
+    from autograder.sandbox.namespaces import ZygoteSandbox
 
 
-def start_sandbox(environment: Environment) -> NamespaceSandbox:
-    """The real sandbox for an environment.
+def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAMESPACES) -> ZygoteSandbox:
+    """The real sandbox for an environment, at exactly this level of isolation.
 
     Raises:
         SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
@@ -27,8 +29,14 @@ def start_sandbox(environment: Environment) -> NamespaceSandbox:
     """
     refuse_other_systems()
     from autograder.sandbox.namespaces import NamespaceSandbox
+    from autograder.sandbox.unjailed import BareSandbox, ReducedSandbox
 
-    return NamespaceSandbox(environment)
+    levels: dict[Isolation, type[ZygoteSandbox]] = {
+        Isolation.NAMESPACES: NamespaceSandbox,
+        Isolation.REDUCED: ReducedSandbox,
+        Isolation.NONE: BareSandbox,
+    }
+    return levels[isolation](environment)
 
 
 class LastingSandbox:
@@ -64,10 +72,23 @@ class LastingSandbox:
 
 
 class Pool:
-    """Keeps a sandbox ready for every environment that was asked for. Thread safe."""
+    """Keeps a sandbox ready for every environment that was asked for. Thread safe.
 
-    def __init__(self, start: Callable[[Environment], Sandbox] = start_sandbox) -> None:
-        self._start = start
+    Args:
+        start: how to start one; by default `start_sandbox` at the level of isolation.
+        isolation: the level that all of them have.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[Environment], Sandbox] | None = None,
+        *,
+        isolation: Isolation = Isolation.NAMESPACES,
+    ) -> None:
+        self.isolation = isolation
+        self._start: Callable[[Environment], Sandbox] = start or functools.partial(
+            start_sandbox, isolation=isolation
+        )
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from autograder.records import CellOutput, CellRun, Observation
 from autograder.sandbox import values, wire
 
 MAX_OUTPUTS = 2000
+_MOST_WORDS = 8
 
 
 def observations(
@@ -25,7 +26,32 @@ def observations(
     if reply.get("n") != number or not isinstance(answers, list) or len(answers) != calls:
         raise wire.ProtocolError("the reply does not fit the scenario")
     decoder = values.trusted_decoder(arrays)
-    return tuple(values.decode_observation(answer, decoder) for answer in answers)
+    return tuple(_in_order([values.decode_observation(answer, decoder) for answer in answers]))
+
+
+def _in_order(told: Iterable[Observation]) -> Iterator[Observation]:
+    """Only what follows a failure was skipped; an exception that bears this name is an exception.
+
+    Otherwise student code could have a wrong answer pass for one that was never asked, which is our fault.
+    """
+    failed = False
+    for observation in told:
+        if observation.error == "Skipped" and not failed:
+            yield Observation(ok=False, error="Exception", message=observation.message)
+        else:
+            yield observation
+        failed = failed or not observation.ok
+
+
+def told(answer: object) -> tuple[str, ...]:
+    """What an answer says of limits it met: a few short words, or none where something else stands."""
+    words = answer.get("met") if isinstance(answer, dict) else None
+    return tuple(values.word(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
+
+
+def told_by_calls(reply: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the answers to one scenario say of limits they met."""
+    return tuple(word for answer in reply["observations"] for word in told(answer))
 
 
 def believable_seconds(told: object) -> float:

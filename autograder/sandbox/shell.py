@@ -178,14 +178,15 @@ def _refused_line(line: str = "", cell: str | None = None) -> None:
 
 
 def make_shell() -> NotebookShell:
-    """The shell, created ahead and warmed up with one failing cell, which loads what tracebacks need."""
+    """The shell, created ahead and warmed up: with a value shown and a traceback."""
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.cache_size = 0
     shell: NotebookShell = NotebookShell.instance(config=config)
     shell.outputs.limit(1 << 20)
-    shell.run_cell("1\nraise NotImplementedError", store_history=True)
+    for source in ("0", "raise NotImplementedError"):
+        shell.run_cell(source, store_history=True)
     shell.reset(new_session=True)
     shell.outputs.begin()
     return shell

@@ -1,8 +1,10 @@
-"""One box opened ahead: while a submission is graded, the next one's box is already being confined."""
+"""Boxes opened ahead: while submissions are graded, the next ones' boxes are already being confined."""
 
 from __future__ import annotations
 
+import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -13,17 +15,26 @@ from autograder.sandbox.box import NamespaceBox
 OpenBox = Callable[[Limits, int], NamespaceBox]
 _Kind = tuple[Limits, int]
 
+MOST = 4
+
+
+def depth() -> int:
+    """How many boxes are kept ready: more where more submissions are graded at the same time."""
+    return max(1, min(MOST, (os.cpu_count() or 1) // 2))
+
 
 class Spares:
-    """Hands out boxes and keeps one in reserve of the kind that was asked for last. Thread safe."""
+    """Hands out boxes and keeps some in reserve of the kind that was asked for last. Thread safe."""
 
-    def __init__(self, open_box: OpenBox) -> None:
+    def __init__(self, open_box: OpenBox, most: int) -> None:
+        """Keep ``most`` boxes ready, once the same kind has been asked for twice."""
         self._open = open_box
+        self._most = most
         self._lock = threading.Lock()
-        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="spare-box")
+        self._ahead = ThreadPoolExecutor(most, thread_name_prefix="spare-box")
         self._closed = False
         self._kind: _Kind | None = None
-        self._spare: Future[NamespaceBox] | None = None
+        self._ready: deque[Future[NamespaceBox]] = deque()
 
     def take(self, limits: Limits, seed: int) -> NamespaceBox:
         """A box that no code has run in.
@@ -32,28 +43,34 @@ class Spares:
             SandboxFault: it could not be opened.
         """
         kind = (limits, seed)
+        unfit: list[Future[NamespaceBox]] = []
         with self._lock:
-            spare, self._spare = self._spare, None
-            known = self._kind == kind
-            self._kind = kind
-            if known and not self._closed:  # a second one of the same kind: a third is likely
-                self._spare = self._ahead.submit(self._open, limits, seed)
-        if spare is not None:
-            box = _opened(spare)
-            if box is not None and known and box.alive():
-                return box
-            if box is not None:
-                box.close()
-        return self._open(limits, seed)
+            known, self._kind = self._kind == kind, kind
+            if not known:
+                unfit, self._ready = list(self._ready), deque()
+            spare = self._ready.popleft() if self._ready else None
+            while known and not self._closed and len(self._ready) < self._most:
+                self._ready.append(self._ahead.submit(self._open, limits, seed))
+        _close(unfit)
+        box = None if spare is None else _opened(spare)
+        if box is not None and not box.alive():
+            box.close()
+            box = None
+        return box or self._open(limits, seed)
 
     def close(self) -> None:
-        """Close the spare, if there is one, and open no more."""
+        """Close the spares, and open no more."""
         with self._lock:
             self._closed = True
         self._ahead.shutdown(wait=True)
         with self._lock:
-            spare, self._spare = self._spare, None
-        box = None if spare is None else _opened(spare)
+            spares, self._ready = list(self._ready), deque()
+        _close(spares)
+
+
+def _close(spares: list[Future[NamespaceBox]]) -> None:
+    for spare in spares:
+        box = _opened(spare)
         if box is not None:
             box.close()
 

@@ -20,14 +20,15 @@ class TrustedEncoder(wire.Encoder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._keys: dict[int, str] = {}
+        self._sent: dict[int, dict[str, Any]] = {}
 
     def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
-        """Reuse the array when the same object was sent before."""
-        if id(value) in self._keys and value.dtype.kind != "c":
-            return {**tag, "k": self._keys[id(value)]}
-        tree = super().array(value, tag)
-        self._keys[id(value)] = tree["k"]
+        """Reuse the array when the same object was sent before; then its places are marked as shared."""
+        before = self._sent.get(id(value))
+        if before is not None and value.dtype.kind != "c":
+            before["shared"] = True
+            return {**tag, "k": before["k"], "shared": True}
+        tree = self._sent[id(value)] = super().array(value, tag)
         return tree
 
     def other(self, value: Any, depth: int) -> dict[str, Any]:

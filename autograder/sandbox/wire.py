@@ -16,21 +16,22 @@ import os
 import select
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_tensors
-from safetensors.numpy import save as save_tensors
+
+from autograder.sandbox import tensors as layout
+from autograder.sandbox.tensors import Buffer
 
 MAGIC = b"AG"
 HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
 MAX_NODES = 200_000
 MAX_INTEGER_BITS = 65_536
-MAX_TENSOR_HEADER = 2 << 20
-"""Bytes that describe the tensors of a frame, some 30,000; half a million would take seconds to read."""
+MAX_CONTAINERS = 2_000_000
+"""Lists and objects in a reply, by its brackets (those in texts count too): more would take memory and
+seconds to build before they could be refused."""
 MAX_EXACT_FLOAT = 2**53
 _CHUNK = 1 << 20
 
@@ -204,25 +205,27 @@ def well_formed(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> bytes:
-    """One frame."""
+def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
+    """One frame, in parts; the arrays' own memory is among them, so they must not change until it is sent."""
     body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
-    tensors = save_tensors(dict(arrays)) if arrays else b""
-    return b"".join((HEADER.pack(MAGIC, len(body), len(tensors)), body, tensors))
+    numbers = layout.parts(arrays or {})
+    length = sum(len(part) for part in numbers)
+    return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
 
 
-def unpack(body: bytes, tensors: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The message and its arrays; values in the message are still tagged trees.
+def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The message and its arrays; values in the message are still tagged trees, arrays are views.
 
     Raises:
         ProtocolError: not JSON, not an object, or not safetensors.
     """
-    if int.from_bytes(tensors[:8], "little") > MAX_TENSOR_HEADER:
-        raise ProtocolError("the description of the tensors is too long")
+    text = bytes(body)
+    if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
+        raise ProtocolError("the message has too many parts")
     try:
-        message = json.loads(body, parse_constant=_refuse_constant)
-        arrays = load_tensors(tensors) if tensors else {}
-    except (ValueError, RecursionError, SafetensorError, KeyError, TypeError, OverflowError) as error:
+        message = json.loads(text, parse_constant=_refuse_constant)
+        arrays = layout.read(tensors)
+    except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
     if not isinstance(message, dict):
         raise ProtocolError("the message is not an object")
@@ -244,7 +247,7 @@ def read_frame(
     max_tensors: int,
     deadline: float = math.inf,
     wait: Waiter | None = None,
-) -> tuple[bytes, bytes]:
+) -> tuple[Buffer, Buffer]:
     """The two parts of the next frame, read within a deadline on the monotonic clock.
 
     Raises:
@@ -263,7 +266,7 @@ def read_frame(
     return body, _read(descriptor, tensor_length, deadline, wait)
 
 
-def _read(descriptor: int, length: int, deadline: float, wait: Waiter | None) -> bytes:
+def _read(descriptor: int, length: int, deadline: float, wait: Waiter | None) -> bytearray:
     buffer = bytearray(length)
     view, filled = memoryview(buffer), 0
     while filled < length:
@@ -277,25 +280,26 @@ def _read(descriptor: int, length: int, deadline: float, wait: Waiter | None) ->
         if count == 0:
             raise ClosedError
         filled += count
-    return bytes(buffer)
+    return buffer
 
 
-def write_frame(descriptor: int, frame: bytes, *, deadline: float = math.inf) -> None:
+def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = math.inf) -> None:
     """Write a frame within a deadline; the descriptor is non-blocking when a deadline is given.
 
     Raises:
         DeadlineError: the other side did not read in time.
         BrokenPipeError: the other side is gone.
     """
-    view = memoryview(frame)
     poller = select.poll()
     poller.register(descriptor, select.POLLOUT)
-    while view:
-        if deadline != math.inf:
-            left = deadline - time.monotonic()
-            if left <= 0 or not poller.poll(left * 1000):
-                raise DeadlineError
-        try:
-            view = view[os.write(descriptor, view[:_CHUNK]) :]
-        except BlockingIOError:
-            continue
+    for part in frame:
+        view = memoryview(part)
+        while view:
+            if deadline != math.inf:
+                left = deadline - time.monotonic()
+                if left <= 0 or not poller.poll(left * 1000):
+                    raise DeadlineError
+            try:
+                view = view[os.write(descriptor, view[:_CHUNK]) :]
+            except BlockingIOError:
+                continue

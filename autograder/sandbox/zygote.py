@@ -1,4 +1,4 @@
-"""The zygote: jails itself once, imports what boxes need, and forks one box per request.
+"""The zygote: confines itself once, imports what boxes need, and forks one box per request.
 
 Started by the broker as a fresh program (never forked from it, so nothing of the grader's memory comes
 along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``. The first message on the control socket is the
@@ -8,7 +8,6 @@ and a fourth, the status socket. Nothing here is trusted once student code runs 
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import gc
 import importlib
@@ -19,12 +18,44 @@ import select
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 CONTROL_MESSAGE = 1 << 17
+
+
+class Confinement(Protocol):
+    """How a level of isolation confines: `jail.Jail` with namespaces, `reduced.Reduced` without."""
+
+    home: str
+    """The home folder while modules are imported."""
+    packages: str
+    """Where the environment's own packages are imported from."""
+    proc: int
+    """A descriptor on /proc."""
+
+    def enter(self, control: socket.socket) -> None:
+        """Confine the zygote itself, as far as it goes, before anything is imported."""
+
+    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+        """Fork a box and hand a descriptor of it to the broker; (0, -1) in the box.
+
+        Returns the process that the zygote has to wait for, and a descriptor of it.
+        """
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """The box's first steps, while it still has the zygote's descriptors."""
+
+    def confine(self, request: dict[str, Any]) -> None:
+        """Confine the box for good."""
+
+    def leave(self) -> None:
+        """The broker is gone: end what would not end with this process."""
+
+    def collect(self, pid: int) -> dict[str, Any] | None:
+        """Wait for a process that `fork` returned; what to report of it, if nobody has done so yet."""
 
 
 def main() -> None:
@@ -41,44 +72,34 @@ def main() -> None:
 
 def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox import guest, jail, linux
+    from autograder.sandbox import guest, jail, linux, pages, reduced
 
-    proc = jail.open_proc()
-    jail.enter(config, proc)
-    # Student code can read this memory: where files lie on the machine is no business of its own.
-    config["files"] = [name for name, _ in config["files"]]
-    config["packages"] = [name for name, _ in config["packages"]]
-    config["readable"] = jail.covered(config["readable"])
-    if os.fork():
-        # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
-        control.close()
-        os.wait()
-        os._exit(0)
-    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-    linux.drop_capabilities()
-    linux.no_new_privileges()
-    _scrub_environment()
+    way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
+    way.enter(control)
+    _signals_as_usual()
+    _scrub_environment(way.home)
     _preload(config["preload"])
     shell = guest.make_shell()
     if config["packages"]:
-        sys.path.insert(0, jail.PACKAGES)
+        sys.path.insert(0, way.packages)
     sys.path.remove(sys.argv[2])
     sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
     sys.argv[:] = ["notebook"]
-    config["address_base"] = _address_space(proc)
+    config["address_base"] = pages.address_space(way.proc)
     gc.collect()
     gc.freeze()
+    pages.gather(way.proc)
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
-    Zygote(control, config, proc, shell).listen()
+    Zygote(control, config, way, shell).listen()
 
 
 class Zygote:
     """Forks boxes on request and reports how each ended."""
 
-    def __init__(self, control: socket.socket, config: dict[str, Any], proc: int, shell: Any) -> None:
+    def __init__(self, control: socket.socket, config: dict[str, Any], way: Confinement, shell: Any) -> None:
         self._control = control
         self._config = config
-        self._proc = proc
+        self._way = way
         self._shell = shell
         self._running: dict[int, tuple[int, socket.socket]] = {}
         self._poller = select.poll()
@@ -93,50 +114,47 @@ class Zygote:
                     continue
                 message, descriptors, _, _ = socket.recv_fds(self._control, CONTROL_MESSAGE, 4)
                 if not message:
+                    self._way.leave()
                     os._exit(0)
                 self._open(json.loads(message), descriptors)
 
     def _open(self, request: dict[str, Any], descriptors: list[int]) -> None:
-        """Fork process 1 of a box and hand a descriptor of it to the broker."""
-        from autograder.sandbox import linux
-
+        """Fork a box whose ends of the pipes are the given descriptors."""
         *pipes, status_fd = descriptors
         status = socket.socket(fileno=status_fd)
-        ids = os.getuid(), os.getgid()
         try:
-            pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
+            pid, pidfd = self._way.fork(request, status)
             if pid == 0:
-                self._box(request, pipes, ids)
+                self._box(request, pipes)
             self._running[pidfd] = (pid, status)
             self._poller.register(pidfd, select.POLLIN)
-            socket.send_fds(status, [b"box"], [pidfd])
         except OSError as error:
             with contextlib.suppress(OSError):
                 status.send(json.dumps({"error": str(error)}).encode())
         for pipe in pipes:
             os.close(pipe)
 
-    def _box(self, request: dict[str, Any], pipes: list[int], ids: tuple[int, int]) -> None:
-        """Process 1 of a box: confine, seed, and hand over to the guest, which never returns."""
-        from autograder.sandbox import guest, jail, linux
+    def _box(self, request: dict[str, Any], pipes: list[int]) -> None:
+        """The box's process: confine, seed, and hand over to the guest, which never returns."""
+        from autograder.sandbox import guest, jail
 
-        config, limits, output = self._config, request["limits"], pipes[-1]
+        limits, output = request["limits"], pipes[-1]
         try:
-            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-            jail.write_id_maps(self._proc, *ids)
+            self._way.begin(request)
             os.setsid()
             _place_descriptors(*pipes)
             output = 2
             if request["bound_address_space"]:
-                limits["address_space"] = config["address_base"] + (limits["memory_mb"] << 20)
-            jail.confine_box(limits, base64.b64decode(config["filter"]), config["files"], config["readable"])
-            os.environ["TMPDIR"] = "/tmp"
+                limits["address_space"] = self._config["address_base"] + (limits["memory_mb"] << 20)
+            self._way.confine(request)
             _seed(request["seed"])
         except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure
             os.write(output, f"{type(error).__name__}: {error}".encode())
             os._exit(jail.EXIT_NOT_CONFINED)
         try:
             guest.serve(self._shell, requests=3, replies=4, limits=limits)
+        except MemoryError:
+            os._exit(jail.EXIT_NO_MEMORY)
         finally:
             os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
 
@@ -144,28 +162,35 @@ class Zygote:
         """Collect a box that has ended and say how; the broker may be gone by then."""
         self._poller.unregister(pidfd)
         pid, status = self._running.pop(pidfd)
-        _, wait_status, usage = os.wait4(pid, 0)
-        report = {"status": wait_status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
+        report = self._way.collect(pid)
         with contextlib.suppress(OSError), status:
-            status.send(json.dumps(report).encode())
+            if report is not None:
+                status.send(json.dumps(report).encode())
         os.close(pidfd)
 
 
-def _scrub_environment() -> None:
+def _signals_as_usual() -> None:
+    """A grader started in the background ignores interruptions, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _scrub_environment(home: str) -> None:
     os.environ.clear()
     os.environ.update(
-        HOME="/w",
-        IPYTHONDIR="/w/.ipython",
+        HOME=home,
+        IPYTHONDIR=f"{home}/.ipython",
         LANG="C.UTF-8",
         LOGNAME="student",
         MKL_NUM_THREADS="1",
         MPLBACKEND="module://matplotlib_inline.backend_inline",
-        MPLCONFIGDIR="/w/.matplotlib",
+        MPLCONFIGDIR=f"{home}/.matplotlib",
         OMP_NUM_THREADS="1",
         OPENBLAS_NUM_THREADS="1",
         PATH="/usr/bin:/bin",
         PYTHONDONTWRITEBYTECODE="1",
-        TMPDIR="/w",
+        TMPDIR=home,
         USER="student",
     )
 
@@ -189,15 +214,6 @@ def _warm_torch(torch: ModuleType) -> None:
         optimizer(module.parameters(), 0.1).step()
 
 
-def _address_space(proc: int) -> int:
-    """Bytes of address space in use, read through the kept descriptor."""
-    descriptor = os.open("self/statm", os.O_RDONLY, dir_fd=proc)
-    try:
-        return int(os.read(descriptor, 100).split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    finally:
-        os.close(descriptor)
-
-
 def _place_descriptors(requests: int, replies: int, output: int) -> None:
     """0 null, 1 and 2 output, 3 requests, 4 replies; everything else closed."""
     from autograder.sandbox import linux
@@ -215,7 +231,8 @@ def _seed(seed: int) -> None:
     random.seed(seed)
     sys.modules["numpy"].random.seed(seed % 2**32)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+        # torch.manual_seed formats a stack trace at every call, for devices that are not here.
+        sys.modules["torch"].default_generator.manual_seed(seed)
 
 
 if __name__ == "__main__":

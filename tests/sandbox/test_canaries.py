@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograder.sandbox import box, cgroups, doctor, watchdog
+from autograder.sandbox import box, cgroups, doctor, watch
 from autograder.sandbox.canaries import CANARIES
 from autograder.sandbox.doctor import examine, healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits
@@ -32,7 +32,7 @@ def no_groups(patch: Patch) -> None:
 def no_watch(patch: Patch) -> None:
     """Neither control groups nor the watchdog."""
     no_groups(patch)
-    patch.setattr(watchdog, "tree_bytes", lambda pid: 0)
+    patch.setattr(watch.Watch, "exceeded", lambda watching: None)
 
 
 def no_deadline(patch: Patch) -> None:

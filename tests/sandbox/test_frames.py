@@ -49,7 +49,7 @@ def drain(read: int) -> None:
 def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
     """Two in a row stay two."""
     read, write = pipe
-    wire.write_frame(write, wire.pack({"id": "a"}) + wire.pack({"id": "b"}), deadline=time.monotonic() + 1)
+    wire.write_frame(write, [*wire.pack({"id": "a"}), *wire.pack({"id": "b"})], deadline=time.monotonic() + 1)
     assert [b'{"id":"a"}', b'{"id":"b"}'] == [receive(read)[0], receive(read)[0]]
 
 
@@ -117,5 +117,5 @@ def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, in
     """A full pipe does not block the trusted side."""
     started = time.monotonic()
     with pytest.raises(wire.DeadlineError):
-        wire.write_frame(pipe[1], bytes(1 << 22), deadline=started + 0.2)
+        wire.write_frame(pipe[1], [bytes(1 << 22)], deadline=started + 0.2)
     assert time.monotonic() - started < 0.5

@@ -91,15 +91,17 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
 
 
 def test_restarts_are_bounded() -> None:
-    """After the last restart nothing is opened; every further answer carries the ending."""
+    """After the last restart nothing is opened; every further answer says that it is for that."""
     fake = FakeSandbox(dict.fromkeys(("one", "two", "three"), Ending.CRASHED))
     with session(fake, restarts=1) as running:
         runs = running.run()
         answers = running.ask([scenario("q")])
     assert 2 == len(fake.boxes)
     assert [Ending.CRASHED, None, Ending.CRASHED, None, None] == [run.ending if run else None for run in runs]
-    assert [Ending.CRASHED] == [one[0].ending for one in answers]
-    assert "gave-up" == running.notes[-1].code
+    assert [(Ending.RESTARTS, "1")] == [(one[0].ending, one[0].limit) for one in answers]
+    assert ["cell-ended-box", "cell-ended-box", "gave-up", "call-ended-box"] == [
+        note.code for note in running.notes
+    ]
 
 
 def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+FOLDER = Path(__file__).parent
+
 PRELUDE = '''
 import ctypes, errno, fcntl, json, os, signal, socket, struct, sys, threading, time
 reached = []
@@ -73,13 +75,17 @@ def honest(values):
 class Attack:
     """One attack and what must hold while it runs."""
 
-    name: str
+    kind: str
+    """Its class: the name of the file it stands in."""
+    title: str
     cells: tuple[str, ...]
     """Run in order, after the prelude and the honest function."""
     ends: tuple[str, ...]
     """How the last cell may end: ``""`` (it returns), an exception's name, or an ending."""
     gives: tuple[str, ...]
     """How a call of its function ``attack`` may end; ``""`` when it answers; empty: it is not called."""
+    answers: str
+    """The question of the exam whose answer its last cell is; empty: all its cells are additional ones."""
     torch: bool
     machine: str
     """The only architecture on which it makes sense; empty: all."""
@@ -88,26 +94,33 @@ class Attack:
     breaks: bool
     """Whether nothing in its own process can be expected to work afterwards."""
 
+    @property
+    def name(self) -> str:
+        """Class and title."""
+        return f"{self.kind}: {self.title}"
+
 
 def load(path: Path) -> list[Attack]:
     """The attacks of one file.
 
-    ``# %% name`` begins an attack and a bare ``# %%`` its next cell. Lines before the code say what holds:
-    ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# needs: torch``, ``# machine:``,
-    ``# beside:`` (files that end whoever imports them), ``# breaks: itself``.
+    ``# %% title`` begins an attack and a bare ``# %%`` its next cell. Lines before the code say what holds:
+    ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# answers:``, ``# needs: torch``,
+    ``# machine:``, ``# beside:`` (files that end whoever imports them), ``# breaks: itself``.
     """
-    blocks = re.split(r"^# %% (.+)$", path.read_text(), flags=re.MULTILINE)[1:]
-    return [_attack(name, body) for name, body in zip(blocks[::2], blocks[1::2], strict=True)]
+    blocks = re.split(r"^# %% (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return [_attack(path.stem, title, body) for title, body in zip(blocks[::2], blocks[1::2], strict=True)]
 
 
-def _attack(name: str, body: str) -> Attack:
+def _attack(kind: str, title: str, body: str) -> Attack:
     said: dict[str, str] = {}
     lines = body.strip("\n").splitlines()
-    while lines and (match := re.fullmatch(r"# (ends|gives|needs|machine|beside|breaks): (.+)", lines[0])):
+    known = r"# (ends|gives|answers|needs|machine|beside|breaks): (.+)"
+    while lines and (match := re.fullmatch(known, lines[0])):
         said[match[1]] = match[2]
         lines = lines[1:]
     return Attack(
-        name=name,
+        kind=kind,
+        title=title,
         cells=tuple(
             cell.strip("\n")
             for cell in re.split(r"^# %%$", "\n".join(lines), flags=re.MULTILINE)
@@ -115,6 +128,7 @@ def _attack(name: str, body: str) -> Attack:
         ),
         ends=_outcomes(said.get("ends", "returns")),
         gives=_outcomes(said["gives"]) if "gives" in said else (),
+        answers=said.get("answers", ""),
         torch=said.get("needs") == "torch",
         machine=said.get("machine", ""),
         files=dict.fromkeys(said.get("beside", "").split(), b"raise SystemExit"),
@@ -124,3 +138,12 @@ def _attack(name: str, body: str) -> Attack:
 
 def _outcomes(text: str) -> tuple[str, ...]:
     return tuple("" if one in {"returns", "a value"} else one for one in text.split(", "))
+
+
+def _catalogue() -> dict[str, Attack]:
+    found = [attack for path in sorted((FOLDER / "attacks").glob("*.cells")) for attack in load(path)]
+    return {attack.name: attack for attack in found}
+
+
+ATTACKS: Mapping[str, Attack] = _catalogue()
+"""By name."""

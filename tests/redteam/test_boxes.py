@@ -1,6 +1,6 @@
 """Hostile code in the real sandbox, beside an honest function and a classmate's open box.
 
-Every attack of tests/hostile/attacks is one cell, or several. Whatever it does: nothing that it must
+Every attack of tests/redteam/attacks is one cell, or several. Whatever it does: nothing that it must
 not reach is reached, nothing outside changes, nothing of it survives, it ends in time and as foreseen,
 its own honest function still answers, and so does the classmate's.
 """
@@ -17,17 +17,13 @@ import pytest
 from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
 from autograder.sandbox.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
-from tests.hostile.attack import HONEST, PRELUDE, Attack, load
-from tests.hostile.numbers import numbers
-from tests.hostile.world import World, opened
+from tests.redteam.attack import ATTACKS, FOLDER, HONEST, PRELUDE, Attack, load
+from tests.redteam.numbers import numbers
+from tests.redteam.world import World, opened
 from tests.support.leftovers import fresh_seeds, settled, traces
 
 pytestmark = pytest.mark.sandbox
 
-FOLDER = Path(__file__).parent / "attacks"
-ATTACKS = {
-    f"{path.stem}: {attack.name}": attack for path in sorted(FOLDER.glob("*.cells")) for attack in load(path)
-}
 LIMITS = Limits(
     cell_seconds=1.5,
     call_seconds=1.5,
@@ -62,7 +58,7 @@ def bounded(plain_sandbox: NamespaceSandbox) -> None:
     groups = Path(f"/proc/{box.pid}/cgroup").read_text()
     box.close()
     rows = {line[:25].strip(): line[25:].split()[0] for line in limits.splitlines()[1:]}
-    assert str(LIMITS.processes) == rows["Max processes"]
+    assert LIMITS.processes <= int(rows["Max processes"]) < 2 * LIMITS.processes
     assert rows["Max address space"] != "unlimited" or "autograder-" in groups
     assert "\nUid:\t0\t" not in status
     assert "\nCapEff:\t0000000000000000\n" in status
@@ -126,4 +122,4 @@ def outcome(result: CellRun | Observation) -> str:
 def test_every_class_of_attack_is_there() -> None:
     """At least the lines of the list this suite began with."""
     assert len(ATTACKS) >= 120
-    assert len(ATTACKS) == sum(len(load(path)) for path in FOLDER.glob("*.cells"))
+    assert len(ATTACKS) == sum(len(load(path)) for path in (FOLDER / "attacks").glob("*.cells"))

@@ -12,8 +12,8 @@ import pytest
 from autograder.records import Call, Cell, Ending, Observation, Opaque, Scenario, Tensor
 from autograder.sandbox.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
-from tests.hostile.attack import PRELUDE
-from tests.hostile.test_attacks import LIMITS, SEEDS
+from tests.redteam.attack import PRELUDE
+from tests.redteam.test_boxes import LIMITS, SEEDS
 
 pytestmark = pytest.mark.sandbox
 
@@ -100,6 +100,17 @@ def test_a_forged_reply_is_the_students_word_and_the_second_one_ends_the_box(
     assert 42 == first.value
     assert Ending.PROTOCOL is second.ending
     assert 7 == third.value
+
+
+def test_an_exception_named_like_a_call_that_was_not_made_is_an_exception(
+    plain_sandbox: NamespaceSandbox,
+) -> None:
+    """Whoever raises an exception called Skipped was asked; only what follows a failure was not."""
+    source = "class Skipped(Exception): pass\ndef attack():\n    raise Skipped('our fault')"
+    with Session(plain_sandbox, (Cell(source),), LIMITS, seed=next(SEEDS)) as session:
+        first, second = session.ask([Scenario("two", (Call("attack"), Call("attack")))])[0]
+    assert ("Exception", "our fault") == (first.error, first.message)
+    assert "Skipped" == second.error
 
 
 def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:

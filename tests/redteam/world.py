@@ -27,13 +27,17 @@ class World(Struct, frozen=True):
     def targets(self) -> dict[str, object]:
         """What an attack is told: everything it needs to try."""
         return {
-            "files": [str(path) for path in self.files],
+            "files": self.paths(),
             "home": str(Path.home()),
             "processes": [os.getpid(), self.victim.pid],
             "port": self.listeners[0].getsockname()[1],
             "abstract": _abstract_name(),
             "word": SECRET_WORD,
         }
+
+    def paths(self) -> list[str]:
+        """Where the baits lie."""
+        return [str(path) for path in self.files]
 
     def state(self) -> tuple[object, ...]:
         """Everything that an attack must not change."""
@@ -91,4 +95,4 @@ def opened(folder: Path) -> Iterator[World]:
 
 
 def _abstract_name() -> str:
-    return f"autograder-hostile-{os.getpid()}"
+    return f"autograder-redteam-{os.getpid()}"

@@ -1,0 +1,127 @@
+"""Arrays beside one another in the safetensors format, written and read without a copy.
+
+    u64 length of the description | description (JSON) | the numbers, array after array, little-endian
+
+The library of that name builds whole files in memory and copies each array twice on either side, which is
+most of what a large tensor costs on a pipe. Here `parts` gives the arrays' own memory to be written, and
+`read` gives views into the buffer that was received. The format stays: what one side of this module or the
+library writes, the other reads. What is read may be hostile: every claim of the description is checked
+against the bytes before anything is built.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Buffer = bytes | bytearray | memoryview
+
+MAX_DESCRIPTION = 2 << 20
+"""Bytes that describe the tensors of a frame, some 30,000; half a million would take seconds to read."""
+MAX_DIMENSIONS = 64
+MAX_SIZE = 1 << 62
+_LENGTH_BYTES = 8
+_DTYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4", "I32": "<i4",
+    "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
+}  # fmt: skip
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
+
+
+class MisdescribedError(ValueError):
+    """The bytes are not tensors in this format, or not those that their description tells of."""
+
+
+def parts(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
+    """What is to be written, in order; nothing for no arrays. The arrays must not change until it is.
+
+    Args:
+        arrays: C-contiguous, of booleans, integers or floats of at most 8 bytes.
+    """
+    if not arrays:
+        return []
+    description, numbers, end = {}, [], 0
+    # Wide numbers first: so each array begins at a multiple of its item size.
+    for key, given in sorted(arrays.items(), key=lambda item: -item[1].itemsize):
+        array = given.astype(given.dtype.newbyteorder("<"), copy=False)
+        begin, end = end, end + array.nbytes
+        name = _NAMES[array.dtype]
+        description[key] = {"dtype": name, "shape": array.shape, "data_offsets": (begin, end)}
+        if array.nbytes:
+            numbers.append(array.reshape(-1).view(np.uint8).data)
+    text = json.dumps(description, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _LENGTH_BYTES)
+    return [len(text).to_bytes(_LENGTH_BYTES, "little") + text, *numbers]
+
+
+def read(buffer: Buffer) -> dict[str, np.ndarray]:
+    """The arrays, by key; views into the buffer where they lie evenly.
+
+    Raises:
+        ValueError: the bytes are not as described, in whatever way (`MisdescribedError`, or not JSON).
+    """
+    if not buffer:
+        return {}
+    length = int.from_bytes(buffer[:_LENGTH_BYTES], "little")
+    if length > MAX_DESCRIPTION:
+        raise MisdescribedError("the description of the tensors is too long")
+    first = _LENGTH_BYTES + length
+    if first > len(buffer):
+        raise MisdescribedError("the description of the tensors is longer than the tensors")
+    try:
+        description = json.loads(bytes(buffer[_LENGTH_BYTES:first]))
+    except RecursionError:
+        raise MisdescribedError("the description of the tensors is nested too deeply") from None
+    if not isinstance(description, dict):
+        raise MisdescribedError("the description of the tensors is not an object")
+    arrays, end = {}, 0
+    for key, entry in sorted(description.items(), key=_begin):
+        dtype, shape, begin, last = _entry(entry)
+        if begin != end or last - begin != dtype.itemsize * math.prod(shape):
+            raise MisdescribedError("a tensor does not lie where its description says")
+        end = last
+        if end > len(buffer) - first:
+            break
+        arrays[key] = _array(buffer, dtype, shape, first + begin)
+    if end != len(buffer) - first:
+        raise MisdescribedError("the tensors are not as long as their description says")
+    return arrays
+
+
+def _begin(item: tuple[str, Any]) -> tuple[int, int]:
+    _, _, begin, end = _entry(item[1])
+    return begin, end
+
+
+def _entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+    """The dtype, the shape and the place of one tensor."""
+    if not isinstance(entry, dict):
+        raise MisdescribedError("a tensor is not described by an object")
+    name = entry.get("dtype")
+    if not isinstance(name, str) or name not in _DTYPES:
+        raise MisdescribedError("a tensor has an unknown dtype")
+    shape, place = _sizes(entry.get("shape")), _sizes(entry.get("data_offsets"))
+    if len(place) != 2:
+        raise MisdescribedError("a tensor has no place")
+    return np.dtype(_DTYPES[name]), shape, *place
+
+
+def _sizes(told: object) -> tuple[int, ...]:
+    if not isinstance(told, list) or len(told) > MAX_DIMENSIONS:
+        raise MisdescribedError("a tensor has no shape or no place")
+    if not all(type(one) is int and 0 <= one <= MAX_SIZE for one in told):
+        raise MisdescribedError("a tensor has an impossible size")
+    return tuple(told)
+
+
+def _array(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> np.ndarray:
+    count = math.prod(shape)
+    array: np.ndarray = np.frombuffer(buffer, np.uint8 if dtype.kind == "b" else dtype, count, begin)
+    if dtype.kind == "b":  # a byte that is neither 0 nor 1 would be a truth value unlike every other
+        array = array != 0
+    array = array.reshape(shape)
+    return array if array.flags.aligned else array.copy()

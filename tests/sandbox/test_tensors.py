@@ -1,0 +1,147 @@
+"""Arrays on the wire: in the safetensors format, without a copy, and no description is believed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+from safetensors.numpy import load, save
+
+from autograder.sandbox import tensors
+
+DTYPES = ["bool", "float16", "float32", "float64"]
+DTYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+ARRAYS = st.dictionaries(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
+    st.sampled_from(DTYPES).flatmap(
+        lambda name: st_numpy.arrays(name, st_numpy.array_shapes(min_dims=0, min_side=0, max_side=4))
+    ),
+    max_size=5,
+)
+
+
+def written(arrays: dict[str, np.ndarray]) -> bytearray:
+    """What crosses the pipe."""
+    return bytearray(b"".join(tensors.parts(arrays)))
+
+
+def described(description: Any, numbers: bytes = b"") -> bytes:
+    """Bytes with any description."""
+    text = description if isinstance(description, bytes) else json.dumps(description).encode()
+    return len(text).to_bytes(8, "little") + text + numbers
+
+
+def assert_equal(expected: dict[str, np.ndarray], actual: dict[str, np.ndarray]) -> None:
+    """Keys, dtypes, shapes and every bit."""
+    assert expected.keys() == actual.keys()
+    for key, array in expected.items():
+        assert (array.dtype, array.shape) == (actual[key].dtype, actual[key].shape)
+        assert array.tobytes() == actual[key].tobytes()
+
+
+@given(ARRAYS)
+def test_what_is_written_is_read(arrays: dict[str, np.ndarray]) -> None:
+    """By ourselves, whatever the dtypes and shapes; and each array lies evenly."""
+    read = tensors.read(written(arrays))
+    assert_equal(arrays, read)
+    assert all(array.flags.aligned for array in read.values())
+
+
+@given(ARRAYS.filter(bool))
+def test_the_format_is_that_of_the_library(arrays: dict[str, np.ndarray]) -> None:
+    """The library reads what we write, and we read what it writes."""
+    assert_equal(arrays, load(bytes(written(arrays))))
+    assert_equal(arrays, tensors.read(save(arrays)))
+
+
+def test_numbers_are_neither_copied_on_the_way_out_nor_on_the_way_in() -> None:
+    """What is written is the array's own memory; what is read is a view, to be changed freely."""
+    array = np.arange(6, dtype=np.float32)
+    _, numbers = tensors.parts({"a": array})
+    assert np.shares_memory(array, np.frombuffer(numbers, np.float32))
+    buffer = written({"a": array})
+    read = tensors.read(buffer)["a"]
+    assert np.shares_memory(read, np.frombuffer(buffer, np.uint8))
+    assert read.flags.writeable
+
+
+def test_numbers_of_another_byte_order_are_turned() -> None:
+    """Student code may return them."""
+    array = np.array([1.0, 2.0], ">f4")
+    assert [1.0, 2.0] == tensors.read(written({"a": array}))["a"].tolist()
+
+
+def test_a_truth_value_is_true_or_false() -> None:
+    """A byte of another value would be equal to neither."""
+    data = described({"a": {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}}, b"\x00\x01\x07")
+    assert b"\x00\x01\x01" == tensors.read(data)["a"].tobytes()
+
+
+def test_an_array_that_lies_unevenly_is_read_all_the_same() -> None:
+    """Only a forger writes so."""
+    entries = {
+        "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+        "b": {"dtype": "F64", "shape": [], "data_offsets": [1, 9]},
+    }
+    data = described(entries, b"\x05" + np.float64(2.5).tobytes())
+    read = tensors.read(data)
+    assert 2.5 == read["b"]
+    assert read["b"].flags.aligned
+
+
+ONE = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
+
+
+@pytest.mark.parametrize(
+    ("description", "numbers"),
+    [
+        (b"{", b""),
+        (b"[" * 100_000, b""),
+        ([], b""),
+        ({"a": 7}, b""),
+        ({"a": {}}, b""),
+        ({"a": ONE}, b""),
+        ({"a": ONE}, bytes(3)),
+        ({"a": ONE}, bytes(5)),
+        ({"a": ONE, "b": ONE}, bytes(4)),
+        ({"a": ONE, "b": ONE}, bytes(8)),
+        ({"a": {**ONE, "data_offsets": [4, 8]}}, bytes(8)),
+        ({"a": {**ONE, "data_offsets": [4, 0]}}, bytes(4)),
+        ({"a": {**ONE, "data_offsets": [0, 4, 4]}}, bytes(4)),
+        ({"a": {**ONE, "data_offsets": [False, 4]}}, bytes(4)),
+        ({"a": {**ONE, "shape": [2]}}, bytes(4)),
+        ({"a": {**ONE, "shape": [-1, -1]}}, bytes(4)),
+        ({"a": {**ONE, "shape": [1.0]}}, bytes(4)),
+        ({"a": {**ONE, "shape": [True]}}, bytes(4)),
+        ({"a": {**ONE, "shape": [1] * 65}}, bytes(4)),
+        ({"a": {**ONE, "shape": [1 << 63, 0], "data_offsets": [0, 0]}}, b""),
+        ({"a": {**ONE, "dtype": "BF16"}}, bytes(4)),
+        ({"a": {**ONE, "dtype": ["F32"]}}, bytes(4)),
+        ({"__metadata__": {"format": "np"}}, b""),
+    ],
+)
+def test_a_description_that_lies_is_refused(description: Any, numbers: bytes) -> None:
+    """Holes, overlaps, sizes that disagree, and types that are none."""
+    with pytest.raises(ValueError, match=r".+"):
+        tensors.read(described(description, numbers))
+
+
+@pytest.mark.parametrize("data", [b"x", bytes(7), (9).to_bytes(8, "little") + b"{}", b"\xff" * 16])
+def test_a_length_that_lies_is_refused(data: bytes) -> None:
+    """Shorter than the length's own bytes, shorter than it says, and endless."""
+    with pytest.raises(ValueError, match=r".+"):
+        tensors.read(data)
+
+
+@given(st.binary(max_size=60), st.binary(max_size=20))
+def test_any_bytes_are_arrays_or_refused(text: bytes, numbers: bytes) -> None:
+    """Nothing unforeseen."""
+    try:
+        assert all(isinstance(one, np.ndarray) for one in tensors.read(described(text, numbers)).values())
+    except ValueError:
+        return
