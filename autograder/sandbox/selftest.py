@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.sandbox import cgroups, doctor
+from autograder.sandbox import doctor
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.doctor import Layer, Start
 from autograder.sandbox.retry import made_up_for
@@ -165,11 +165,10 @@ def _rights() -> list[str]:
 
 
 def _accounting() -> str:
-    driver = cgroups.find_driver()
-    if driver is None:
-        return "none"
-    driver.close()
-    return driver.name
+    """What decides which control groups are used; to find a driver would take longer than all the rest."""
+    own = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    return own + "\n".join(line for line in mounts if " - cgroup" in line)
 
 
 def _program() -> str:

@@ -73,13 +73,13 @@ BROKEN = {
     "writable views": Broken(
         "read-only mounts", {"linux.py": {"_ATTR_NOSUID | _ATTR_RDONLY": "_ATTR_NOSUID"}}
     ),
-    "shared processes": Broken("own process namespace", {"zygote.py": {FORK: SHARED_PROCESSES}}),
+    "shared processes": Broken("own process namespace", {"jail.py": {FORK: SHARED_PROCESSES}}),
     "sockets of networks": Broken("no network", UNFILTERED),
     "the machine's network": Broken(
         "no socket of the machine",
-        {"zygote.py": {FORK: SHARED_NETWORK}, "linux.py": {"| CLONE_NEWNET ": "", **UNSCOPED}},
+        {"jail.py": {FORK: SHARED_NETWORK}, "linux.py": {"| CLONE_NEWNET ": "", **UNSCOPED}},
     ),
-    "capabilities": Broken("no privileges", {"jail.py": {"    linux.drop_capabilities()\n": ""}}),
+    "capabilities": Broken("no privileges", {"jail.py": {"linux.drop_capabilities()": "pass"}}),
     "programs": Broken("system call filter", UNFILTERED),
     "inherited descriptors": Broken(
         "no descriptors of the grader", {"zygote.py": {"    linux.close_from(len(high))": "    pass"}}
@@ -88,9 +88,9 @@ BROKEN = {
         "clean environment", {"zygote.py": {'        USER="student",': '        GRADEBOOK="here",'}}
     ),
     "a network of all boxes": Broken(
-        "boxes apart", {"zygote.py": {FORK: SHARED_NETWORK}, "linux.py": UNSCOPED}
+        "boxes apart", {"jail.py": {FORK: SHARED_NETWORK}, "linux.py": UNSCOPED}
     ),
-    "processes of all boxes": Broken("boxes apart", {"zygote.py": {FORK: SHARED_PROCESSES}}),
+    "processes of all boxes": Broken("boxes apart", {"jail.py": {FORK: SHARED_PROCESSES}}),
     "processes without end": Broken(
         "bounded processes", {"jail.py": {'resource.RLIMIT_NPROC: limits["processes"],': ""}}, no_groups
     ),
