@@ -17,6 +17,8 @@ from msgspec import Struct
 from autograder.errors import CourseError
 
 SECRET_BYTES = 32
+PRIVATE = ".autograder"
+"""The folder of a course that only the grader reads."""
 MOST_NAME = 128
 """Characters of a student's id in the gradebook."""
 _NEVER_IN_A_NAME = frozenset('/\\<>"|`')
@@ -76,7 +78,7 @@ class Course(Struct, frozen=True):
     @property
     def private(self) -> Path:
         """What only the grader reads: the secret and the cached expected values."""
-        return self.root / ".autograder"
+        return self.root / PRIVATE
 
     def rubric(self, assignment: str) -> Path:
         """The rubric of one assignment.

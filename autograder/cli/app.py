@@ -204,19 +204,24 @@ def _feedback(course: Course, name: str, language: str) -> list[Path]:
 
 
 @app.command(epilog="Example: autograder doctor --json")
-def doctor(json: JsonOption = False) -> None:
-    """Test the sandbox of this machine: each layer, what was found, and what to do."""
+def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
+    """Test the sandbox of this machine afresh: each layer, what was found, and what to do."""
     import msgspec
 
     from autograder.cli import report
+    from autograder.course import PRIVATE
     from autograder.sandbox import doctor as examination
+    from autograder.sandbox import selftest
 
     layers = examination.examine()
     healthy = examination.healthy(layers)
+    remembered = selftest.remembered(course / PRIVATE)
     if json:
-        report.print_json({"healthy": healthy, "layers": msgspec.to_builtins(layers)})
+        layers_found = msgspec.to_builtins(layers)
+        report.print_json({"healthy": healthy, "layers": layers_found, "self-test of the course": remembered})
     else:
         report.console().print(report.layers_table(layers))
+        report.console().print(f"self-test of this course: {remembered}", soft_wrap=True, markup=False)
     raise typer.Exit(0 if healthy else EXIT_NO_SANDBOX)
 
 

@@ -37,10 +37,10 @@ class Canary(Struct, frozen=True):
     """The deadline of the call."""
 
 
-def settings(port: int, socket_name: str) -> str:
-    """The names that canaries use: where this side listens, and the limits they must not pass."""
+def settings(port: int, socket_name: str, level: str) -> str:
+    """The names that canaries use: where this side listens, the level, the limits they must not pass."""
     return (
-        f"PORT, SOCKET = {port}, {socket_name!r}\n"
+        f"PORT, SOCKET, LEVEL = {port}, {socket_name!r}, {level!r}\n"
         f"PROCESSES, DESCRIPTORS = {LIMITS.processes}, {LIMITS.descriptors}\n"
         f"SCRATCH, MEMORY, OUTPUT = {LIMITS.scratch_mb << 20}, {LIMITS.memory_mb << 20}, "
         f"{LIMITS.output_kb << 10}\n"
@@ -146,8 +146,8 @@ def canary():
     hit = []
     header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) != 0 or any(sets): hit.append(f'capabilities {list(sets)}')
-    if any(libc.prctl(23, ctypes.c_ulong(number), 0, 0, 0) == 1 for number in range(64)):
-        hit.append('bounding set')
+    bounding = any(libc.prctl(23, ctypes.c_ulong(number), 0, 0, 0) == 1 for number in range(64))
+    if bounding and LEVEL == 'namespaces': hit.append('bounding set')  # without, users cannot drop theirs
     if libc.prctl(39, 0, 0, 0, 0) != 1: hit.append('new privileges')
     if libc.unshare(0x10000000) == 0: hit.append('unshare')
     if libc.mount(b'none', b'/w', b'tmpfs', 0, None) == 0: hit.append('mount')

@@ -49,7 +49,7 @@ def examine(make: Start = start_sandbox) -> list[Layer]:
         return [*layers, _with(missing, finished=finished)]
     try:
         layers += _equipment(sandbox)
-        with _listeners() as names:
+        with _listeners(sandbox.isolation) as names:
             for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
                 layers.append(_try_once(sandbox, names, canary))
                 if not layers[-1].finished and not sandbox.alive():
@@ -82,13 +82,13 @@ def _equipment(sandbox: Sandbox) -> list[Layer]:
 
 
 @contextlib.contextmanager
-def _listeners() -> Iterator[str]:
+def _listeners(level: str) -> Iterator[str]:
     """Sockets on this side that no box may reach; yields the source that names them."""
     name = f"autograder-canary-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as network, socket.socket(socket.AF_UNIX) as local:
         local.bind(f"\0{name}")
         local.listen()
-        yield settings(network.getsockname()[1], name)
+        yield settings(network.getsockname()[1], name, str(level))
 
 
 def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:

@@ -237,6 +237,20 @@ def test_an_optional_layer_is_not_missed(monkeypatch: pytest.MonkeyPatch, privat
     assert ("no network",) == ensure(never, private).canaries
 
 
+def test_what_is_remembered_is_told(
+    monkeypatch: pytest.MonkeyPatch, private: Path, examination: Examination
+) -> None:
+    """None, one that counts with its time, or one of other circumstances; and no sandbox is started."""
+    assert "none is remembered; the next grading makes one" == selftest.remembered(private)
+    monkeypatch.setattr("time.time", lambda: 1_700_000_000.0)
+    ensure(never, private)
+    assert "1 layers held at 2023-11-14 22:13:20+00:00, and it counts" == selftest.remembered(private)
+    monkeypatch.setattr("platform.release", lambda: "another kernel")
+    assert selftest.remembered(private).endswith(
+        "of another boot or configuration; the next grading makes a new one"
+    )
+
+
 @pytest.mark.sandbox
 def test_this_machine_is_proven(private: Path) -> None:
     """Every canary is among what is remembered, and remembering starts no sandbox."""
