@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from autograder.records import Ending, Limits
-from autograder.sandbox import keeper, scratch, watchdog
+from autograder.sandbox import scratch, watchdog
 
 SHARE_OF_LOOKING = 0.1
 """At most this share of the time is spent on looking at the box."""
@@ -55,6 +55,7 @@ class Place:
     def attach(self, pid: int) -> int:
         """Remember the keeper, which is the parent of the first process."""
         self._keeper = parent(pid)
+        self._next_look = time.monotonic() + watchdog.INTERVAL
         return self._keeper
 
     def look(self) -> Ending | None:
@@ -71,7 +72,7 @@ class Place:
         limits, measure = self._limits, scratch.Measure()
         for path in (self.folder, *(scratch.owned(self.uid) if self.uid is not None else ())):
             scratch.measure_tree(path, measure, limits.scratch_files)
-        scratch.measure_open_files(keeper.below(self._keeper) if self._keeper else (), measure)
+        scratch.measure_open_files(below(self._keeper) if self._keeper else (), measure)
         return measure.bytes > limits.scratch_mb << 20 or measure.files > limits.scratch_files
 
     def release(self) -> None:
@@ -91,3 +92,16 @@ def parent(pid: int) -> int:
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(") ")[2].split()[1])
     return 0
+
+
+def below(pid: int) -> list[int]:
+    """The descendants of a process, asked of each in turn; all processes of a machine would be too many."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        for children in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
+            with contextlib.suppress(OSError):  # it may end while we look
+                new = [int(child) for child in children.read_text().split()]
+                found += new
+                waiting += new
+    return found
