@@ -19,8 +19,8 @@ from autograder.grading import Grader, Handed
 from autograder.ledger import Key, Ledger
 from autograder.notebook.files import read_file
 from autograder.records import Graded
-from autograder.sandbox import leftovers
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
+from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 
 

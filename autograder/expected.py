@@ -18,8 +18,8 @@ from autograder.checks.base import Draw, Observations
 from autograder.errors import BoxEnded, CourseError
 from autograder.records import Limits, Scenario
 from autograder.rubric import Question
-from autograder.sandbox import values, wire
 from autograder.sandbox.base import Box
+from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import made_up_for
 

@@ -26,8 +26,8 @@ from autograder.records import (
     Submission,
 )
 from autograder.rubric import NotebookFile, Question
-from autograder.sandbox import selftest
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 
 

@@ -14,7 +14,7 @@ from autograder.errors import CourseError, NotebookError
 from autograder.grading import Grader, Handed
 from autograder.notebook.files import read_file
 from autograder.records import Graded, ItemResult, Status
-from autograder.sandbox import leftovers
+from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 
 

@@ -16,7 +16,7 @@ from autograder.errors import SandboxUnavailable
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.namespaces import NamespaceSandbox, ZygoteSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
 
 # Shared cores make deadlines flicker, and a database of examples would be written beside the sources.
 settings.register_profile("suite", deadline=None, database=None)

@@ -19,7 +19,7 @@ from autograder.checks import KINDS
 from autograder.cli import reference
 from autograder.cli.app import app
 from autograder.records import Limits
-from autograder.sandbox.namespaces import FIRST_UID, LAST_UID
+from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID
 from tests.cli.running import only_object, run
 from tests.test_architecture import LAYERS
 

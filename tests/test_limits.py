@@ -12,7 +12,8 @@ from autograder.limits import FLOOD_FACTOR, OF_ENDING, OF_MET, amount, ranges
 from autograder.messages import SENTENCES
 from autograder.records import Ending, Limits, Met
 from autograder.rubric import parse
-from autograder.sandbox import box, shell, watch
+from autograder.sandbox.inside import shell
+from autograder.sandbox.outside import box, watch
 from tests.test_rubric import GOOD
 
 FIELDS = list(Limits.__struct_fields__)

@@ -22,9 +22,9 @@ from autograder.grading import Grader, Handed
 from autograder.limits import OF_ENDING, OF_MET, amount
 from autograder.messages import SENTENCES
 from autograder.records import CellRun, Ending, Graded, Limits, Met, Status
-from autograder.sandbox import cgroups
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.feedback.test_render import Page

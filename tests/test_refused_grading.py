@@ -13,9 +13,9 @@ from autograder.cli import app
 from autograder.errors import SandboxUnavailable
 from autograder.gradebook import Gradebook
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.selftest import FILE_NAME
+from autograder.sandbox.proof.selftest import FILE_NAME
 from tests.support.broken_sandbox import BrokenSandbox
 from tests.test_batch import CONTROL, NAME, hand_in, make_course
 

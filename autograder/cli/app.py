@@ -210,8 +210,8 @@ def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
 
     from autograder.cli import report
     from autograder.course import PRIVATE
-    from autograder.sandbox import doctor as examination
-    from autograder.sandbox import selftest
+    from autograder.sandbox.proof import doctor as examination
+    from autograder.sandbox.proof import selftest
 
     layers = examination.examine()
     healthy = examination.healthy(layers)

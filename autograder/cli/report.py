@@ -29,8 +29,8 @@ from rich.text import Text
 
 from autograder.batch import Outcome
 from autograder.records import Status
-from autograder.sandbox.doctor import Layer
 from autograder.sandbox.levels import Isolation, warning
+from autograder.sandbox.proof.doctor import Layer
 from autograder.verify import Finding
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from autograder.sandbox.retry import made_up_for
 from autograder.sandbox.system import refuse_other_systems
 
 if TYPE_CHECKING:
-    from autograder.sandbox.namespaces import ZygoteSandbox
+    from autograder.sandbox.outside.namespaces import ZygoteSandbox
 
 
 def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAMESPACES) -> ZygoteSandbox:
@@ -28,8 +28,8 @@ def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAM
         SandboxFault: it did not start.
     """
     refuse_other_systems()
-    from autograder.sandbox.namespaces import NamespaceSandbox
-    from autograder.sandbox.unjailed import BareSandbox, ReducedSandbox
+    from autograder.sandbox.outside.namespaces import NamespaceSandbox
+    from autograder.sandbox.outside.unjailed import BareSandbox, ReducedSandbox
 
     levels: dict[Isolation, type[ZygoteSandbox]] = {
         Isolation.NAMESPACES: NamespaceSandbox,

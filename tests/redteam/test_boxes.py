@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import ATTACKS, FOLDER, HONEST, PRELUDE, Attack, load
 from tests.redteam.numbers import numbers

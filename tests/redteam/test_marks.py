@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.records import Call, Cell, Ending, Observation, Opaque, Scenario, Tensor
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import PRELUDE
 from tests.redteam.test_boxes import LIMITS, SEEDS

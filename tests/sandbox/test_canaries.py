@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograder.sandbox import box, cgroups, doctor, watch
-from autograder.sandbox.canaries import CANARIES
-from autograder.sandbox.doctor import examine, healthy
+from autograder.sandbox.outside import box, cgroups, watch
+from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof.canaries import CANARIES
+from autograder.sandbox.proof.doctor import examine, healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits
 
 Patch = pytest.MonkeyPatch

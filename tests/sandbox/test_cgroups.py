@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.cgroups import Counts, Version1, Version2, base, find_driver
+from autograder.sandbox.outside.cgroups import Counts, Version1, Version2, base, find_driver
 
 V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 V1_MOUNTS = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.cgroups import Driver, Version2, find_driver
+from autograder.sandbox.outside.cgroups import Driver, Version2, find_driver
 from tests.support.cgroup2_tree import Kernel
 
 USER = "user.slice/user-1000.slice/user@1000.service"

@@ -17,10 +17,10 @@ import pytest
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Call, Scenario
-from autograder.sandbox import linux
-from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.inside import linux
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.namespaces import ZygoteSandbox
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.runtime import current_runtime
 from tests.conftest import Levels
 from tests.sandbox.contract import LIMITS
@@ -352,7 +352,7 @@ def test_nothing_outlives_its_sandbox(levels: Levels, isolation: Isolation) -> N
 
 def zygotes() -> set[int]:
     """Every living process on this machine that began as a zygote of this copy of the program."""
-    script = str(Path(current_runtime().package_root, "autograder/sandbox/zygote.py")).encode()
+    script = str(Path(current_runtime().package_root, "autograder/sandbox/inside/zygote.py")).encode()
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

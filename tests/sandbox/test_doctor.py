@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.sandbox import doctor
 from autograder.sandbox.base import Environment
-from autograder.sandbox.canaries import CANARIES
-from autograder.sandbox.doctor import Layer, examine, healthy
-from autograder.sandbox.namespaces import NamespaceSandbox, refuse_other_systems
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, refuse_other_systems
+from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof.canaries import CANARIES
+from autograder.sandbox.proof.doctor import Layer, examine, healthy
 from tests.conftest import start_sandbox
 
 

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from autograder.records import Met
-from autograder.sandbox.hints import AGAIN, limits_told
+from autograder.sandbox.inside.hints import AGAIN, limits_told
 
 
 def chained(*errors: BaseException) -> BaseException:

@@ -13,10 +13,10 @@ import pytest
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Cell, Ending
-from autograder.sandbox import blame
 from autograder.sandbox.base import Environment
-from autograder.sandbox.box import NamespaceBox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside import blame
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import FAULTS
 from autograder.sandbox.session import Session

@@ -12,7 +12,7 @@ import pytest
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, settled, traces, zygote_pid

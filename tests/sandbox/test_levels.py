@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from autograder.errors import SandboxUnavailable
-from autograder.sandbox import namespaces
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation, at_least, environment_digest, warning
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside import namespaces
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 
 
 def test_the_levels_are_ordered() -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import cgroups
-from autograder.sandbox.cgroups import base
-from autograder.sandbox.cgroups.version1 import Version1
-from autograder.sandbox.cgroups.version2 import Version2
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.cgroups import base
+from autograder.sandbox.outside.cgroups.version1 import Version1
+from autograder.sandbox.outside.cgroups.version2 import Version2
 from tests.sandbox.test_ordinary_user import SCRIPT, UID
 
 pytestmark = [
@@ -30,7 +30,7 @@ CODE = """
 from autograder.errors import BoxEnded
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 LIMITS = Limits(memory_mb=128, processes=16, scratch_mb=8, scratch_files=64, descriptors=40,
     processor_seconds=1)
 SOURCES = (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import cgroups, leftovers
-from autograder.sandbox.leftovers import group_name, sweep_groups
+from autograder.sandbox.outside import cgroups, leftovers
+from autograder.sandbox.outside.leftovers import group_name, sweep_groups
 
 NAMESPACE = 4026531836
 HOUR = 3_600_000_000_000

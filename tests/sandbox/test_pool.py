@@ -12,7 +12,7 @@ import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import FAULTS
 from tests.conftest import start_sandbox

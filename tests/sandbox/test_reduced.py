@@ -16,14 +16,15 @@ import pytest
 
 from autograder.errors import BoxEnded, SandboxFault, SandboxUnavailable
 from autograder.records import Call, Ending, Limits, Scenario
-from autograder.sandbox import linux, reduced, scratch, selfonly
 from autograder.sandbox.base import Environment
-from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.inside import linux, reduced, selfonly
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.namespaces import ZygoteSandbox
+from autograder.sandbox.outside import scratch
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import ZygoteSandbox
+from autograder.sandbox.outside.unjailed import BareSandbox, ReducedSandbox, threads_of
+from autograder.sandbox.outside.upkeep import parent
 from autograder.sandbox.runtime import current_runtime
-from autograder.sandbox.unjailed import BareSandbox, ReducedSandbox, threads_of
-from autograder.sandbox.upkeep import parent
 from tests.conftest import Levels
 from tests.sandbox.test_confinement import STUBBORN_DAEMONS, zygotes
 from tests.support.leftovers import fresh_seeds, settled, traces
@@ -265,7 +266,7 @@ def test_the_second_filter_lets_a_process_deal_with_itself(signals: bool) -> Non
     code = f"""
 import os, resource, signal, socket, sys, tempfile
 sys.path.insert(0, {current_runtime().package_root!r})
-from autograder.sandbox import linux, selfonly
+from autograder.sandbox.inside import linux, selfonly
 caught = []
 signal.signal(signal.SIGUSR1, lambda *_: caught.append(1))
 folder = tempfile.mkdtemp()

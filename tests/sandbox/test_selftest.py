@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.sandbox import doctor, selftest
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.canaries import CANARIES
-from autograder.sandbox.doctor import Layer
+from autograder.sandbox.proof import doctor, selftest
+from autograder.sandbox.proof.canaries import CANARIES
+from autograder.sandbox.proof.doctor import Layer
+from autograder.sandbox.proof.selftest import FILE_NAME, ensure, last_proof
 from autograder.sandbox.retry import FAULTS
-from autograder.sandbox.selftest import FILE_NAME, ensure, last_proof
 from tests.conftest import start_sandbox
 from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import zygote_pid
@@ -74,9 +74,9 @@ def test_a_proof_is_made_once(private: Path, examination: Examination) -> None:
         ("sys.version", "another interpreter"),
         ("sys.executable", "/another/python"),
         ("os.getuid", lambda: 4711),
-        ("autograder.sandbox.selftest._program", lambda: "another version"),
-        ("autograder.sandbox.selftest._accounting", lambda: "another driver"),
-        ("autograder.sandbox.selftest._rights", lambda: ["CapEff:\tffff"]),
+        ("autograder.sandbox.proof.selftest._program", lambda: "another version"),
+        ("autograder.sandbox.proof.selftest._accounting", lambda: "another driver"),
+        ("autograder.sandbox.proof.selftest._rights", lambda: ["CapEff:\tffff"]),
     ],
 )
 def test_another_machine_is_tested_again(

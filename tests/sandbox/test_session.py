@@ -11,7 +11,7 @@ import pytest
 from autograder.errors import SandboxFault
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
 from autograder.sandbox.base import Box
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import FAULTS
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, Session
 from tests.sandbox.contract import LIMITS

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observation
-from autograder.sandbox import watch
-from autograder.sandbox.cgroups import Counts
-from autograder.sandbox.hints import AGAIN
-from autograder.sandbox.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
-from autograder.sandbox.watch import Watch
+from autograder.sandbox.inside.hints import AGAIN
+from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.outside import watch
+from autograder.sandbox.outside.cgroups import Counts
+from autograder.sandbox.outside.watch import Watch
 
 LIMITS = Limits(processor_seconds=10, processes=4)
 ABSENT = 1 << 30

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.watchdog import Watchdog, tree_bytes
+from autograder.sandbox.outside.watchdog import Watchdog, tree_bytes
 
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:

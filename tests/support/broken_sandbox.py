@@ -10,11 +10,11 @@ import msgspec
 
 import autograder
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import current_runtime
 
 Edits = Mapping[str, Mapping[str, str]]
-"""File of autograder/sandbox → text that must occur there → what stands there instead."""
+"""File of autograder/sandbox/inside → text that must occur there → what stands there instead."""
 
 
 class BrokenSandbox:
@@ -33,7 +33,7 @@ class BrokenSandbox:
         for path in package.glob("*.py"):
             shutil.copyfile(path, copy / path.name)
         for name, replacements in edits.items():
-            path = copy / "sandbox" / name
+            path = copy / "sandbox" / "inside" / name
             text = path.read_text("utf-8")
             for old, new in replacements.items():
                 assert old in text, f"{name}: {old!r} does not occur"

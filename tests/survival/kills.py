@@ -15,9 +15,9 @@ from msgspec import Struct
 from autograder import atomic, batch
 from autograder.gradebook import Gradebook
 from autograder.ledger import Ledger
-from autograder.sandbox import selftest
-from autograder.sandbox.box import NamespaceBox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.proof import selftest
 
 VICTIMS = ("broker", "outer", "zygote", "box")
 POINTS: dict[str, tuple[Any, str]] = {

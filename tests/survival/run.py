@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox import leftovers
+from autograder.sandbox.outside import leftovers
 from tests.support.leftovers import descendants
 from tests.survival import classroom, kills
 from tests.survival.kills import Kill

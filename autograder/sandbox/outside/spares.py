@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from autograder.errors import SandboxFault
 from autograder.records import Limits
-from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.outside.box import NamespaceBox
 
 OpenBox = Callable[[Limits, int], NamespaceBox]
 _Kind = tuple[Limits, int]

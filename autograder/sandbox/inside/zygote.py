@@ -72,7 +72,7 @@ def main() -> None:
 
 def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox import guest, jail, linux, pages, reduced
+    from autograder.sandbox.inside import guest, jail, linux, pages, reduced
 
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
     way.enter(control)
@@ -136,7 +136,7 @@ class Zygote:
 
     def _box(self, request: dict[str, Any], pipes: list[int]) -> None:
         """The box's process: confine, seed, and hand over to the guest, which never returns."""
-        from autograder.sandbox import guest, jail
+        from autograder.sandbox.inside import guest, jail
 
         limits, output = request["limits"], pipes[-1]
         try:
@@ -216,7 +216,7 @@ def _warm_torch(torch: ModuleType) -> None:
 
 def _place_descriptors(requests: int, replies: int, output: int) -> None:
     """0 null, 1 and 2 output, 3 requests, 4 replies; everything else closed."""
-    from autograder.sandbox import linux
+    from autograder.sandbox.inside import linux
 
     null = os.open("/dev/null", os.O_RDONLY)
     high = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.records import CellOutput, CellRun, Observation
-from autograder.sandbox import values, wire
+from autograder.sandbox.exchange import values, wire
 
 MAX_OUTPUTS = 2000
 _MOST_WORDS = 8

@@ -6,8 +6,8 @@ import contextlib
 import itertools
 from pathlib import Path
 
-from autograder.sandbox.cgroups import base
-from autograder.sandbox.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
+from autograder.sandbox.outside.cgroups import base
+from autograder.sandbox.outside.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
 
 _NANO = 1e-9
 

@@ -23,14 +23,14 @@ import msgspec
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
-from autograder.sandbox import cgroups, spares
 from autograder.sandbox.base import Environment
-from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import ALTERNATIVE, Isolation
+from autograder.sandbox.outside import cgroups, spares
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.watch import Watch
 from autograder.sandbox.runtime import Runtime, current_runtime
-from autograder.sandbox.seccomp import shipped_filter
 from autograder.sandbox.system import refuse_other_systems
-from autograder.sandbox.watch import Watch
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
@@ -67,7 +67,7 @@ class ZygoteSandbox:
         self._cgroups = cgroups.find_driver()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
-        script = str(Path(runtime.package_root, "autograder/sandbox/zygote.py"))
+        script = str(Path(runtime.package_root, "autograder/sandbox/inside/zygote.py"))
         with theirs:
             self._process = subprocess.Popen(
                 [

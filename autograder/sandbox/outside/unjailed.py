@@ -16,15 +16,16 @@ from typing import Any
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
-from autograder.sandbox import linux, scratch
 from autograder.sandbox.base import Environment
-from autograder.sandbox.box import NamespaceBox
+from autograder.sandbox.inside import linux
+from autograder.sandbox.inside.reduced import closed_ancestor
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.namespaces import Identity, ZygoteSandbox, explain_failure
-from autograder.sandbox.reduced import closed_ancestor
+from autograder.sandbox.outside import scratch
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import Identity, ZygoteSandbox, explain_failure
+from autograder.sandbox.outside.upkeep import Place
+from autograder.sandbox.outside.watch import Watch
 from autograder.sandbox.runtime import Runtime
-from autograder.sandbox.upkeep import Place
-from autograder.sandbox.watch import Watch
 
 
 class UnjailedSandbox(ZygoteSandbox):

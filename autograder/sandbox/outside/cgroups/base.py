@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from autograder.sandbox import leftovers
+from autograder.sandbox.outside import leftovers
 
 CONTROLLERS = ("memory", "pids")
 """Without these there is no driver."""

@@ -1,6 +1,6 @@
 """What an exception says about a limit that was met. Runs in the box: the student's word, no more.
 
-The other side asks the kernel whether it is so (`autograder.sandbox.watch`), and chooses a sentence by it.
+The other side asks the kernel whether it is so (see outside/watch.py), and chooses a sentence by it.
 """
 
 from __future__ import annotations

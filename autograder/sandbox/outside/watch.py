@@ -17,11 +17,12 @@ from typing import Any
 import msgspec
 
 from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observation
-from autograder.sandbox import hints, watchdog
-from autograder.sandbox.cgroups import Counts, Group
-from autograder.sandbox.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
-from autograder.sandbox.upkeep import Upkeep
-from autograder.sandbox.watchdog import Watchdog
+from autograder.sandbox.inside import hints
+from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.outside import watchdog
+from autograder.sandbox.outside.cgroups import Counts, Group
+from autograder.sandbox.outside.upkeep import Upkeep
+from autograder.sandbox.outside.watchdog import Watchdog
 
 SCRATCH = "w"
 """The folder of a box, below its root, in which everything is written."""

@@ -23,9 +23,10 @@ import numpy as np
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import FLOOD_FACTOR
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox import blame, replies, values, wire
 from autograder.sandbox.base import Usage
-from autograder.sandbox.watch import Watch
+from autograder.sandbox.exchange import replies, values, wire
+from autograder.sandbox.outside import blame
+from autograder.sandbox.outside.watch import Watch
 
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0

@@ -17,8 +17,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.sandbox.cgroups import base
-from autograder.sandbox.cgroups.base import CONTROLLERS, FAIRNESS, Counts, Driver, Group
+from autograder.sandbox.outside.cgroups import base
+from autograder.sandbox.outside.cgroups.base import CONTROLLERS, FAIRNESS, Counts, Driver, Group
 
 _MICRO = 1e-6
 

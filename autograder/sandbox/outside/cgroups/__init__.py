@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from autograder.sandbox.cgroups import version1, version2
-from autograder.sandbox.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
-from autograder.sandbox.cgroups.version1 import Version1
-from autograder.sandbox.cgroups.version2 import Version2
+from autograder.sandbox.outside.cgroups import version1, version2
+from autograder.sandbox.outside.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
+from autograder.sandbox.outside.cgroups.version1 import Version1
+from autograder.sandbox.outside.cgroups.version2 import Version2
 
 __all__ = ["Counts", "Driver", "Group", "Version1", "Version2", "find_driver"]
 

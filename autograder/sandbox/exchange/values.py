@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.errors import SandboxFault
 from autograder.records import Call, Observation, Opaque, Ref, Tensor
-from autograder.sandbox import wire
+from autograder.sandbox.exchange import wire
 
 MAX_TEXT = 20_000
 """Characters that are kept of an expression's text."""

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.sandbox import doctor
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.doctor import Layer, Start
+from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof.doctor import Layer, Start
 from autograder.sandbox.retry import made_up_for
 from autograder.sandbox.system import refuse_other_systems
 
@@ -173,8 +173,9 @@ def _accounting() -> str:
 
 def _program() -> str:
     """SHA-256 over the sandbox's own source files and filters."""
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for path in sorted((*folder.glob("*.py"), *folder.glob("filters/*.bpf"))):
-        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for path in sorted((*folder.rglob("*.py"), *folder.rglob("filters/*.bpf"))):
+        place = str(path.relative_to(folder))
+        digest.update(place.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -17,8 +17,8 @@ from msgspec import Struct
 from autograder.errors import SandboxError, SandboxFault
 from autograder.records import Call, Scenario
 from autograder.sandbox.base import Box, Environment, Sandbox
-from autograder.sandbox.canaries import CANARIES, LIMITS, Canary, settings
 from autograder.sandbox.pool import start_sandbox
+from autograder.sandbox.proof.canaries import CANARIES, LIMITS, Canary, settings
 
 Start = Callable[[Environment], Sandbox]
 

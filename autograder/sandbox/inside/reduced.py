@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox import jail, keeper, linux, scratch, selfonly, semaphores
+from autograder.sandbox.inside import jail, keeper, linux, selfonly, semaphores
+from autograder.sandbox.outside import scratch
 
 CLOSED = "closed to others"
 """Part of the message when a box of another user cannot read the interpreter; see `explain_failure`."""
@@ -29,7 +30,7 @@ LANDLOCK_SIGNALS = 6
 
 
 class Reduced:
-    """The levels `reduced` and `none`; see `autograder.sandbox.zygote.Confinement`."""
+    """The levels `reduced` and `none`; see `autograder.sandbox.inside.zygote.Confinement`."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._config = config

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox import wire
-from autograder.sandbox.hints import limits_told
-from autograder.sandbox.shell import CapturedStream, NotebookShell, Outputs, make_shell
-from autograder.sandbox.tensors import Buffer
+from autograder.sandbox.exchange import wire
+from autograder.sandbox.exchange.tensors import Buffer
+from autograder.sandbox.inside.hints import limits_told
+from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 
 __all__ = ["make_shell", "serve"]
 

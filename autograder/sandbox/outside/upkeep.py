@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from autograder.records import Ending, Limits
-from autograder.sandbox import scratch, watchdog
+from autograder.sandbox.outside import scratch, watchdog
 
 SHARE_OF_LOOKING = 0.1
 """At most this share of the time is spent on looking at the box."""

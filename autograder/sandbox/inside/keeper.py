@@ -18,7 +18,7 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
-from autograder.sandbox import linux
+from autograder.sandbox.inside import linux
 
 PROC = Path("/proc")
 

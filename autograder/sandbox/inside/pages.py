@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from autograder.sandbox import linux
+from autograder.sandbox.inside import linux
 
 HUGE_BYTES = 2 << 20
 

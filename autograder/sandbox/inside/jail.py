@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox import linux
+from autograder.sandbox.inside import linux
 
 INNER_ID = 1000
 NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
@@ -39,7 +39,7 @@ EXIT_NO_MEMORY = 98
 
 
 class Jail:
-    """The level `namespaces`; see `autograder.sandbox.zygote.Confinement`."""
+    """The level `namespaces`; see `autograder.sandbox.inside.zygote.Confinement`."""
 
     home = "/w"
     packages = PACKAGES

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.sandbox import tensors as layout
-from autograder.sandbox.tensors import Buffer
+from autograder.sandbox.exchange import tensors as layout
+from autograder.sandbox.exchange.tensors import Buffer
 
 MAGIC = b"AG"
 HEADER = struct.Struct("<2sIQ")

@@ -1,6 +1,6 @@
 """The system calls a box may make: one table, a reason per group, compiled ahead of time.
 
-`python -m autograder.sandbox.seccomp` compiles the table with libseccomp into filters/<machine>.bpf;
+`python -m autograder.sandbox.inside.seccomp` compiles the table with libseccomp into filters/<machine>.bpf;
 those files are shipped, so that a machine that grades needs no libseccomp. A test compiles the table
 again and compares. Anything not named is answered with ENOSYS, so that libraries fall back (clone3 to
 clone, for example); what student code is known to try is answered with EPERM, so that its own error
