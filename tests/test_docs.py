@@ -225,7 +225,8 @@ def test_tutorial_works(warmup: Path) -> None:
     written = run("generate", "warmup", cwd=warmup)
     assert (0, "") == (written.returncode, written.stderr)
     validated = run("validate", "warmup", "--json", cwd=warmup)
-    assert {"assignment": "warmup", "findings": []} == only_object(validated.stdout)
+    expected = {"assignment": "warmup", "isolation": "namespaces", "findings": []}
+    assert expected == only_object(validated.stdout)
 
 
 @pytest.mark.sandbox

@@ -20,7 +20,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox.outside import leftovers
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside import leftovers, scratch
 from tests.support.leftovers import descendants
 from tests.survival import classroom, kills
 from tests.survival.kills import Kill
@@ -35,7 +36,8 @@ PR_SET_CHILD_SUBREAPER = 36
 class Survival:
     """One session of killing."""
 
-    def __init__(self, folder: Path, students: int, preload: str, seed: int) -> None:
+    def __init__(self, folder: Path, students: int, preload: str, seed: int, isolation: Isolation) -> None:
+        self._isolation = isolation
         self._folder = folder
         self._chance = random.Random(seed)
         self._template = folder / "template"
@@ -52,7 +54,9 @@ class Survival:
         root = self._folder / "undisturbed"
         shutil.copytree(self._template, root)
         started = time.monotonic()
-        self._launch(root, [])
+        status, _ = self._launch(root, [])
+        if status:
+            sys.exit("the undisturbed run failed; nothing was killed")
         self._seconds = time.monotonic() - started
         self._wanted = classroom.state(root)
         shutil.copytree(root / ".autograder", self._folder / "known")
@@ -100,7 +104,7 @@ class Survival:
         broker = os.fork()
         if broker == 0:
             os.close(reader)
-            _grade(root, plan, writer)
+            _grade(root, plan, writer, self._isolation)
         os.close(writer)
         os.set_blocking(reader, False)
         struck, timed, said = [], sorted((one.seconds, one.victim) for one in plan if not one.point), b""
@@ -190,12 +194,12 @@ class Survival:
         }
 
 
-def _grade(root: Path, plan: list[Kill], writer: int) -> None:
+def _grade(root: Path, plan: list[Kill], writer: int, isolation: Isolation) -> None:
     """The grading process; never returns."""
     status = 1
     try:
         kills.arm(plan, lambda text: _say(writer, text))
-        classroom.grade(root, lambda student: _say(writer, f"kept {student}"))
+        classroom.grade(root, isolation, lambda student: _say(writer, f"kept {student}"))
         status = 0
     except BaseException as error:
         _say(writer, f"failed {type(error).__name__}: {error}")
@@ -225,26 +229,36 @@ def _reap() -> None:
         return
 
 
-def survive(folder: Path, wanted: int, students: int, seed: int, preload: str) -> dict[str, Any]:
+def survive(
+    folder: Path, wanted: int, students: int, *, seed: int, preload: str, isolation: Isolation
+) -> dict[str, Any]:
     """Kill as often as wanted and return the figures."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     started = time.monotonic()
     mounts, open_files = _mounts(), _open_files()
-    session = Survival(folder, students, preload, seed)
+    session = Survival(folder, students, preload, seed, isolation)
+    victims = kills.VICTIMS if isolation is Isolation.NAMESPACES else kills.UNJAILED_VICTIMS
     chance = random.Random(seed + 1)
     while sum(session.kills.values()) < wanted:
         left = wanted - sum(session.kills.values())
-        spared = [1 / (1 + session.kills[victim]) ** 2 for victim in kills.VICTIMS]
-        session.one_class(chance.choices(kills.VICTIMS, spared, k=min(left, chance.randint(2, 8))))
+        spared = [1 / (1 + session.kills[victim]) ** 2 for victim in victims]
+        session.one_class(chance.choices(victims, spared, k=min(left, chance.randint(2, 8))))
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{sum(session.kills.values())} kills")
     if _mounts() != mounts:
         session.findings.append("mounts were left")
     if _open_files() > open_files:
         session.findings.append("descriptors were left")
+    scratch.UNCLAIMED_SECONDS = 0  # all of this session's graders are dead: nobody is about to claim one
+    scratch.sweep(str(folder / "tmp"))
     if left_files := [path.name for path in (folder / "tmp").iterdir()]:
         session.findings.append(f"temporary files were left: {left_files[:5]}")
-    return {"seed": seed, "seconds": round(time.monotonic() - started, 1), **session.figures()}
+    return {
+        "isolation": isolation.value,
+        "seed": seed,
+        "seconds": round(time.monotonic() - started, 1),
+        **session.figures(),
+    }
 
 
 def _mounts() -> int:
@@ -262,13 +276,22 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=14)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--preload", default="numpy", help="a module that every zygote imports, e.g. torch")
+    parser.add_argument("--isolation", type=Isolation, default=Isolation.NAMESPACES)
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
     sys.stderr.write(f"seed {seed}\n")
     with tempfile.TemporaryDirectory(prefix="autograder-survival-") as name:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path(name, "tmp"))
         Path(name, "tmp").mkdir()
-        figures = survive(Path(name), options.kills, options.students, seed, options.preload)
+        Path(name).chmod(0o711)  # boxes of the reduced level have users of their own
+        figures = survive(
+            Path(name),
+            options.kills,
+            options.students,
+            seed=seed,
+            preload=options.preload,
+            isolation=options.isolation,
+        )
     for key, value in figures.items():
         sys.stdout.write(f"{key}: {value}\n")
     sys.stdout.write(json.dumps(figures) + "\n")
