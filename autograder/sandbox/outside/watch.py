@@ -42,6 +42,7 @@ class Watch:
         self._limits = limits
         self.group = self._group = group
         self._tree = Watchdog(0)
+        self._most_bytes = limits.memory_mb << 20
         self._known = Counts()
         self._full: set[Met] = set()
         self._crowded = False
@@ -53,6 +54,9 @@ class Watch:
         self._pid = pid
         # Without a process namespace, what a process of the box leaves behind goes to the keeper.
         self._tree = Watchdog(self._upkeep.attach(pid), below=True) if self._upkeep else Watchdog(pid)
+        # All that a box has at first is the zygote's, and its share of it falls and rises with other boxes.
+        # It is allowed on top, so that nobody is ended for what is not theirs.
+        self._most_bytes += watchdog.resident_bytes(pid)
 
     def open_scratch(self) -> None:
         """Keep a descriptor on the scratch space; to be called once it is there, and before student code.
@@ -82,7 +86,7 @@ class Watch:
             return over
         used, memory = self._counted()
         self._next_look = now + (self._earliest(used) if self._group else watchdog.INTERVAL)
-        if memory > self._limits.memory_mb << 20:
+        if memory > self._most_bytes:
             return Ending.MEMORY
         return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds else None
 
@@ -94,7 +98,7 @@ class Watch:
                 self._tree.look(enough=sys.maxsize)
                 used = self._tree.processor_seconds
             return used, 0
-        memory = self._tree.look(enough=self._limits.memory_mb << 20).memory_bytes
+        memory = self._tree.look(enough=self._most_bytes).memory_bytes
         return self._tree.processor_seconds, memory
 
     def _earliest(self, used: float) -> float:
