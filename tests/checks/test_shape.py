@@ -78,17 +78,17 @@ def test_an_array_stands_for_its_shape(given: object) -> None:
 @pytest.mark.parametrize(
     ("written", "code", "axes"),
     [
-        ("(8, 128, 12, 64)", "shape.permuted", "heads, length"),
-        ("(8, 12, 128, 128)", "shape.axes", "width"),
+        ("(8, 128, 12, 64)", "shape.heads-not-moved", "heads, length"),
+        ("(8, 12, 128, 128)", "shape.axis", "width"),
         ("(8, 12, 64)", "shape.missing", ""),
-        ("(1, 8, 12, 128, 64)", "shape.extra", ""),
-        ("(8, 12, 8192)", "shape.merged", "length"),
-        ("(7, 7)", "shape.dimensions", ""),
-        ("()", "shape.dimensions", ""),
-        ("'eight'", "shape.text", ""),
+        ("(1, 8, 12, 128, 64)", "shape.extra-one", "1"),
+        ("(8, 12, 8192)", "shape.not-split", "3"),
+        ("(7, 7)", "shape.count", ""),
+        ("()", "shape.count", ""),
+        ("'eight'", "unreadable.unknown-name", ""),
         ("7", "shape.form", ""),
-        ("(8, None, 128, 64)", "shape.entry", ""),
-        ("(8, -12, 128, 64)", "shape.axes", "heads"),
+        ("(8, None, 128, 64)", "shape.placeholder", ""),
+        ("(8, -12, 128, 64)", "shape.no-size", ""),
     ],
 )
 def test_a_wrong_shape_is_explained(written: str, code: str, axes: str) -> None:
@@ -109,11 +109,11 @@ def test_a_named_shape_mistake_has_its_points() -> None:
         ("(batch, n_heads, seq, d_head)", ""),
         (r"(batch, n_{heads}, seq, d_{\text{head}})", ""),
         ("(batch, n_heads, seq, d_head*n_heads/n_heads)", ""),
-        ("(batch, seq, n_heads, d_head)", "shape.permuted"),
+        ("(batch, seq, n_heads, d_head)", "shape.heads-not-moved"),
         ("(batch, seq, d_head)", "one-head"),
-        ("(batch, n_heads, seq, d_model)", "shape.axes"),
-        ("(batch, n_heads, seq, width)", "shape.text"),
-        ("(batch, n_heads*seq, d_head)", "shape.merged"),
+        ("(batch, n_heads, seq, d_model)", "shape.axis"),
+        ("(batch, n_heads, seq, width)", "unreadable.unknown-name"),
+        ("(batch, n_heads*seq, d_head)", "shape.not-split"),
     ],
 )
 def test_symbolic_shapes(written: str, code: str) -> None:
@@ -137,7 +137,7 @@ def test_sizes_that_were_drawn_are_put_in() -> None:
 def test_huge_entries_are_not_printed() -> None:
     """An axis of thousands of bits is wrong at bounded cost."""
     (item,) = judge(check_of(SCORES), "shape = f()", [value((8, 1 << 4000, 128, 64))])
-    assert "shape.axes" == item.code
+    assert "shape.axis" == item.code
     (item,) = judge(check_of(SCORES), "shape = f()", [value((8, 1 << 5000, 128, 64))])
     assert "shape.entry" == item.code
 
@@ -145,7 +145,7 @@ def test_huge_entries_are_not_printed() -> None:
 def test_too_many_axes_are_refused() -> None:
     """A list of a million entries is no shape."""
     (item,) = judge(check_of(SCORES), "shape = f()", [value([1] * 1_000_000)])
-    assert (Status.FAILED, "shape.entry") == (item.status, item.code)
+    assert (Status.FAILED, "shape.axis-count") == (item.status, item.code)
 
 
 def test_an_object_is_no_shape() -> None:
