@@ -81,6 +81,8 @@ _NUMERALS: Mapping[str, re.Pattern[str]] = {
     for mark, point, group in (("point", ".", ","), ("comma", ",", "."))
 }
 _LONG_EXPONENT = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]{4}")
+_RANGE = re.compile(r"[0-9)]\s*[-–—−]\s*[0-9(]")
+"""Four to five, which is not four minus five."""
 _POWER_OF_TEN = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]|10\s*(?:\^|\*\*|[" + _RAISED + "])")
 _TIMES = re.compile(r"(?<=[0-9)])\s*[xX]\s*(?=[0-9(])")
 _LEFT_SIDE = re.compile(r"[^\W\d][\w.{}\\ ]*(?:=|:)(?!=)")
@@ -182,6 +184,8 @@ def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
     """The number by each convention that fits."""
     if _LONG_EXPONENT.search(text):
         raise Unreadable("number-too-large")
+    if _RANGE.search(text):
+        raise Unreadable("not-a-number", 0, text=text)
     numbers: dict[str, Fraction] = {}
     for mark in marks:
         plain = _plain_numerals(text, _NUMERALS[mark])

@@ -13,6 +13,7 @@ from autograder.algebra.units import PREFIXES, Dimension
 
 FLOAT = Fraction(1, 1 << 50)
 """How far, relatively, a float may be from what it was computed to be: some units in its last place."""
+LARGEST = 1 << 1000
 CLOSE = Fraction(1, 200)
 """A correction explains an answer only if it leads this close, however wide the tolerance is."""
 MOST_PREFIXES = 6
@@ -48,8 +49,16 @@ def agrees(given: Quantity, right: Quantity, tolerance: Tolerance) -> bool:
         return abs(given.number - number) <= half_a_unit(number, tolerance.digits)
     if tolerance.relative or tolerance.absolute:
         return off <= max(tolerance.relative * abs(right.amount), tolerance.absolute)
-    whole = given.number.denominator == number.denominator == 1
-    return (given.from_float or right.from_float) and not whole and off <= FLOAT * abs(right.amount)
+    return (given.from_float or right.from_float) and _as_floats(given.number, number)
+
+
+def _as_floats(first: Fraction, second: Fraction) -> bool:
+    """Whether two numbers, one of them a float, are equal as far as floats can tell."""
+    if max(abs(first), abs(second)) >= LARGEST:
+        return False
+    if first.denominator == second.denominator == 1:
+        return float(first) == float(second)
+    return abs(first - second) <= FLOAT * abs(second)
 
 
 def difference(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:

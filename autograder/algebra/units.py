@@ -266,7 +266,8 @@ def _suggestion(word: str) -> str:
     """The nearest word there is; empty when none is near."""
     if len(word) < 3 or len(word) > 30:
         return ""
-    close = difflib.get_close_matches(word.lower(), (*_FOLDED, *SCALES), n=1, cutoff=0.7)
+    words = [known for known in (*_FOLDED, *SCALES) if len(known) > 3]
+    close = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.7)
     return close[0] if close else ""
 
 
