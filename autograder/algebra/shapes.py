@@ -40,15 +40,16 @@ DIFFERENCES = frozenset(code for codes in FAMILIES.values() for code in codes)
 NEEDS_HEADS = frozenset(code for code in DIFFERENCES if "head" in code)
 """What can only be told where it is known which size counts the heads."""
 
-_WRAPPERS = re.compile(r"^\s*(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)\s*$", re.DOTALL)
-_LEFT_SIDE = re.compile(r"^[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)")
+_AROUND = "`$ \t\r\n\u00a0"
+_WRAPPER = re.compile(r"(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)", re.DOTALL)
+_LEFT_SIDE = re.compile(r"[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)")
 _SPACE = re.compile(
-    r"^(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
-    r"(?:\{(?P<braces>.*)\}|\((?P<brackets>.*)\))\s*$",
+    r"(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
+    r"(?:\{(?P<braces>.*)\}|\((?P<brackets>.*)\))",
     re.DOTALL,
 )
-_TIMES = re.compile(r"(?<=[0-9])\s*[xX]\s*(?=[0-9])")
-_SPACED_TIMES = re.compile(r"(?<=\S)\s+[xX]\s+(?=\S)")
+_TIMES = re.compile(r"(?<=[0-9])(\s*)[xX](\s*)(?=[0-9])")
+_SPACED_TIMES = re.compile(r"(?<=\s)[xX](?=\s)")
 _ELLIPSIS = re.compile(r"\.\.\.|…|\\[lc]?dots(?![A-Za-z])")
 _PLACEHOLDER = re.compile(r"(?:^|[(\[,×])\s*(None|[?*_:])\s*(?=$|[)\],×])")
 _NO_AXES = re.compile(r"\s*(?:\(\s*\)|\[\s*\])\s*")
@@ -287,12 +288,25 @@ def _check(axis: Node) -> None:
 
 
 def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
-    """The shape without what stands around it."""
-    plain = text.strip().strip("`$").strip()
-    left = _LEFT_SIDE.match(plain)
-    plain = plain[left.end() :].strip("`$ ") if left is not None else plain
-    space = _SPACE.match(plain)
+    """The shape, with blanks for what stands around it, so that errors point at the right place."""
+    start, end = _stripped(text, 0, len(text))
+    left = _LEFT_SIDE.match(text, start, end)
+    if left is not None:
+        start, end = _stripped(text, left.end(), end)
+    space = _SPACE.fullmatch(text, start, end)
     if space is not None and "R" not in vocabulary.names:
-        plain = space["braces"] if space["braces"] is not None else space["brackets"]
-    plain = _TIMES.sub(" × ", _WRAPPERS.sub(r"\1", plain))
-    return plain if {"x", "X"} & vocabulary.names.keys() else _SPACED_TIMES.sub(" × ", plain)
+        start, end = space.span("braces" if space["braces"] is not None else "brackets")
+    wrapper = _WRAPPER.fullmatch(text, start, end)
+    if wrapper is not None:
+        start, end = wrapper.span(1)
+    inner = _TIMES.sub(r"\1×\2", text[start:end])
+    if not {"x", "X"} & vocabulary.names.keys():
+        inner = _SPACED_TIMES.sub("×", inner)
+    return " " * start + inner + " " * (len(text) - end)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a part of the text begins and ends without blanks and marks around it."""
+    inner = text[start:end]
+    begin = start + len(inner) - len(inner.lstrip(_AROUND))
+    return begin, max(begin, start + len(inner.rstrip(_AROUND)))
