@@ -102,7 +102,10 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
 
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """Every quantity that an answer may stand for."""
-        rules, shown = self._rules[item.id], type_name(value)
+        rules = self._rules[item.id]
+        if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
+            value = value[0]
+        shown = type_name(value)
         try:
             if isinstance(value, bool):
                 return None, failed("quantity.bool", what=target.what, value=str(value))
@@ -117,7 +120,8 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
                 return Written((of_number(number, rules.asked),)), None
         except Unreadable as error:
             return None, _unreadable(error, shown, target)
-        return None, failed("quantity.form", f"{target.what}: {shown}", what=target.what, form=shown)
+        code = "quantity.comma" if _decimal_comma(value) else "quantity.form"
+        return None, failed(code, f"{target.what}: {shown}", what=target.what, form=shown)
 
     def read_right(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """What is right has one meaning."""
@@ -206,6 +210,11 @@ def _text_of(value: Any, mark: DecimalMark) -> tuple[str | None, DecimalMark]:
             of_number(number, only_unit(""))  # within bounds, so that it can be written
             return f"{number!r} {unit}", "point"
     return None, mark
+
+
+def _decimal_comma(value: Any) -> bool:
+    """Whether it is ``497,76`` in Python: a pair of integers."""
+    return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
 
 
 def _number_of(value: Any) -> int | float | None:

@@ -13,6 +13,11 @@ SENTENCES: dict[str, Text] = {
         "en": '{what} is a “{form}”; a number is asked for, or a text such as "4.5 MB".',
         "de": '{what} ist ein „{form}“; gefragt ist eine Zahl oder ein Text wie "4.5 MB".',
     },
+    "quantity.comma": {
+        "en": "{what}: in Python, a comma makes a “{form}” of two numbers. Write a point before decimals.",
+        "de": "{what}: in Python macht ein Komma aus zwei Zahlen ein „{form}“. Bitte vor Dezimalen einen "
+        "Punkt schreiben.",
+    },
     "quantity.not-finite": {
         "en": "{what} is not a finite number.",
         "de": "{what} ist keine endliche Zahl.",
