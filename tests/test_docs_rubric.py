@@ -18,6 +18,7 @@ from autograder.checks import (
     quantity,
     repair,
     shape,
+    tolerances,
     value,
     written,
 )
@@ -33,7 +34,7 @@ RECORDS = (
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
     *(count.CountQuestion, count.CountItem, shape.ShapeQuestion, shape.ShapeItem),
     *(value.ValueQuestion, value.ValueItem, subject.BehaviourQuestion, probes.BehaviourItem),
-    *(quantity.QuantityQuestion, quantity.QuantityItem, quantity.ToleranceTable),
+    *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, repair.RepairItem),

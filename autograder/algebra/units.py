@@ -94,9 +94,9 @@ _BASES: tuple[tuple[tuple[str, ...], tuple[Unit, ...]], ...] = (
 _SYMBOLS = (("B", _BYTES), ("b", _BITS), ("F", _FLOPS))
 """Letters; ``F`` stands in PF-days."""
 _TIMES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
-    ("s", 1, ("s", "sec", "secs", "second", "seconds", "sekunde", "sekunden")),
+    ("s", 1, ("s", "sec", "secs", "second", "seconds", "sekunde", "sekunden", "sek")),
     ("min", 60, ("min", "mins", "minute", "minutes", "minuten")),
-    ("h", 3600, ("h", "hr", "hrs", "hour", "hours", "stunde", "stunden")),
+    ("h", 3600, ("h", "hr", "hrs", "hour", "hours", "stunde", "stunden", "std")),
     ("days", 86400, ("d", "day", "days", "tag", "tage", "tagen")),
 )
 _RATIOS: tuple[tuple[str, int, tuple[str, ...]], ...] = (

@@ -126,8 +126,9 @@ class ComparedCheck(Generic[Q, I]):
         sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
         stated = [self.read_right(value, item, Target("")) for value in self.stated(item, sample)]
         if any(finding is not None for _, finding in stated):
-            bad = next(value for value, one in zip(self.stated(item, sample), stated, strict=True) if one[1])
-            raise RubricError(f"{where}: value: {bad!r} is no answer of kind {self.kind}")
+            values = zip(self.stated(item, sample), stated, strict=True)
+            bad, why = next((value, one[1].code) for value, one in values if one[1] is not None)
+            raise RubricError(f"{where}: value: {bad!r} is no answer of kind {self.kind}: {why}")
         for mistake in options.mistake:
             self._check_mistake(mistake, item, [right for right, _ in stated], sample)
 
@@ -142,7 +143,7 @@ class ComparedCheck(Generic[Q, I]):
             return
         wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
         if finding is not None:
-            raise RubricError(f"{where}: no answer of kind {self.kind}")
+            raise RubricError(f"{where}: no answer of kind {self.kind}: {finding.code}")
         if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
             raise RubricError(f"{where}: {mistake.when!r} is right")
 

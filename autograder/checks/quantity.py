@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -32,30 +33,22 @@ from autograder.checks.options import AnswerItem, CallOptions, place
 from autograder.checks.quoting import quote, type_name
 from autograder.checks.results import Finding, failed
 from autograder.checks.targets import Target
+from autograder.checks.tolerances import read_tolerance
 from autograder.errors import RubricError, Unreadable
 from autograder.records import Message, Opaque, Status
-from autograder.rubric import Item, Question, Rubric, convert
+from autograder.rubric import Item, Question, Rubric
 
 Units = Literal["required", "optional", "forbidden"]
 
 _UNREADABLE = {"number-too-large": "quantity.too-large"}
 """Codes of readers whose sentence has another name."""
 _POLICY = ("unit-missing", "unit-forbidden")
-MOST_DIGITS = 15
-
-
-class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``tolerance = { relative = "1%" }``, ``{ absolute = "0.5 MB" }`` or ``{ digits = 3 }``: one of them."""
-
-    relative: Any = None
-    absolute: Any = None
-    digits: int = 0
 
 
 class QuantityQuestion(CallOptions, frozen=True):
     """Options of a ``quantity`` question; each item may have its own instead."""
 
-    unit: str = ""
+    unit: str | None = None
     """What is asked for; a number alone counts in it. Empty: a number without a unit."""
     units: Units = "optional"
     """Whether the answer must, may or must not have a unit."""
@@ -133,6 +126,8 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         written, finding = self.read(value, item, target)
         if finding is None and not written.settled:
             return None, failed("quantity.ambiguous", f"{target.what}: {value!r} has two readings")
+        if finding is None and written.readings[0].dimension != self._rules[item.id].asked.dimension:
+            return None, failed("quantity.dimension", f"{target.what}: {value!r} measures something else")
         return written, finding
 
     def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
@@ -174,16 +169,13 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
     def _check(self, item: Item, options: QuantityItem) -> None:
         where = place(self.question, item)
         own = self.options
-        try:
-            asked = only_unit(own.unit if options.unit is None else options.unit)
-        except Unreadable as error:
-            raise RubricError(f"{where}: unit: {_explained(error)}") from error
+        asked = _asked(own.unit if options.unit is None else options.unit, options.value, where)
         tolerance = own.tolerance if options.tolerance is None else options.tolerance
         units = options.units or own.units
         if units == "required" and not asked.text:
             raise RubricError(f"{where}: units: a unit is required, but none is named; state unit = …")
         self._rules[item.id] = _Rules(
-            asked, units, _tolerance(tolerance, asked, where), options.decimal or own.decimal
+            asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
         )
         super()._check(item, options)
 
@@ -247,52 +239,20 @@ def _explained(error: Unreadable) -> str:
     return f"no unit {name!r}" + (f"; did you mean {hint!r}?" if hint else "")
 
 
-def _tolerance(stated: Any, asked: Unit, where: str) -> Tolerance:
-    """The tolerance that a rubric states.
+def _asked(unit: str | None, value: Any, where: str) -> Unit:
+    """The unit that is asked for: as the rubric says, or that of the right value.
 
     Raises:
-        RubricError: it is none, or has not exactly one entry.
+        RubricError: there is none, it is not known, or it has two meanings.
     """
-    where = f"{where}: tolerance"
-    if stated == "exact":
-        return Tolerance()
-    if not isinstance(stated, dict):
-        raise RubricError(
-            f'{where}: expected "exact" or a table such as {{ relative = "1%" }}, got {stated!r}'
-        )
-    table = convert(stated, ToleranceTable, where)
-    if len(stated) != 1:
-        raise RubricError(f"{where}: expected one of relative, absolute and digits, got {len(stated)}")
-    if "digits" in stated:
-        if not 1 <= table.digits <= MOST_DIGITS:
-            raise RubricError(f"{where}: digits: expected from 1 to {MOST_DIGITS}, got {table.digits}")
-        return Tolerance(digits=table.digits)
-    if "relative" in stated:
-        relative = _amount(table.relative, only_unit(""), f"{where}: relative")
-        if relative >= 1:
-            raise RubricError(f'{where}: relative: expected less than 1, or a text such as "1%"')
-        return Tolerance(relative=relative)
-    return Tolerance(absolute=_amount(table.absolute, asked, f"{where}: absolute"))
-
-
-def _amount(stated: Any, asked: Unit, where: str) -> Fraction:
-    """A positive amount in a rubric, in base quantities.
-
-    Raises:
-        RubricError: it is none.
-    """
+    if unit is None and isinstance(value, str):
+        with contextlib.suppress(Unreadable):
+            readings = read_quantity(value, only_unit(""), "point").readings
+            if len(readings) == 1 and readings[0].has_unit:
+                return Unit(readings[0].unit, readings[0].factor, readings[0].dimension)
+    if unit is None:
+        raise RubricError(f'{where}: unit: what is asked for? State it; unit = "" is a number without a unit')
     try:
-        if isinstance(stated, str):
-            written = read_quantity(stated, asked, "point")
-            found = written.readings[0]
-        elif isinstance(stated, int | Decimal) and not isinstance(stated, bool):
-            found = of_number(stated, asked)
-        else:
-            raise RubricError(f"{where}: expected a number or a text, got {stated!r}")
+        return only_unit(unit)
     except Unreadable as error:
-        raise RubricError(f"{where}: {stated!r} cannot be read: {error.code}") from error
-    if found.dimension != asked.dimension or found.amount <= 0:
-        raise RubricError(
-            f"{where}: expected a positive amount of {asked.text or 'a number'}, got {stated!r}"
-        )
-    return found.amount
+        raise RubricError(f"{where}: unit: {_explained(error)}") from error

@@ -314,18 +314,31 @@ def test_further_answers_and_the_most_telling_explanation() -> None:
         (('unit = "MB"', 'unit = "tokns"'), "unit: no unit 'tokns'; did you mean 'tokens'"),
         (('unit = "MB"', 'unit = "mb"'), "'mb' may be MB or Mbit; write one of these"),
         (('unit = "MB"', 'unti = "MB"'), "unknown key 'unti'; did you mean 'unit'"),
-        (('unit = "MB"', 'units = "required"'), "a unit is required, but none is named"),
-        (('unit = "MB"', 'units = "maybe"'), "Invalid enum value 'maybe'"),
-        (('unit = "MB"', 'decimal = "dot"'), "Invalid enum value 'dot'"),
-        (('unit = "MB"', 'tolerance = "exakt"'), 'tolerance: expected "exact" or a table'),
-        (('unit = "MB"', "tolerance = { relativ = 1 }"), "unknown key 'relativ'; did you mean 'relative'"),
-        (('unit = "MB"', "tolerance = { digits = 3, relative = 0.1 }"), "expected one of relative"),
-        (('unit = "MB"', "tolerance = {}"), "expected one of relative"),
-        (('unit = "MB"', "tolerance = { digits = 0 }"), "digits: expected from 1 to 15, got 0"),
-        (('unit = "MB"', "tolerance = { relative = 1 }"), "relative: expected less than 1"),
-        (('unit = "MB"', 'tolerance = { relative = "-1%" }'), "expected a positive amount"),
-        (('unit = "MB"', 'tolerance = { relative = "5 s" }'), "expected a positive amount"),
-        (('unit = "MB"', "tolerance = { relative = true }"), "expected a number or a text, got True"),
+        (('unit = "MB"', 'unit = ""\nunits = "required"'), "a unit is required, but none is named"),
+        (('unit = "MB"\n', ""), "unit: what is asked for"),
+        (('unit = "MB"', 'unit = "s"'), "mistake 'prefix': when: no diagnosis 'binary-prefix'"),
+        (("value =", 'accept = ["5 s"]\nvalue ='), "'5 s' is no answer of kind quantity: quantity.dimension"),
+        (("when = 124.439808", 'when = "5 s"'), "when: no answer of kind quantity: quantity.dimension"),
+        (('unit = "MB"', 'unit = "MB"\nunits = "maybe"'), "Invalid enum value 'maybe'"),
+        (('unit = "MB"', 'unit = "MB"\ndecimal = "dot"'), "Invalid enum value 'dot'"),
+        (('unit = "MB"', 'unit = "MB"\ntolerance = "exakt"'), 'tolerance: expected "exact" or a table'),
+        (
+            ('unit = "MB"', 'unit = "MB"\ntolerance = { relativ = 1 }'),
+            "unknown key 'relativ'; did you mean 'relative'",
+        ),
+        (
+            ('unit = "MB"', 'unit = "MB"\ntolerance = { digits = 3, relative = 0.1 }'),
+            "expected one of relative",
+        ),
+        (('unit = "MB"', 'unit = "MB"\ntolerance = {}'), "expected one of relative"),
+        (('unit = "MB"', 'unit = "MB"\ntolerance = { digits = 0 }'), "digits: expected from 1 to 15, got 0"),
+        (('unit = "MB"', 'unit = "MB"\ntolerance = { relative = 1 }'), "relative: expected less than 1"),
+        (('unit = "MB"', 'unit = "MB"\ntolerance = { relative = "-1%" }'), "expected a positive amount"),
+        (('unit = "MB"', 'unit = "MB"\ntolerance = { relative = "5 s" }'), "expected a positive amount"),
+        (
+            ('unit = "MB"', 'unit = "MB"\ntolerance = { relative = true }'),
+            "expected a number or a text, got True",
+        ),
         (
             ('unit = "MB"', 'unit = "MB"\ntolerance = { absolute = "1 s" }'),
             "expected a positive amount of MB",
@@ -376,3 +389,11 @@ def test_fractions_of_the_rubric_stay_exact() -> None:
     third = MEMORY.replace("value = 497.759232", 'value = "1/3"')
     assert Status.PASSED == one(third, "1/3 MB").status
     assert "quantity.digits" == one(third, "0.3333 MB").code
+
+
+def test_the_right_value_may_name_the_unit() -> None:
+    """Without a unit in the rubric, that of the right value is asked for."""
+    rubric = MEMORY.replace('unit = "MB"\n', "").replace("value = 497.759232", 'value = "497.759232 MB"')
+    assert [Status.PASSED] * 2 == [one(rubric, written).status for written in (497.759232, "497759232 B")]
+    with pytest.raises(RubricError, match="unit: what is asked for"):
+        check_of(rubric.replace('"497.759232 MB"', '"497.759232 mb"'))
