@@ -67,10 +67,9 @@ def difference(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
         return "dimension"
     if agrees(given, right, tolerance):
         return ""
-    for code, corrected in _corrections(given):
-        if abs(corrected.amount - right.amount) <= CLOSE * abs(right.amount) and agrees(
-            corrected, right, tolerance
-        ):
+    for code, corrected in _corrections(given, right):
+        close = abs(corrected.amount - right.amount) <= CLOSE * abs(right.amount)
+        if close and agrees(corrected, right, tolerance):
             return code
     return _rounded(given, right, tolerance) or "wrong"
 
@@ -107,29 +106,33 @@ def _leading(number: Fraction) -> int:
     return power if size >= Fraction(10) ** power else power - 1
 
 
-def _corrections(given: Quantity) -> Iterator[tuple[str, Quantity]]:
-    """Whatever slips there are, each undone."""
+def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quantity]]:
+    """Slips that may have been made, each undone."""
+    if given.number == 0 or right.amount == 0:
+        return
     yield "sign", replace(given, number=-given.number)
-    for code, factor in _slips(given.dimension):
-        yield code, replace(given, number=given.number * factor)
-        yield code, replace(given, number=given.number / factor)
-    if given.number:
-        yield "inverse", replace(given, number=1 / given.amount, factor=Fraction(1))
+    ratio = abs(right.amount / given.amount)
+    larger = max(ratio, 1 / ratio)
+    bytes_asked = can_differ("binary-prefix", given.dimension)
+    for code, factor in (*_BYTE_SLIPS, *_SLIPS) if bytes_asked else _SLIPS:
+        if can_differ(code, given.dimension) and abs(larger - factor) <= 2 * CLOSE * factor:
+            correction = factor if ratio > 1 else 1 / factor
+            yield code, replace(given, number=given.number * correction)
+    yield "inverse", replace(given, number=1 / given.amount, factor=Fraction(1))
 
 
-def _slips(dimension: Dimension) -> Iterator[tuple[str, Fraction]]:
-    if can_differ("percent", dimension):
-        yield "percent", Fraction(100)
-    if can_differ("binary-prefix", dimension):
-        for power in range(1, MOST_PREFIXES + 1):
-            yield "binary-prefix", Fraction(1024, 1000) ** power
-        yield "bits-for-bytes", Fraction(8)
-        for power in range(1, MOST_PREFIXES + 1):
-            yield "thousand", Fraction(1024) ** power
-    for power in range(1, MOST_PREFIXES + 1):
-        yield "thousand", Fraction(1000) ** power
-    for power in range(1, 3 * MOST_PREFIXES):
-        yield "power-of-ten", Fraction(10) ** power
+_POWERS = range(1, MOST_PREFIXES + 1)
+_SLIPS: tuple[tuple[str, Fraction], ...] = (
+    ("percent", Fraction(100)),
+    *(("thousand", Fraction(1000) ** power) for power in _POWERS),
+    *(("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
+)
+"""Factors by which an answer may be off, either way, by the names of the slips."""
+_BYTE_SLIPS: tuple[tuple[str, Fraction], ...] = (
+    *(("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
+    ("bits-for-bytes", Fraction(8)),
+    *(("thousand", Fraction(1024) ** power) for power in _POWERS),
+)
 
 
 def _rounded(given: Quantity, right: Quantity, tolerance: Tolerance) -> str:
