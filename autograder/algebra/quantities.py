@@ -159,9 +159,9 @@ def _written(number: Fraction) -> str:
     sign, number = "-" if number < 0 else "", abs(number)
     if number.denominator == 1:  # one mark alone might as well stand before decimals
         return f"{sign}{number.numerator:,}" if number >= 10**6 else f"{sign}{number.numerator}"
+    if pow(10, MOST_WRITTEN_BITS, number.denominator):  # its decimals never end
+        return f"{sign}({number.numerator}/{number.denominator})"
     text = decimal(number)
-    if text.startswith("("):
-        return sign + text
     whole, _, part = text.partition(".")
     return f"{sign}{text}{'0' if len(part) == 3 and len(whole) < 4 and whole != '0' else ''}"
 

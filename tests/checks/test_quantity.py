@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from autograder.algebra import quantities, units
 from autograder.algebra.tolerance import DIFFERENCES
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, render
@@ -389,6 +391,22 @@ def test_fractions_of_the_rubric_stay_exact() -> None:
     third = MEMORY.replace("value = 497.759232", 'value = "1/3"')
     assert Status.PASSED == one(third, "1/3 MB").status
     assert "quantity.digits" == one(third, "0.3333 MB").code
+
+
+def test_every_code_of_the_readers_has_a_sentence() -> None:
+    """Whatever keeps a quantity from being read is explained."""
+    sources = "".join(Path(module.__file__).read_text("utf-8") for module in (quantities, units))
+    raised = set(re.findall(r'Unreadable\(\s*"([a-z-]+)"', sources)) - {"two-units"}  # of rubrics only
+    assert {
+        "not-finite",
+        "no-number",
+        "not-a-number",
+        "too-long",
+        "number-too-large",
+        "unknown-unit",
+    } == raised
+    named = {"number-too-large": "too-large"}
+    assert {f"quantity.{named.get(code, code)}" for code in raised} <= set(sentences.SENTENCES)
 
 
 def test_the_right_value_may_name_the_unit() -> None:
