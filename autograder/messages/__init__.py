@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, limits, repair
+from autograder.messages import algebra, checks, limits, quantities, repair, shapes
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
@@ -17,7 +17,9 @@ SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
     **checks.SENTENCES,
     **limits.SENTENCES,
+    **quantities.SENTENCES,
     **repair.SENTENCES,
+    **shapes.SENTENCES,
 }
 
 

@@ -83,12 +83,20 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "Diese Antwort ließ sich hier nicht prüfen. Gib sie trotzdem ab; das kostet dich nichts.",
     },
     "did-you-mean": {"en": " Did you mean {found}?", "de": " Meintest du {found}?"},
+    "size-left-open": {
+        "en": "{name}: {found} leaves a size open. Write the size it stands for.",
+        "de": "{name}: {found} lässt eine Größe offen. Schreibe die Größe hin, für die es steht.",
+    },
     "want-symbolic": {
         "en": "a text with a formula, or a number",
         "de": "ein Text mit einer Formel oder eine Zahl",
     },
     "want-count": {"en": "a whole number", "de": "eine ganze Zahl"},
     "want-shape": {"en": "a tuple such as (2, 3)", "de": "ein Tupel wie (2, 3)"},
+    "want-quantity": {
+        "en": "a number, or a text such as '4.5 MB'",
+        "de": "eine Zahl oder ein Text wie '4.5 MB'",
+    },
     "want-code": {"en": "a function or a class", "de": "eine Funktion oder eine Klasse"},
     "want-choice": {
         "en": "a text, a number or a list of them",
@@ -100,6 +108,7 @@ WANTED: Mapping[str, str] = {
     "symbolic": "want-symbolic",
     "count": "want-count",
     "shape": "want-shape",
+    "quantity": "want-quantity",
     "behaviour": "want-code",
     "repair": "want-code",
     "choice": "want-choice",
@@ -119,6 +128,9 @@ _TWO_NUMBERS = re.compile(r"(?<![\w.,])\d+(?:\.\d+)? +\d+(?:\.\d+)?(?![\w.])")
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3}){2,}(?!\d)")
 _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ]+")
 _LETTERS = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx")
+_SHAPE_MARKUP = re.compile(r"torch\.Size|\bSize\b|\\mathbb\s*\{?\s*R\s*\}?\s*\^")
+_BY = re.compile(r"(?<=[\d\s])x(?=[\d\s])")
+_OPEN_SIZE = re.compile(r"(?:^|[(\[,×])\s*(-\s*1|None|\?|\.\.\.|…)\s*(?=$|[)\],×])")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -165,6 +177,11 @@ def _examine(
         return "still-empty", {"found": found if not isinstance(value, str) else "''"}
     if not _fits(kind, form, value):
         return "wrong-type", {"found": found, "expected": _sentence(WANTED[kind], language, {})}
+    if kind == "shape":
+        left_open = _left_open(value)
+        if left_open:
+            return "size-left-open", {"found": left_open}
+        value = _BY.sub("×", _SHAPE_MARKUP.sub(" ", value)) if isinstance(value, str) else value
     if isinstance(value, str) and kind in ("symbolic", "shape"):
         symbols = entry["symbols"]
         problem = _formula_problem(value, form, symbols if isinstance(symbols, dict) else {}, language)
@@ -192,11 +209,26 @@ def _fits(kind: str, form: str, value: object) -> bool:
         )
     if kind == "shape":
         return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
+    if kind == "quantity":
+        text = isinstance(value, str) and any(letter.isdigit() for letter in value)
+        number = hasattr(value, "__float__") and not isinstance(value, bool)
+        return text or symbolic or callable(value) or number or several
     if kind in ("behaviour", "repair"):
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))
     return True
+
+
+def _left_open(value: object) -> str:
+    """A size that is left for somebody else to fill in; empty when there is none."""
+    if isinstance(value, str):
+        found = _OPEN_SIZE.search(value[:MAX_TEXT])
+        return found[1] if found else ""
+    entries = value[:100] if isinstance(value, (tuple, list)) else ()
+    return next(
+        (str(one) for one in entries if one is None or one is ... or (type(one) is int and one == -1)), ""
+    )
 
 
 def _formula_problem(
