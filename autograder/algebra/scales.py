@@ -106,19 +106,28 @@ def vanishing(base: Product) -> bool:
 
 def unbounded_along(base: Product, path: Path) -> bool:
     """Whether a product goes to infinity along a path."""
+    return _higher(_limit(base, path), ())
+
+
+def unbounded_in(base: Product, name: str) -> bool:
+    """Whether a product goes to infinity with one symbol, all others being fixed large numbers."""
+    others = frozenset(names(base) - {name})
+    rank = _limit(base, (frozenset((name,)), others))
+    return bool(rank) and rank[0][0] == 0 and _higher(rank, ())
+
+
+def _limit(base: Product, path: Path) -> Rank:
+    """The rank of what decides along a path, where that is positive; else the rank of a constant."""
     place = {name: number for number, group in enumerate(path) for name in group}
     ranks: dict[Rank, Exact] = {}
     for scale, coefficient in base:
         rank = _rank(scale, place)
         ranks[rank] = ranks.get(rank, 0) + coefficient
-    present = [rank for rank, coefficient in ranks.items() if coefficient != 0]
-    if not present:
-        return False
-    leading = present[0]
-    for rank in present[1:]:
-        if _higher(rank, leading):
+    leading: Rank | None = None
+    for rank, coefficient in ranks.items():
+        if coefficient != 0 and (leading is None or _higher(rank, leading)):
             leading = rank
-    return _higher(leading, ()) and sign(ranks[leading]) > 0
+    return leading if leading is not None and sign(ranks[leading]) > 0 else ()
 
 
 def paths(symbols: Iterable[str]) -> Iterator[Path]:
