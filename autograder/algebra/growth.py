@@ -92,6 +92,10 @@ class _Growing:
             case "min":  # between the harmonic sum of positive values and a multiple of it
                 turned = [self._inverse(self._positive(argument)) for argument in (first, *others)]
                 return self._inverse(self._total(turned))
+            case "ceil":  # a positive number is rounded up to 1 at least
+                return self._total([self._positive(first), Growth(sums.vague((ONE,)))])
+            case "floor":
+                return self._rounded_down(self._positive(first))
             case "factorial":
                 return self._factorial(first)
             case "binomial":
@@ -188,6 +192,14 @@ class _Growing:
                 raise Undecided("the logarithm of a sum that may stay small")
             largest.extend(parts)
         return sums.vague(largest)
+
+    def _rounded_down(self, one: Growth) -> Growth:
+        """At least half of what it was, where that grows beyond 1."""
+        if one.below != UNIT or not all(
+            scales.vanishing(scales.raised(product, -1)) for product in one.above
+        ):
+            raise Undecided("the rounding of what may stay small")
+        return one
 
     def _factorial(self, argument: Growth) -> Growth:
         """Stirling: ``n!`` is ``n^(n + 1/2) * e^-n`` up to a factor."""
