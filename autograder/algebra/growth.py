@@ -81,21 +81,17 @@ class _Growing:
                 return self._power(first, _HALF)
             case "exp":
                 return _exponential(first)
-            case "log" | "ln":
-                value = self._logarithm(first)
-                return self._product([value, *(self._inverse(self._logarithm(base)) for base in others)])
-            case "lg":
-                ten = self._logarithm(Growth({ONE: 10}))
-                return self._product([self._logarithm(first), self._inverse(ten)])
+            case "log" | "ln" | "lg":
+                bases = [Growth({ONE: 10})] if node.name == "lg" else others
+                divisors = [self._inverse(self._logarithm(base)) for base in bases]
+                return self._product([self._logarithm(first), *divisors])
             case "max":  # between the mean of positive values and their sum
                 return self._total([self._positive(argument) for argument in (first, *others)])
             case "min":  # between the harmonic sum of positive values and a multiple of it
                 turned = [self._inverse(self._positive(argument)) for argument in (first, *others)]
                 return self._inverse(self._total(turned))
-            case "ceil":  # a positive number is rounded up to 1 at least
-                return self._total([self._positive(first), Growth(sums.vague((ONE,)))])
-            case "floor":
-                return self._rounded_down(self._positive(first))
+            case "ceil" | "floor":
+                return self._rounded(self._positive(first), up=node.name == "ceil")
             case "factorial":
                 return self._factorial(first)
             case "binomial":
@@ -193,8 +189,10 @@ class _Growing:
             largest.extend(parts)
         return sums.vague(largest)
 
-    def _rounded_down(self, one: Growth) -> Growth:
-        """At least half of what it was, where that grows beyond 1."""
+    def _rounded(self, one: Growth, *, up: bool) -> Growth:
+        """What is positive is rounded up to 1 at least; rounded down it halves at most, from 1 on."""
+        if up:
+            return self._total([one, Growth(sums.vague((ONE,)))])
         if one.below != UNIT or not all(
             scales.vanishing(scales.raised(product, -1)) for product in one.above
         ):

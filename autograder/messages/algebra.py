@@ -119,9 +119,9 @@ _UNREADABLE: dict[str, Text] = {
         "de": "Schreiben Sie das, was wächst, in Klammern: {sign}(…).",
     },
     "landau-outside": {
-        "en": "nothing but a sum of such terms may stand beside {sign}(…). Write everything into the brackets.",
-        "de": "Neben {sign}(…) darf höchstens eine Summe solcher Ausdrücke stehen. Schreiben Sie alles in die "
-        "Klammern.",
+        "en": "nothing but a sum of such terms may stand beside {sign}(…). Write all into the brackets.",
+        "de": "Neben {sign}(…) darf höchstens eine Summe solcher Ausdrücke stehen. Schreiben Sie alles "
+        "in die Klammern.",
     },
     "landau-mixed": {
         "en": "two different signs of growth stand in one answer. Decide for one.",
