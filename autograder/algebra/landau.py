@@ -34,6 +34,7 @@ _SIGN = re.compile(rf"(?P<name>(?<![A-Za-z0-9_\u0370-\u03ff\\{{]){_NAME})(?P<gap
 _OF = re.compile(
     rf"[\s$]*(?:[Bb]ig[ -]?|[Ll]ittle[ -]?|gro(?:ss|ß)[ -]?|klein[ -]?)?(?P<name>{_NAME})\s+(?:of|von)\s+"
 )
+_BIG = re.compile(r"[\s$]*(?:(?:[Bb]ig|[Ll]ittle|gro(?:ss|ß)|klein)[ -]?)?")
 _BARE = re.compile(rf"[\s$]*(?P<name>{_NAME})(?![A-Za-z0-9_])")
 _JOINT = re.compile(r":?==?|∈|\\in(?![A-Za-z])|\s(?:is|ist)(?:\s+in)?\s|\s(?:in)\s(?=.*[(\[])")
 _FINISHED = re.compile(r"(?:[\s$.]|\\[!,;: ])*\Z")
@@ -100,7 +101,7 @@ def _statement(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
         if bare is not None and bare["name"] not in vocabulary.names:
             raise Unreadable("landau-brackets", bare.start("name"), sign=_sign(bare["name"]))
         return _formula(text, start, end, vocabulary)
-    if text[start : found.start()].strip(" \t\r\n$"):
+    if not _BIG.fullmatch(text, start, found.start()):
         raise Unreadable("landau-outside", found.start(), sign=found["name"])
     sign, bodies = _sign(found["name"]), list[Node]()
     while True:
