@@ -34,7 +34,7 @@ from autograder.algebra.scales import Product
 from autograder.algebra.terms import terms
 from autograder.errors import Undecided
 
-MAX_LEADING = 12
+MAX_LEADING = 8
 """Terms of which none outgrows another."""
 
 
