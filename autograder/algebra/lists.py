@@ -16,7 +16,7 @@ MAX_CHARS = 2000
 
 _TIMES = re.compile(r"[×✕⨯]|\\times(?![A-Za-z])")
 _SEPARATOR = re.compile(
-    r"(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
+    r"(?P<kept>&[a-z]{2,8};)|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
 )
 _BULLET = re.compile(r"\s*([-*•])\s+(?=.*\n\s*\1\s)", re.DOTALL)
 _NAME = re.compile(r"[\s$]*([A-Za-z][\w\\{}]*)\s*:?=(?!=)")
@@ -44,7 +44,12 @@ def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
 
 
 def _comma(found: re.Match[str]) -> str:
-    """A comma of the same width, so that the offsets of errors stay right; blanks where a line is broken."""
+    """A comma of the same width, so that the offsets of errors stay right; blanks where a line is broken.
+
+    A character that is written by its name in HTML stays.
+    """
+    if found["kept"]:
+        return found["kept"]
     text, width = found.string, len(found.group())
     before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
     broken = not before or not after or before[-1] in _OPEN or after[0] in _ONWARD

@@ -201,7 +201,7 @@ def test_errors_in_lists_point_to_the_place(text: str, offset: int) -> None:
     [
         ("n = d", ["n = d"]), ("n == d", ["n = d"]), (r"n \le d", ["n ≤ d"]), (r"n\leq d", ["n ≤ d"]),
         (r"n \leqslant d", ["n ≤ d"]), ("n =< d", ["n ≤ d"]), ("n ⩽ d", ["n ≤ d"]), (r"n \geq d", ["n ≥ d"]),
-        ("n => d", ["n ≥ d"]), (r"n \lt d", ["n < d"]), ("n &lt; d", ["n < d"]), ("n > d", ["n > d"]),
+        ("n => d", ["n ≥ d"]), (r"n \lt d", ["n < d"]), ("n &lt; d", ["n < d"]), ("n &le; d", ["n ≤ d"]), ("n > d", ["n > d"]),
         ("Eq(n, d)", ["n = d"]), ("sp.Lt(n, d)", ["n < d"]), ("Ge(n, d + 1)", ["n ≥ d + 1"]),
         ("n = d < h", ["n = d", "d < h"]), (r"\left(n\right) = d", ["n = d"]),
     ],
