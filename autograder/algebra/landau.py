@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from autograder.algebra.nodes import Add, Fn, Node
 from autograder.algebra.parse import parse
 from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.wrapping import unwrapped
 from autograder.errors import Unreadable
 
 SIGNS = ("O", "Θ", "Ω", "o", "ω")
@@ -63,6 +64,7 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    text = unwrapped(text)
     bounds = [0]
     for joint in _JOINT.finditer(text):
         bounds.extend((joint.start(), joint.end()))

@@ -10,13 +10,15 @@ import re
 from autograder.algebra.nodes import Tuple
 from autograder.algebra.parse import parse_tuple
 from autograder.algebra.vocabulary import Vocabulary, plain_name
+from autograder.algebra.wrapping import unwrapped
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
 
 _TIMES = re.compile(r"[×✕⨯]|\\times(?![A-Za-z])")
 _SEPARATOR = re.compile(
-    r"(?P<kept>&[a-z]{2,8};)|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
+    r"(?P<kept>&[a-z]{2,8};)"
+    r"|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
 )
 _BULLET = re.compile(r"\s*([-*•])\s+(?=.*\n\s*\1\s)", re.DOTALL)
 _NAME = re.compile(r"[\s$]*([A-Za-z][\w\\{}]*)\s*:?=(?!=)")
@@ -31,6 +33,7 @@ def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    text = unwrapped(text)
     start = 0
     for opening in (_BULLET, _NAME):
         found = opening.match(text, start)

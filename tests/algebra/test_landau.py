@@ -65,6 +65,9 @@ COMPARER = Comparer(Points(MIXED.domains))
         ("n^2", "n^2"),
         ("cost = n^2", "n^2"),
         ("O(n).", "O(n)"),
+        ("`O(n)`", "O(n)"),
+        (r"\[ \mathcal{O}(n) \]", "O(n)"),
+        (r"\begin{align*} O(n) \end{align*}", "O(n)"),
     ],
 )
 def test_statements(text: str, written: str) -> None:
@@ -168,6 +171,8 @@ def test_costly_statements_end_quickly(text: str) -> None:
     [
         ("(n, d)", "(n, d_model)"),
         ("{n; d}", "(n, d_model)"),
+        ("`{n, d}`", "(n, d_model)"),
+        (r"\( \{n, d\} \)", "(n, d_model)"),
         (r"\{n, d\}", "(n, d_model)"),
         ("S = {n, d}", "(n, d_model)"),
         ("$n$, $d$ and $2 d$", "(n, d_model, 2*d_model)"),
@@ -201,7 +206,8 @@ def test_errors_in_lists_point_to_the_place(text: str, offset: int) -> None:
     [
         ("n = d", ["n = d"]), ("n == d", ["n = d"]), (r"n \le d", ["n ≤ d"]), (r"n\leq d", ["n ≤ d"]),
         (r"n \leqslant d", ["n ≤ d"]), ("n =< d", ["n ≤ d"]), ("n ⩽ d", ["n ≤ d"]), (r"n \geq d", ["n ≥ d"]),
-        ("n => d", ["n ≥ d"]), (r"n \lt d", ["n < d"]), ("n &lt; d", ["n < d"]), ("n &le; d", ["n ≤ d"]), ("n > d", ["n > d"]),
+        ("n => d", ["n ≥ d"]), (r"n \lt d", ["n < d"]), ("n &lt; d", ["n < d"]), ("n &le; d", ["n ≤ d"]),
+        ("n > d", ["n > d"]),
         ("Eq(n, d)", ["n = d"]), ("sp.Lt(n, d)", ["n < d"]), ("Ge(n, d + 1)", ["n ≥ d + 1"]),
         ("n = d < h", ["n = d", "d < h"]), (r"\left(n\right) = d", ["n = d"]),
     ],
