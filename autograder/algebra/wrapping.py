@@ -1,4 +1,4 @@
-r"""What stands around a formula and says nothing: ``\[ \]``, ``\begin{align}``, backquotes, ``\displaystyle``."""
+r"""What stands around a formula and says nothing: ``\[ \]``, ``\begin{align}``, backquotes."""
 
 from __future__ import annotations
 
