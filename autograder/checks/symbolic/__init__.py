@@ -25,6 +25,8 @@ from autograder.checks.results import Finding
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
 from autograder.checks.symbolic.key import OWN, PreparedItem, prepare
 from autograder.checks.symbolic.options import Mistake
+from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
+from autograder.checks.symbolic.special import Special
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -107,10 +109,13 @@ class SymbolicCheck:
     def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judged:
         if results.blank(evidence.answer):
             return _Judged(results.no_answer())
-        value, finding = self._value(item.answer, evidence)
+        several = item.special is not None and item.special.several
+        value, finding = self._value(item.answer, evidence, several=several)
         if finding is not None:
             return _Judged(finding)
         try:
+            if item.special is not None:
+                return self._specially(item.special, value, item, evidence)
             sides = read(value, item.form, self._vocabulary)
         except NoFormula:
             return _Judged(results.no_answer())
@@ -122,15 +127,27 @@ class SymbolicCheck:
         reading = to_text(sides[-1])
         basis, finding = self._basis(item, evidence)
         if finding is None:
-            finding = _sides(sides, item)
+            finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
         if finding is not None:
             return _Judged(finding, reading)
-        return self._compared(sides[-1], item, basis, reading)
+        answer = asserted(sides, item)
+        return _refined(self._compared(answer, item, basis, reading), answer, item, reading)
 
-    def _value(self, name: str, evidence: Evidence) -> tuple[object, Finding | None]:
+    def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
+        basis, finding = self._basis(item, evidence)
+        if finding is not None:
+            return _Judged(finding)
+        outcome = special.judge(value, basis.reference)
+        return _Judged(outcome.finding, outcome.reading, outcome.word)
+
+    def _value(
+        self, name: str, evidence: Evidence, *, several: bool = False
+    ) -> tuple[object, Finding | None]:
         """What the student's variable holds, or why that is not known."""
         answer = evidence.answer
         if answer.cell_type != "code":
+            if several:
+                return answer.source, None
             try:
                 return markdown_formula(answer.source), None
             except NoFormula:
@@ -184,6 +201,16 @@ class SymbolicCheck:
         except Undecided as error:
             return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
         return _Judged(_wrong(verdict, answer, item, reading), reading)
+
+
+def _refined(judged: _Judged, answer: Tree, item: PreparedItem, reading: str) -> _Judged:
+    """What is asked of a right answer's form, and what a wrong relation has in common with a right one."""
+    finding = judged.finding
+    if finding is None and item.rule is not None:
+        finding = item.rule.finding(answer, reading)
+    elif finding is not None and finding.code == "formula.relation-wrong":
+        finding = sign_trouble(answer, item, reading) or finding
+    return judged if finding is judged.finding else _Judged(finding, reading)
 
 
 def _right(verdict: Verdict, item: PreparedItem, reading: str) -> _Judged:

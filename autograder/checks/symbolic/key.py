@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
 
 from autograder.algebra.compare import Comparer
+from autograder.algebra.inequalities import parse_single
 from autograder.algebra.key import AnswerKey, Named
+from autograder.algebra.landau import parse_landau
+from autograder.algebra.lists import parse_list
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
-from autograder.algebra.parse import parse, parse_relation, parse_tuple
+from autograder.algebra.parse import parse, parse_tuple
 from autograder.algebra.points import Points
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.checks.options import item_options, place, question_options
+from autograder.checks.symbolic.asymptotics import Asymptotics
+from autograder.checks.symbolic.collections import Collection
+from autograder.checks.symbolic.form_options import check_form_options
+from autograder.checks.symbolic.form_rule import FormRule, form_rule
 from autograder.checks.symbolic.options import (
     CarryForward,
     Form,
@@ -22,13 +29,21 @@ from autograder.checks.symbolic.options import (
     SymbolicItem,
     SymbolicQuestion,
 )
+from autograder.checks.symbolic.special import ForeseenAnswer, Special, Stated
 from autograder.errors import AlgebraError, RubricError, Unreadable
 from autograder.rubric import Item, Question, Rubric
 
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
 
-_PARSERS = {"formula": parse, "relation": parse_relation, "tuple": parse_tuple}
+_PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
+    "formula": parse,
+    "relation": parse_single,
+    "tuple": parse_tuple,
+    "list": parse_list,
+    "set": parse_list,
+    "asymptotic": parse_landau,
+}
 
 
 class Foreseen(Struct, frozen=True, eq=False):
@@ -62,6 +77,10 @@ class PreparedItem(Struct, frozen=True, eq=False):
     """Under all assumptions of the assignment, where the item grants fewer."""
     foreseen: tuple[Foreseen, ...]
     carried: Carried | None
+    rule: FormRule | None = None
+    """What is asked of the form of a right answer."""
+    special: Special | None = None
+    """Judges the answers itself; the answer key is then not used."""
 
     def key(self, reference: Node | None, own: Node | None, *, own_is_right: bool) -> AnswerKey:
         """The answer key.
@@ -140,25 +159,49 @@ class _Maker(Struct, frozen=True, eq=False):
         answer = options.answer or self.question.answer
         if not answer:
             raise RubricError(f"{where}: answer: the name of a variable is needed, here or at the question")
-        main = answer == self.question.answer and options.form == "formula"
-        uses_reference = main and bool(self.question.reference)
+        own = answer == self.question.answer
+        main = own and options.form == "formula"
+        uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
+        check_form_options(options, options.form, item, self.vocabulary, where)
         if not options.accept and not uses_reference:
             raise RubricError(f"{where}: accept: at least one right answer is needed without a reference")
         readings = self._readings(options.assume, where)
         _check_points(item, options.mistake, where)
         granted = set(options.assume)
         foreseen: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
+        accept = tuple(_read(text, options.form, self.vocabulary, where) for text in options.accept)
+        prepared = tuple(self._foreseen(option, options, main=main, where=where) for option in foreseen)
         return PreparedItem(
             item=item,
             answer=answer,
             form=options.form,
-            accept=tuple(_read(text, options.form, self.vocabulary, where) for text in options.accept),
+            accept=accept,
             uses_reference=uses_reference,
             readings=readings,
             beyond=None if granted >= self.relations.keys() else self._beyond(),
-            foreseen=tuple(self._foreseen(option, options, main=main, where=where) for option in foreseen),
+            foreseen=prepared,
             carried=carried if main else None,
+            rule=form_rule(options, self.vocabulary),
+            special=self._special(item, options, accept, prepared, readings),
         )
+
+    def _special(
+        self,
+        item: Item,
+        options: SymbolicItem,
+        accept: tuple[Tree, ...],
+        foreseen: Iterable[Foreseen],
+        readings: tuple[Comparer, ...],
+    ) -> Special | None:
+        """What judges the forms that have no answer key."""
+        known = tuple(ForeseenAnswer(one.option, one.tree, one.readings) for one in foreseen)
+        where = place(self.question, item)
+        stated = Stated(item, options, accept, known, readings, self.vocabulary, where)
+        if options.form == "asymptotic":
+            return Asymptotics(stated)
+        if options.form in ("list", "set"):
+            return Collection(stated, ordered=options.form == "list")
+        return None
 
     def carried(self, carry: CarryForward, rubric: Rubric) -> Carried:
         where = f"{place(self.question)}: carry_forward"
