@@ -1,27 +1,23 @@
-"""Prepares a symbolic question once: its formulas parsed, its comparers made, its answer keys built."""
+"""Prepares a symbolic question once: its formulas parsed, its comparers made, its credit graphs built."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from autograder.algebra.compare import Comparer
+from autograder.algebra.diagnose import Diagnosis
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
 from autograder.algebra.parse import parse, parse_relation, parse_tuple
 from autograder.algebra.points import Points
+from autograder.algebra.relations import RelationDiagnosis
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.checks.options import item_options, place, question_options
-from autograder.checks.symbolic.options import (
-    CarryForward,
-    Form,
-    Mistake,
-    Remark,
-    SymbolicItem,
-    SymbolicQuestion,
-)
+from autograder.checks.symbolic.graph import CreditGraph
+from autograder.checks.symbolic.options import CarryForward, Form, SymbolicItem, SymbolicQuestion
+from autograder.checks.symbolic.steps import Making, credit_graph
 from autograder.errors import AlgebraError, RubricError, Unreadable
 from autograder.rubric import Item, Question, Rubric
 
@@ -32,19 +28,11 @@ _PARSERS = {"formula": parse, "relation": parse_relation, "tuple": parse_tuple}
 
 
 class Foreseen(Struct, frozen=True, eq=False):
-    """A mistake or remark with its formula read."""
+    """A formula that a step speaks of."""
 
-    option: Mistake | Remark
     tree: Tree
     readings: tuple[Comparer, ...]
     about_own: bool
-
-
-class Carried(Struct, frozen=True, eq=False):
-    """How a question builds on an earlier result."""
-
-    option: CarryForward
-    expect: Node
 
 
 class PreparedItem(Struct, frozen=True, eq=False):
@@ -61,29 +49,31 @@ class PreparedItem(Struct, frozen=True, eq=False):
     beyond: Comparer | None
     """Under all assumptions of the assignment, where the item grants fewer."""
     foreseen: tuple[Foreseen, ...]
-    carried: Carried | None
+    graph: CreditGraph
+    carries_from: str
+    """``"question.item"`` of the earlier result that the item builds on; empty for none."""
 
-    def key(self, reference: Node | None, own: Node | None, *, own_is_right: bool) -> AnswerKey:
+    def key(
+        self,
+        reference: Node | None,
+        own: Node | None,
+        diagnosis: Diagnosis | RelationDiagnosis | None = None,
+    ) -> AnswerKey:
         """The answer key.
 
         Args:
             reference: the reference's formula, where the item uses it.
             own: the student's own earlier formula, where the item carries forward and there is one.
-            own_is_right: whether that was right. If it was not, only the mistakes that speak about it
-                apply: the others would be blamed on the wrong step.
+            diagnosis: of a key with the same reference.
         """
         right = (*(() if reference is None else (reference,)), *self.accept)
         named = []
         for foreseen in self.foreseen:
-            tree = foreseen.tree
+            tree, readings = foreseen.tree, foreseen.readings
             if foreseen.about_own:
-                tree = tree if own is None else _with_own(tree, own)
-            applies = own is not None if foreseen.about_own else self.carried is None or own_is_right
-            mistake = isinstance(foreseen.option, Mistake)
-            # An entry that does not apply keeps its place, so that indices stay those of `foreseen`.
-            readings = foreseen.readings if applies or not (mistake or foreseen.about_own) else ()
-            named.append(Named(foreseen.option.code, tree, readings, right=not mistake))
-        return AnswerKey(right, self.readings, named, self.beyond)
+                tree, readings = (tree, ()) if own is None else (_with_own(tree, own), readings)
+            named.append(Named("", tree, readings))
+        return AnswerKey(right, self.readings, named, self.beyond, diagnosis)
 
 
 class Prepared(Struct, frozen=True, eq=False):
@@ -106,20 +96,17 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     except RubricError as error:
         raise RubricError(f"{where}: {error}") from error
     carry = question_options(question, SymbolicQuestion).carry_forward
-    if carry is not None and OWN in vocabulary.names:
-        raise RubricError(f"{where}: carry_forward: {OWN!r} is needed and cannot be a symbol of its own")
+    if carry is not None:
+        _check_source(carry, vocabulary, rubric, f"{where}: carry_forward")
     wider = vocabulary if carry is None else vocabulary.extended(OWN)
     comparer = Comparer(Points(wider.domains))
     relations = {
-        name: _read(text, "relation", vocabulary, f"[assignment.assume] {name}")
+        name: read_tree(text, "relation", vocabulary, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
-    maker = _Maker(question, vocabulary, wider, comparer, relations, {})
-    carried = None if carry is None else maker.carried(carry, rubric)
+    maker = _Maker(question, vocabulary, wider, comparer, relations, {}, carry)
     options = item_options(question, SymbolicItem)
-    items = {
-        item.id: maker.item(item, options[item.id], carried) for item in question.items if not item.manual
-    }
+    items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
     return Prepared(vocabulary, items)
 
 
@@ -134,8 +121,9 @@ class _Maker(Struct, frozen=True, eq=False):
     relations: Mapping[str, Tree]
     made: dict[tuple[str, ...], Comparer]
     """One comparer for each set of assumptions: a key evaluates an answer once for each."""
+    carry: CarryForward | None
 
-    def item(self, item: Item, options: SymbolicItem, carried: Carried | None) -> PreparedItem:
+    def item(self, item: Item, options: SymbolicItem) -> PreparedItem:
         where = place(self.question, item)
         answer = options.answer or self.question.answer
         if not answer:
@@ -144,46 +132,30 @@ class _Maker(Struct, frozen=True, eq=False):
         uses_reference = main and bool(self.question.reference)
         if not options.accept and not uses_reference:
             raise RubricError(f"{where}: accept: at least one right answer is needed without a reference")
-        readings = self._readings(options.assume, where)
-        _check_points(item, options.mistake, where)
-        granted = set(options.assume)
-        foreseen: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
+        carry = self.carry if main else None
+        foreseen: list[Foreseen] = []
+
+        def formula(text: str, assume: tuple[str, ...] | None, at: str) -> tuple[int, bool]:
+            vocabulary = self.vocabulary if carry is None else self.wider
+            tree = read_tree(text, options.form, vocabulary, at)
+            readings = self._readings(options.assume if assume is None else assume, at)
+            about_own = carry is not None and OWN in symbols(tree)
+            foreseen.append(Foreseen(tree, readings, about_own))
+            return len(foreseen) - 1, about_own
+
+        graph = credit_graph(Making(item, options, carry, self.vocabulary, formula, where))
         return PreparedItem(
             item=item,
             answer=answer,
             form=options.form,
-            accept=tuple(_read(text, options.form, self.vocabulary, where) for text in options.accept),
+            accept=tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept),
             uses_reference=uses_reference,
-            readings=readings,
-            beyond=None if granted >= self.relations.keys() else self._beyond(),
-            foreseen=tuple(self._foreseen(option, options, main=main, where=where) for option in foreseen),
-            carried=carried if main else None,
+            readings=self._readings(options.assume, where),
+            beyond=None if set(options.assume) >= self.relations.keys() else self._beyond(),
+            foreseen=tuple(foreseen),
+            graph=graph,
+            carries_from="" if carry is None else carry.source,
         )
-
-    def carried(self, carry: CarryForward, rubric: Rubric) -> Carried:
-        where = f"{place(self.question)}: carry_forward"
-        source, _, item = carry.source.partition(".")
-        earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
-        if (source, item) not in earlier:
-            raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
-        expect = _read(carry.expect, "formula", self.wider, where)
-        if isinstance(expect, Relation | Tuple) or OWN not in symbols(expect):
-            raise RubricError(f"{where}: expect: {OWN!r} must stand for the earlier result")
-        return Carried(carry, expect)
-
-    def _foreseen(
-        self, option: Mistake | Remark, options: SymbolicItem, *, main: bool, where: str
-    ) -> Foreseen:
-        where = f"{where}, {option.code!r}"
-        for language, text in option.text.items():
-            _check_text(text, f"{where}: text.{language}")
-        if "en" not in option.text:
-            raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
-        vocabulary = self.wider if main else self.vocabulary
-        tree = _read(option.when, options.form, vocabulary, where)
-        assume = options.assume if option.assume is None else option.assume
-        readings = self._readings(assume, where)
-        return Foreseen(option, tree, readings, about_own=OWN in symbols(tree) and main)
 
     def _readings(self, assume: tuple[str, ...], where: str) -> tuple[Comparer, ...]:
         return (self.comparer, self._under(assume, where)) if assume else (self.comparer,)
@@ -213,11 +185,25 @@ class _Maker(Struct, frozen=True, eq=False):
         return self.made[assume]
 
 
-def _read(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
+def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
+    """A formula of a rubric.
+
+    Raises:
+        RubricError: it is not readable; names the place.
+    """
     try:
         return _PARSERS[form](text, vocabulary)
     except Unreadable as error:
         raise RubricError(f"{where}: the formula {text!r} is not readable: {error}") from error
+
+
+def _check_source(carry: CarryForward, vocabulary: Vocabulary, rubric: Rubric, where: str) -> None:
+    if OWN in vocabulary.names:
+        raise RubricError(f"{where}: {OWN!r} is needed and cannot be a symbol of its own")
+    source, _, item = carry.source.partition(".")
+    earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
+    if (source, item) not in earlier:
+        raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
 
 
 def _with_own(tree: Tree, own: Node) -> Tree:
@@ -226,19 +212,3 @@ def _with_own(tree: Tree, own: Node) -> Tree:
     if isinstance(tree, Tuple):
         return Tuple(tuple(substitute(element, OWN, own) for element in tree.elements))
     return substitute(tree, OWN, own)
-
-
-def _check_points(item: Item, mistakes: Iterable[Mistake], where: str) -> None:
-    for mistake in mistakes:
-        if not 0 <= mistake.points < max(item.points, Decimal("0.01")):
-            raise RubricError(
-                f"{where}, {mistake.code!r}: points: expected from 0 to below {item.points}, "
-                f"got {mistake.points}"
-            )
-
-
-def _check_text(text: str, where: str) -> None:
-    try:
-        text.format_map({})
-    except (KeyError, ValueError, IndexError) as error:
-        raise RubricError(f"{where}: write braces twice, as in {{{{ }}}}") from error
