@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autograder.cli.algebra import algebra
 from autograder.errors import AutograderError, SandboxUnavailable
 
 if TYPE_CHECKING:
@@ -76,12 +77,18 @@ def validate(name: NameArgument, course: CourseOption = HERE, json: JsonOption =
     place = Course.at(course)
     generating.generate(place, name)
     with Pool() as pool:
-        findings = verify.verify(assignment.load(place, name), pool)
+        loaded = assignment.load(place, name)
+        findings = verify.verify(loaded, pool)
+    credit = verify.credit(loaded.rubric)
     if json:
         import msgspec
 
-        report.print_json({"assignment": name, "findings": msgspec.to_builtins(findings)})
-    elif findings:
+        plain = {"findings": msgspec.to_builtins(findings), "credit": msgspec.to_builtins(credit)}
+        report.print_json({"assignment": name, **plain})
+        raise typer.Exit(EXIT_FINDINGS if findings else 0)
+    if any(ways.stated for ways in credit):
+        report.console().print(report.credit_table(credit))
+    if findings:
         report.console().print(report.findings_table(findings))
     else:
         report.console().print(f"{name}: the answer key scores everything, the untouched release nothing.")
@@ -220,6 +227,11 @@ def demo(
         for line in demo_course.where_to_look(place, outcomes):
             console.print(line, soft_wrap=True, markup=False)
     raise typer.Exit(0 if verdict.exact else EXIT_FINDINGS)
+
+
+app.command(epilog='Example: autograder algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"')(
+    algebra
+)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from rich.text import Text
 from autograder.batch import Outcome
 from autograder.records import Status
 from autograder.sandbox.doctor import Layer
-from autograder.verify import Finding
+from autograder.verify import Finding, Ways
 
 T = TypeVar("T")
 
@@ -147,4 +147,16 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         table.add_column(name, overflow="fold")
     for finding in findings:
         table.add_row(escape(finding.paper), escape(finding.place), escape(finding.text))
+    return table
+
+
+def credit_table(credit: Sequence[Ways]) -> Table:
+    """What every way through the steps that a rubric states is worth."""
+    table = Table(title="partial credit: every way through the steps")
+    for name in ("item", "steps that are taken", "points"):
+        table.add_column(name, overflow="fold")
+    for item in credit:
+        for way in item.ways if item.stated else ():
+            steps = " → ".join(way.steps) or "none"
+            table.add_row(escape(item.place), escape(steps), f"{way.points.normalize():f}")
     return table

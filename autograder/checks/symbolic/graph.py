@@ -87,9 +87,15 @@ class Way(Struct, frozen=True):
 
 
 class CreditGraph(Struct, frozen=True, eq=False):
-    """The steps in order."""
+    """The steps in order.
+
+    Attributes:
+        steps: the nodes.
+        stated: the rubric states them; otherwise they follow from mistakes and remarks.
+    """
 
     steps: tuple[Step, ...]
+    stated: bool = False
 
     def walk(self, situation: Situation) -> Outcome:
         """Take steps for one answer.

@@ -92,9 +92,7 @@ def _explicit(making: Making) -> CreditGraph:
     """The steps as the rubric states them."""
     item, options, where = making.item, making.options, making.where
     if options.mistake or options.remark:
-        raise RubricError(
-            f"{where}: step: mistakes and remarks are steps of their own; state one or the other"
-        )
+        raise RubricError(f"{where}: step: mistakes and remarks become steps here; state one or the other")
     if item.points <= 0:
         raise RubricError(f"{where}: step: an item with steps needs points above 0, got {item.points}")
     ids = [step.id for step in options.step]
@@ -114,7 +112,7 @@ def _explicit(making: Making) -> CreditGraph:
         steps.append(Step(step.id, condition, step.points, step.text, onward=onward, silent=not step.text))
     if not any(_about_right(step) for step in steps):
         raise RubricError(f'{where}: step: at least one step with when = "right" is needed')
-    return checked(CreditGraph(tuple(steps)), item.points, where)
+    return checked(CreditGraph(tuple(steps), stated=True), item.points, where)
 
 
 class _Taking:
