@@ -1,9 +1,9 @@
 """Decides whether two formulas are equal, by a ladder of methods; never by manipulating them.
 
 1. the same tree;
-2. exact values at secret random points: a difference is a proof, agreement is wrong with a
-   probability below (degree / 2^60)^2;
-3. beyond a size, values modulo secret random primes;
+2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a
+   probability below degree / 2^89, and the degree is below 2^6;
+3. beyond a size, the value modulo a secret random prime, up to degree 2^20;
 4. radicals, logarithms, symbolic exponents: balls (`balls`);
 5. `Undecided`: a human's job.
 """
