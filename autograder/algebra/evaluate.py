@@ -180,6 +180,10 @@ def _constant_function(node: Node) -> Rational:
         return max(values)
     if node.name == "min":
         return min(values)
+    if node.name == "ceil":
+        return math.ceil(values[0])
+    if node.name == "floor":
+        return math.floor(values[0])
     if node.name == "sqrt":
         return _square_root(values[0])
     if node.name in ("factorial", "binomial"):

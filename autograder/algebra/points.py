@@ -25,12 +25,13 @@ class Points:
     """Values of every symbol at a few secret points.
 
     Attributes:
+        domains: name → domain.
         exact: integers of `BITS` bits.
         primes: as many random primes of `BITS` bits.
         real: fractions of moderate size, for transcendental functions.
     """
 
-    __slots__ = ("exact", "primes", "real")
+    __slots__ = ("domains", "exact", "primes", "real")
 
     def __init__(self, domains: Mapping[str, str]) -> None:
         """Draw points for symbols.
@@ -38,6 +39,7 @@ class Points:
         Args:
             domains: name → ``"positive integer"``, ``"positive"`` or ``"real"``.
         """
+        self.domains = dict(domains)
         self.exact = tuple({name: _whole(domains[name]) for name in domains} for _ in range(POINTS))
         self.primes = tuple(_prime() for _ in range(POINTS))
         self.real = tuple(
