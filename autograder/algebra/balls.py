@@ -183,6 +183,11 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
         case "binomial":
             total, chosen = arguments
             return _gamma(total + 1) / (_gamma(chosen + 1) * _gamma(total - chosen + 1))
+    return _logarithm_of(name, arguments)
+
+
+def _logarithm_of(name: str, arguments: Sequence[arb]) -> arb:
+    first = arguments[0]
     if any(argument <= 0 for argument in arguments):
         raise Undefined
     if name == "lg":

@@ -50,7 +50,9 @@ def equal_rounded(first: Node, second: Node, domains: Mapping[str, str]) -> bool
     """
     names = sorted(symbols(first) | symbols(second))
     witnesses = [
-        {name: _drawn(domains[name], largest) for name in names} for largest in WITNESSES for _ in range(_TRIES)
+        {name: _drawn(domains[name], largest) for name in names}
+        for largest in WITNESSES
+        for _ in range(_TRIES)
     ]
     try:
         # Fractions for whole symbols too: an argument that is whole here is whole everywhere.

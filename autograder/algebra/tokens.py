@@ -15,7 +15,7 @@ from msgspec import Struct
 from autograder.algebra.characters import needs_rewriting, rewrite
 from autograder.algebra.nodes import Node, Num
 from autograder.algebra.vocabulary import Vocabulary, plain_name
-from autograder.algebra.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
+from autograder.algebra.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
@@ -26,6 +26,7 @@ _TEXT = (
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
     r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox)\s*"
 )
+_GREEK = rf"\\(?:{'|'.join(GREEK)})(?![A-Za-z])"
 _LETTER = r"[A-Za-z\u0370-\u03ff]"
 _SUBSCRIPT = (
     r"(?:\\?_[A-Za-z0-9]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _TEXT + r"\{[^{}]{1,60}\}))"
@@ -52,7 +53,7 @@ def _grammar(comma: str) -> str:
         r"|(?P<log>log(?=\s*_))"
         rf"|(?P<raised>(?P<base>{_LETTER})\^\s*(?:(?P<bare>\d)|[{{(]\s*(?P<power>\d{{1,9}})\s*[)}}])"
         rf"(?P<below>(?:{_SUBSCRIPT})(?<!\d)))"
-        rf"|(?P<name>(?:{_LETTER}[A-Za-z0-9\u0370-\u03ff]*|{_TEXT}\{{[^{{}}]{{1,60}}\}}){_SUBSCRIPT}*'*)"
+        rf"|(?P<name>(?:{_LETTER}[A-Za-z0-9\u0370-\u03ff]*|{_GREEK}|{_TEXT}\{{[^{{}}]{{1,60}}\}}){_SUBSCRIPT}*'*)"
         r"|(?P<half>\\(?P<over>(?:[dtcs]|nice)?frac|[dt]?binom)\s*(?P<above>\d)\s*(?P<under>\d))"
         r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
         r"|(?P<sign>\*\*|==|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋])"

@@ -252,3 +252,12 @@ def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) ->
     """A spelling stands for one symbol, and is a name."""
     with pytest.raises(RubricError, match=message):
         Vocabulary(symbols)
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [("alpha", "α"), ("α", r"\alpha"), ("lambda", "λ"), ("λ_1", r"\lambda_1"), ("mu", "µ"), ("epsilon", "ϵ")],
+)
+def test_a_greek_letter_is_its_name(declared: str, written: str) -> None:
+    """What is declared as a letter may be written by its name, and the reverse."""
+    assert Sym(declared) == parse(written, Vocabulary({declared: Symbol()}))

@@ -102,7 +102,8 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     """
     where = place(question)
     try:
-        vocabulary = Vocabulary(rubric.assignment.symbols)
+        vocabulary = Vocabulary(rubric.symbols(question))
+        common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{where}: {error}") from error
     carry = question_options(question, SymbolicQuestion).carry_forward
@@ -111,7 +112,7 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     wider = vocabulary if carry is None else vocabulary.extended(OWN)
     comparer = Comparer(Points(wider.domains))
     relations = {
-        name: _read(text, "relation", vocabulary, f"[assignment.assume] {name}")
+        name: _read(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
     maker = _Maker(question, vocabulary, wider, comparer, relations, {})
@@ -166,6 +167,10 @@ class _Maker(Struct, frozen=True, eq=False):
         earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
         if (source, item) not in earlier:
             raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
+        for name in rubric.symbols(rubric.question(source)):
+            if self.vocabulary.names.get(name, name) != name:
+                meant = self.vocabulary.names[name]
+                raise RubricError(f"{where}: from: {name!r} is a symbol there, and stands for {meant!r} here")
         expect = _read(carry.expect, "formula", self.wider, where)
         if isinstance(expect, Relation | Tuple) or OWN not in symbols(expect):
             raise RubricError(f"{where}: expect: {OWN!r} must stand for the earlier result")
