@@ -28,6 +28,7 @@ from autograder.algebra.write import decimal, to_text
 _TIMES = "<mo>&#xB7;</mo>"
 _COMMA = "<mo>,</mo>"
 _MINUS = "<mo>&#x2212;</mo>"
+_ROUNDING = {"ceil": ("&#x2308;", "&#x2309;"), "floor": ("&#x230A;", "&#x230B;")}
 
 
 def to_mathml(tree: Tree) -> str:
@@ -91,6 +92,9 @@ def _function(call: Fn) -> str:
     if call.name == "binomial":
         pair = "".join(map(_row, arguments))
         return _bracketed(f'<mfrac linethickness="0">{pair}</mfrac>')
+    if call.name in _ROUNDING:
+        opening, closing = _ROUNDING[call.name]
+        return f"<mrow><mo>{opening}</mo>{arguments[0]}<mo>{closing}</mo></mrow>"
     name = f"<mi>{call.name}</mi>"
     if call.name == "log" and len(arguments) == 2:
         name = f"<msub>{name}{_row(arguments.pop())}</msub>"

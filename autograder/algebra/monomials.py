@@ -1,7 +1,7 @@
 """Recognises a number times powers of symbols by its exact value at a secret point.
 
-The point's coordinates are secret integers of 61 bits. A value that one of them divides again and again
-until a small number is left is, but for a chance below 2^-40, that small number times these powers.
+The point's coordinates are large secret integers. A value that one of them divides again and again
+until a small number is left is, but for a chance below 2^-60, that small number times these powers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec import Struct
 from autograder.algebra.compare import Comparer
 from autograder.algebra.evaluate import Rational
 from autograder.algebra.nodes import Div, Mul, Neg, Node, Num, Pow, Sym
+from autograder.algebra.points import BITS
 
 SMALL = 1 << 14
 """Largest numerator and denominator of the number in front."""
@@ -25,7 +26,7 @@ _BELOW = 3
 _NUMBERS = 2**8 * 3**4 * 5**2 * 7 * 11 * 13
 """A multiple of the denominators that are looked for in front. Brought in first, so that they do not
 cancel against factors that the coordinates have by chance."""
-_ROOM = 61 * 24
+_ROOM = BITS * 24
 """Bits of the largest value that is looked at."""
 
 
@@ -103,7 +104,7 @@ class Recogniser:
         return None if moved.denominator != 1 else self._divided(moved.numerator, _BELOW)
 
     def _divided(self, rest: int, lowered: int) -> Monomial | None:
-        if rest.bit_length() > _ROOM + lowered * 61 * len(self._points):
+        if rest.bit_length() > _ROOM + lowered * BITS * len(self._points):
             return None
         powers: dict[str, int] = {}
         for name, point in self._points:

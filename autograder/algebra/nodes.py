@@ -97,6 +97,8 @@ FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "min": (1, 16),
     "factorial": (1, 1),
     "binomial": (2, 2),
+    "ceil": (1, 1),
+    "floor": (1, 1),
 }
 """Name → least and largest number of arguments. ``log`` is natural unless a base is its second
 argument; ``lg`` has base 10."""

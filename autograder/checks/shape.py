@@ -59,7 +59,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
-        self._vocabulary = Vocabulary(rubric.assignment.symbols)
+        self._vocabulary = Vocabulary(rubric.symbols(question))
         self._comparer = Comparer(Points(self._vocabulary.domains))
         super().__init__(question, rubric)
         for item in question.items:

@@ -104,7 +104,7 @@ def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Aske
 
 def examine(text: str, asked: Asked, language: str) -> Examined:
     """Read a formula, and judge it where there is something to compare it with."""
-    vocabulary = Vocabulary(asked.rubric.assignment.symbols)
+    vocabulary = Vocabulary(asked.rubric.symbols(asked.question))
     prepared = prepare(asked.question, asked.rubric).items[asked.item]
     try:
         sides = read(text, prepared.form, vocabulary)

@@ -106,13 +106,13 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
     results = {(result.question, result.item): result for result in score.items}
-    typesetter = Typesetter(assignment.symbols)
+    common = Typesetter(assignment.symbols)
     questions = tuple(
         _question_view(
             question,
             [results[question.id, item.id] for item in question.items if (question.id, item.id) in results],
             labels,
-            typesetter,
+            Typesetter(rubric.symbols(question)) if question.symbols else common,
             notebooks,
         )
         for question in rubric.questions

@@ -55,6 +55,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
         os.wait()
         os._exit(0)
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    _signals_as_usual()
     linux.drop_capabilities()
     linux.no_new_privileges()
     _scrub_environment()
@@ -150,6 +151,13 @@ class Zygote:
         with contextlib.suppress(OSError), status:
             status.send(json.dumps(report).encode())
         os.close(pidfd)
+
+
+def _signals_as_usual() -> None:
+    """A grader started in the background ignores interruptions, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _scrub_environment() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.sandbox
 
 PRESENT = """
 import os
+import signal
 def {}(x):
     try:
         {}
@@ -193,3 +195,24 @@ def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: N
     assert second._identity is not None
     assert uid != second._identity.uid
     second.close()
+
+
+def test_signals_work_however_the_grader_was_started() -> None:
+    """A grader in the background ignores interruptions; a notebook that interrupts itself still is."""
+    numbers = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
+    try:
+        sandbox = start_sandbox(Environment())
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+    box = sandbox.open(LIMITS)
+    try:
+        asked = "[signal.getsignal(n) == signal.SIG_DFL for n in (signal.SIGHUP, signal.SIGTERM)]"
+        box.run_cell("import signal", seconds=5)
+        assert [True, True] == value(box, asked)
+        run = box.run_cell("os.kill(os.getpid(), signal.SIGINT)\nimport time\ntime.sleep(2)", seconds=5)
+    finally:
+        box.close()
+        sandbox.close()
+    assert "KeyboardInterrupt" == run.error

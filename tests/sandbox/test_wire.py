@@ -187,6 +187,15 @@ def test_a_description_of_half_a_million_tensors_is_refused_at_once() -> None:
     assert time.process_time() - started < 0.1
 
 
+def test_a_reply_of_nothing_but_brackets_is_refused_before_it_is_built() -> None:
+    """Five million empty lists would take a second and half a gigabyte."""
+    body = b'{"v":[' + b"[]," * 5_000_000 + b"[]]}"
+    started = time.process_time()
+    with pytest.raises(wire.ProtocolError, match="too many parts"):
+        wire.unpack(body, b"")
+    assert time.process_time() - started < 0.2
+
+
 def test_numbers_that_json_cannot_hold_are_tagged() -> None:
     """Infinity, NaN and large integers never appear bare; what exceeds the cap is opaque."""
     encoder = wire.Encoder()

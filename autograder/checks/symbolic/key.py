@@ -92,7 +92,8 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     """
     where = place(question)
     try:
-        vocabulary = Vocabulary(rubric.assignment.symbols)
+        vocabulary = Vocabulary(rubric.symbols(question))
+        common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{where}: {error}") from error
     carry = question_options(question, SymbolicQuestion).carry_forward
@@ -101,7 +102,7 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     wider = vocabulary if carry is None else vocabulary.extended(OWN)
     comparer = Comparer(Points(wider.domains))
     relations = {
-        name: read_tree(text, "relation", vocabulary, f"[assignment.assume] {name}")
+        name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
     maker = _Maker(question, vocabulary, wider, comparer, relations, {}, carry)
@@ -204,6 +205,10 @@ def _check_source(carry: CarryForward, vocabulary: Vocabulary, rubric: Rubric, w
     earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
     if (source, item) not in earlier:
         raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
+    for name in rubric.symbols(rubric.question(source)):
+        if vocabulary.names.get(name, name) != name:
+            meant = vocabulary.names[name]
+            raise RubricError(f"{where}: from: {name!r} is a symbol there, and stands for {meant!r} here")
 
 
 def _with_own(tree: Tree, own: Node) -> Tree:
