@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from autograder.algebra.balls import equal_at
 from autograder.algebra.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular
+from autograder.algebra.inequalities import same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.points import Points
 from autograder.algebra.rounding import equal_rounded, rounds
@@ -87,7 +88,14 @@ class Comparer:
             return (
                 isinstance(first, Relation)
                 and isinstance(second, Relation)
-                and (first == second or self._same_relation(first, second))
+                and (
+                    first == second
+                    or (
+                        self._same_relation(first, second)
+                        if first.sign == second.sign == "="
+                        else same_inequality(first, second, self.points)
+                    )
+                )
             )
         if isinstance(first, Tuple) or isinstance(second, Tuple):
             return (
@@ -153,7 +161,7 @@ class Comparer:
                     if below == 0:
                         return self._same_solutions(first, second)
                     growth = Fraction(exact(left, doubled)) / Fraction(below) / ratio
-                    if growth not in _POWERS_OF_TWO:
+                    if growth not in _POWERS_OF_TWO or (growth != 1 and self.points.domains[name] == "real"):
                         return self._same_solutions(first, second)
         except (Irrational, TooLarge, Undefined) as error:
             raise Undecided("a relation with values that are not rational") from error
@@ -180,7 +188,9 @@ _POWERS_OF_TWO = frozenset(Fraction(2) ** power for power in range(-MAX_MONOMIAL
 
 
 def solved(relation: Relation) -> Assumption | None:
-    """The relation as ``symbol = formula`` where one side is a symbol that the other does not contain."""
+    """The equation as ``symbol = formula`` where one side is a symbol that the other does not contain."""
+    if relation.sign != "=":
+        return None
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
         if isinstance(side, Sym) and side.name not in symbols(other):
             return side.name, other

@@ -42,7 +42,7 @@ def to_mathml(tree: Tree) -> str:
 
 def _tree(tree: Tree) -> str:
     if isinstance(tree, Relation):
-        return f"{_node(tree.left)}<mo>=</mo>{_node(tree.right)}"
+        return f"{_node(tree.left)}<mo>{escape(tree.sign)}</mo>{_node(tree.right)}"
     if isinstance(tree, Tuple):
         return _bracketed(_COMMA.join(map(_node, tree.elements)))
     return _node(tree)

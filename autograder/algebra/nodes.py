@@ -73,10 +73,12 @@ Node = Num | Const | Sym | Neg | Add | Mul | Div | Pow | Fn
 
 
 class Relation(Struct, frozen=True, gc=False):
-    """An equation."""
+    """An equation or an inequality."""
 
     left: Node
     right: Node
+    sign: str = "="
+    """``"="``, ``"<"``, ``"≤"``, ``">"`` or ``"≥"``."""
 
 
 class Tuple(Struct, frozen=True, gc=False):

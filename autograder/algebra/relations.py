@@ -19,11 +19,13 @@ class RelationDiagnosis:
         """Solve the right relation for each symbol for which that is possible by looking at it."""
         self._comparer = comparer
         self._recogniser = Recogniser(comparer)
-        self._right = self._arranged(right)
+        self._right = self._arranged(right) if right.sign == "=" else {}
         self._made: dict[str, Diagnosis] = {}
 
     def difference(self, wrong: Relation) -> Difference | None:
         """The first explanation that fits; None when none does."""
+        if wrong.sign != "=":
+            return None
         last: Difference | None = None
         for name, formula in self._arranged(wrong).items():
             right = self._right.get(name)

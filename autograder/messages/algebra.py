@@ -115,6 +115,19 @@ _UNREADABLE: dict[str, Text] = {
         "en": "an equation with exactly one equals sign is asked for.",
         "de": "Gefragt ist nach einer Gleichung mit genau einem Gleichheitszeichen.",
     },
+    "landau-brackets": {
+        "en": "write what grows in brackets: {sign}(…).",
+        "de": "Schreiben Sie das, was wächst, in Klammern: {sign}(…).",
+    },
+    "landau-outside": {
+        "en": "nothing but a sum of such terms may stand beside {sign}(…). Write all into the brackets.",
+        "de": "Neben {sign}(…) darf höchstens eine Summe solcher Ausdrücke stehen. Schreiben Sie alles "
+        "in die Klammern.",
+    },
+    "landau-mixed": {
+        "en": "two different signs of growth stand in one answer. Decide for one.",
+        "de": "In einer Antwort stehen zwei verschiedene Wachstumszeichen. Entscheiden Sie sich für eines.",
+    },
     "several-formulas": {
         "en": "the answer contains several formulas between dollar signs; exactly one is asked for.",
         "de": "Die Antwort enthält mehrere Formeln zwischen Dollarzeichen; gefragt ist genau eine.",

@@ -29,6 +29,8 @@ from autograder.checks.symbolic.conditions import Own, Situation
 from autograder.checks.symbolic.explain import explained
 from autograder.checks.symbolic.graph import CreditGraph
 from autograder.checks.symbolic.key import PreparedItem, prepare
+from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
+from autograder.checks.symbolic.special import Special
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -78,7 +80,7 @@ class SymbolicCheck:
     @property
     def graphs(self) -> Mapping[str, CreditGraph]:
         """The credit graph of each automatic item, by its id."""
-        return {name: item.graph for name, item in self._items.items()}
+        return {name: item.graph for name, item in self._items.items() if item.special is None}
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
         """Read the variables whose values the source does not show."""
@@ -119,10 +121,13 @@ class SymbolicCheck:
     def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judged:
         if results.blank(evidence.answer):
             return _Judged(results.no_answer())
-        value, finding = self._value(item.answer, evidence)
+        several = item.special is not None and item.special.several
+        value, finding = self._value(item.answer, evidence, several=several)
         if finding is not None:
             return _Judged(finding)
         try:
+            if item.special is not None:
+                return self._specially(item.special, value, item, evidence)
             sides = read(value, item.form, self._vocabulary)
         except NoFormula:
             return _Judged(results.no_answer())
@@ -134,15 +139,27 @@ class SymbolicCheck:
         reading = to_text(sides[-1])
         basis, finding = self._basis(item, evidence)
         if finding is None:
-            finding = _sides(sides, item)
+            finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
         if finding is not None:
             return _Judged(finding, reading)
-        return self._compared(sides[-1], item, basis, reading)
+        return self._compared(asserted(sides, item), item, basis, reading)
 
-    def _value(self, name: str, evidence: Evidence) -> tuple[object, Finding | None]:
+    def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
+        basis, finding = self._basis(item, evidence)
+        if finding is not None:
+            return _Judged(finding)
+        outcome = special.judge(value, basis.reference)
+        code = outcome.word.code if outcome.word is not None else ""
+        return _Judged(outcome.finding, outcome.reading, code, outcome.word)
+
+    def _value(
+        self, name: str, evidence: Evidence, *, several: bool = False
+    ) -> tuple[object, Finding | None]:
         """What the student's variable holds, or why that is not known."""
         answer = evidence.answer
         if answer.cell_type != "code":
+            if several:
+                return answer.source, None
             try:
                 return markdown_formula(answer.source), None
             except NoFormula:
@@ -194,10 +211,17 @@ class SymbolicCheck:
             return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
         if outcome.full or (item.item.points > 0 and outcome.points == item.item.points):
             return _Judged(None, reading, outcome.code, outcome.message)
+        if item.rule is not None and outcome.unfinished:
+            finding = item.rule.finding(answer, reading)
+            if finding is not None:
+                return _Judged(msgspec.structs.replace(finding, points=outcome.points), reading)
         if outcome.message is not None:
             staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
             return _Judged(finding, reading, outcome.code)
+        trouble = sign_trouble(answer, item, reading)
+        if trouble is not None:
+            return _Judged(msgspec.structs.replace(trouble, points=outcome.points), reading)
         finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
         return _Judged(finding, reading, outcome.code or code)
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
 from autograder.algebra.diagnose import CODES
+from autograder.algebra.forms import FORMS
 from autograder.algebra.key import Facts
 from autograder.algebra.nodes import symbols
 from autograder.algebra.vocabulary import Vocabulary
+from autograder.checks.symbolic.form_rule import FormRule
 from autograder.errors import RubricError
 
 Own = Literal["right", "wrong", "missing"]
@@ -134,6 +137,18 @@ class Uses(_Words, frozen=True):
         return (self.symbol in symbols(situation.facts.answer)) is self.present
 
 
+class Written(Struct, frozen=True):
+    """The answer is written in a certain form."""
+
+    rule: FormRule
+    proves: ClassVar[bool] = False
+    always: ClassVar[bool] = False
+
+    def holds(self, situation: Situation) -> bool:
+        """Look at the answer as it was written."""
+        return self.rule.broken(situation.facts.answer) is None
+
+
 class Every(Struct, frozen=True, eq=False):
     """Several conditions hold."""
 
@@ -226,6 +241,10 @@ def _lacks(argument: str, reading: Reading) -> Condition:
     return Uses(symbol=_symbol(argument, reading), present=False)
 
 
+def _form(argument: str, reading: Reading) -> Condition:
+    return Written(FormRule((_choice(argument, tuple(FORMS), reading),), (), (), Decimal(0)))
+
+
 WORDS: Mapping[str, Callable[[str, Reading], Condition]] = {
     "right": _right,
     "early": _early,
@@ -234,6 +253,7 @@ WORDS: Mapping[str, Callable[[str, Reading], Condition]] = {
     "own": _own,
     "uses": _uses,
     "lacks": _lacks,
+    "form": _form,
 }
 """The words that conditions begin with."""
 

@@ -61,6 +61,11 @@ class Outcome(Struct, frozen=True, eq=False):
         return any(step.full for step in self.taken)
 
     @property
+    def unfinished(self) -> bool:
+        """Whether the last step led on, and nothing further was taken."""
+        return bool(self.taken) and self.taken[-1].onward != END
+
+    @property
     def code(self) -> str:
         """The id of the last step that is worth naming; empty where none is."""
         return next((step.id for step in reversed(self.taken) if not step.silent), "")

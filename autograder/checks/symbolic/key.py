@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from autograder.algebra.compare import Comparer
 from autograder.algebra.diagnose import Diagnosis
+from autograder.algebra.inequalities import parse_single
 from autograder.algebra.key import AnswerKey, Named
+from autograder.algebra.landau import parse_landau
+from autograder.algebra.lists import parse_list
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
-from autograder.algebra.parse import parse, parse_relation, parse_tuple
+from autograder.algebra.parse import parse, parse_tuple
 from autograder.algebra.points import Points
 from autograder.algebra.relations import RelationDiagnosis
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.checks.options import item_options, place, question_options
+from autograder.checks.symbolic.asymptotics import Asymptotics
+from autograder.checks.symbolic.collections import Collection
+from autograder.checks.symbolic.form_options import check_form_options
+from autograder.checks.symbolic.form_rule import FormRule, form_rule
 from autograder.checks.symbolic.graph import CreditGraph
-from autograder.checks.symbolic.options import CarryForward, Form, SymbolicItem, SymbolicQuestion
-from autograder.checks.symbolic.steps import Making, credit_graph
+from autograder.checks.symbolic.options import (
+    CarryForward,
+    Form,
+    Mistake,
+    Remark,
+    SymbolicItem,
+    SymbolicQuestion,
+)
+from autograder.checks.symbolic.special import ForeseenAnswer, Special, Stated
+from autograder.checks.symbolic.steps import Making, checked_option, credit_graph
 from autograder.errors import AlgebraError, RubricError, Unreadable
 from autograder.rubric import Item, Question, Rubric
 
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
 
-_PARSERS = {"formula": parse, "relation": parse_relation, "tuple": parse_tuple}
+_PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
+    "formula": parse,
+    "relation": parse_single,
+    "tuple": parse_tuple,
+    "list": parse_list,
+    "set": parse_list,
+    "asymptotic": parse_landau,
+}
 
 
 class Foreseen(Struct, frozen=True, eq=False):
@@ -52,6 +74,10 @@ class PreparedItem(Struct, frozen=True, eq=False):
     graph: CreditGraph
     carries_from: str
     """``"question.item"`` of the earlier result that the item builds on; empty for none."""
+    rule: FormRule | None = None
+    """What is asked of the form of a right answer."""
+    special: Special | None = None
+    """Judges the answers itself; the answer key and the graph are then not used."""
 
     def key(
         self,
@@ -129,8 +155,10 @@ class _Maker(Struct, frozen=True, eq=False):
         answer = options.answer or self.question.answer
         if not answer:
             raise RubricError(f"{where}: answer: the name of a variable is needed, here or at the question")
-        main = answer == self.question.answer and options.form == "formula"
-        uses_reference = main and bool(self.question.reference)
+        own = answer == self.question.answer
+        main = own and options.form == "formula"
+        uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
+        check_form_options(options, options.form, item, self.vocabulary, where)
         if not options.accept and not uses_reference:
             raise RubricError(f"{where}: accept: at least one right answer is needed without a reference")
         carry = self.carry if main else None
@@ -144,19 +172,46 @@ class _Maker(Struct, frozen=True, eq=False):
             foreseen.append(Foreseen(tree, readings, about_own))
             return len(foreseen) - 1, about_own
 
-        graph = credit_graph(Making(item, options, carry, self.vocabulary, formula, where))
+        accept = tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept)
+        rule = form_rule(options, self.vocabulary)
+        special = self._special(item, options, accept, where)
+        making = Making(item, options, carry, self.vocabulary, formula, where, rule)
+        graph = CreditGraph(()) if special is not None else credit_graph(making)
         return PreparedItem(
             item=item,
             answer=answer,
             form=options.form,
-            accept=tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept),
+            accept=accept,
             uses_reference=uses_reference,
             readings=self._readings(options.assume, where),
             beyond=None if set(options.assume) >= self.relations.keys() else self._beyond(),
             foreseen=tuple(foreseen),
             graph=graph,
             carries_from="" if carry is None else carry.source,
+            rule=rule,
+            special=special,
         )
+
+    def _special(
+        self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
+    ) -> Special | None:
+        """What judges the forms that have no answer key."""
+        if options.form not in ("asymptotic", "list", "set"):
+            return None
+        if options.step:
+            raise RubricError(f"{where}: step: an item of the form {options.form!r} has no steps")
+        known = []
+        foreseen_options: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
+        for option in foreseen_options:
+            at = checked_option(option, item, where)
+            tree = read_tree(option.when, options.form, self.vocabulary, at)
+            assume = options.assume if option.assume is None else option.assume
+            known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
+        readings = self._readings(options.assume, where)
+        stated = Stated(item, options, accept, tuple(known), readings, self.vocabulary, where)
+        if options.form == "asymptotic":
+            return Asymptotics(stated)
+        return Collection(stated, ordered=options.form == "list")
 
     def _readings(self, assume: tuple[str, ...], where: str) -> tuple[Comparer, ...]:
         return (self.comparer, self._under(assume, where)) if assume else (self.comparer,)
@@ -213,7 +268,7 @@ def _check_source(carry: CarryForward, vocabulary: Vocabulary, rubric: Rubric, w
 
 def _with_own(tree: Tree, own: Node) -> Tree:
     if isinstance(tree, Relation):
-        return Relation(substitute(tree.left, OWN, own), substitute(tree.right, OWN, own))
+        return Relation(substitute(tree.left, OWN, own), substitute(tree.right, OWN, own), tree.sign)
     if isinstance(tree, Tuple):
         return Tuple(tuple(substitute(element, OWN, own) for element in tree.elements))
     return substitute(tree, OWN, own)

@@ -7,7 +7,9 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-Form = Literal["formula", "relation", "tuple"]
+from autograder.checks.symbolic.form_options import FormOptions
+
+Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,7 +63,7 @@ class CarryForward(Struct, frozen=True, forbid_unknown_fields=True):
     """For a right continuation of a wrong result; default: the item's full points."""
 
 
-class SymbolicItem(Struct, frozen=True, forbid_unknown_fields=True):
+class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question.item]]``."""
 
     form: Form = "formula"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
+import msgspec
 from msgspec import Struct
 
 from autograder.algebra.vocabulary import Vocabulary
@@ -17,11 +18,14 @@ from autograder.checks.symbolic.conditions import (
     Early,
     Every,
     Foreseen,
+    Otherwise,
     OwnIs,
     Reading,
     Right,
+    Written,
     read_conditions,
 )
+from autograder.checks.symbolic.form_rule import FormRule
 from autograder.checks.symbolic.graph import END, NO_POINTS, CreditGraph, Step, checked
 from autograder.errors import RubricError
 from autograder.rubric import Item
@@ -41,6 +45,7 @@ class Making(Struct, frozen=True, eq=False):
         vocabulary: the symbols of the question.
         formula: takes in the formulas of steps.
         where: how errors name the item.
+        rule: what is asked of the form of a right answer.
     """
 
     item: Item
@@ -49,6 +54,7 @@ class Making(Struct, frozen=True, eq=False):
     vocabulary: Vocabulary
     formula: Formula
     where: str
+    rule: FormRule | None = None
 
 
 def credit_graph(making: Making) -> CreditGraph:
@@ -63,21 +69,18 @@ def credit_graph(making: Making) -> CreditGraph:
 def _simple(making: Making) -> CreditGraph:
     """Right without assumptions, remarks, right, carried forward, mistakes, early: the first that fits."""
     item, options, carry = making.item, making.options, making.carry
-    formula, where = making.formula, making.where
+    formula, where, rule = making.formula, making.where, making.rule
     possible = max(item.points, NO_POINTS)
-    right = Step("right", Right(strictly=True), possible, silent=True, full=True)
-    steps = [right]
+    steps = [Step("right", Right(strictly=True), possible, silent=True, full=True)]
     for remark in options.remark:
-        at = _place(remark.text, where, remark.code)
+        at = checked_option(remark, item, where)
         index, _ = formula(remark.when, remark.assume, at)
         steps.append(Step(remark.code, Foreseen(index), possible, remark.text, full=True))
     steps.append(Step("right-assuming", Right(), possible, silent=True, full=True))
     if carry is not None:
         steps += _carried(carry, possible, formula, f"{where}: carry_forward")
     for mistake in options.mistake:
-        at = _place(mistake.text, where, mistake.code)
-        if not 0 <= mistake.points < max(item.points, Decimal("0.01")):
-            raise RubricError(f"{at}: points: expected from 0 to below {item.points}, got {mistake.points}")
+        at = checked_option(mistake, item, where)
         index, about_own = formula(mistake.when, mistake.assume, at)
         condition: Condition = Foreseen(index)
         if carry is not None and not about_own:
@@ -85,7 +88,18 @@ def _simple(making: Making) -> CreditGraph:
             condition = Every((OwnIs(state="right"), condition))
         steps.append(Step(mistake.code, condition, mistake.points, mistake.text))
     steps.append(Step("formula.early", Early(), message="formula.early"))
-    return CreditGraph(tuple(steps))
+    return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
+
+
+def _then_form(steps: list[Step], rule: FormRule, possible: Decimal) -> Iterator[Step]:
+    """Whatever was worth everything goes on to the form; it is worth the rest."""
+    form = len(steps) + 1
+    for step in steps:
+        yield (
+            msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if step.full else step
+        )
+    yield Step("wrong", Otherwise(), silent=True)
+    yield Step("form", Written(rule=rule), possible - rule.points, silent=True, full=True)
 
 
 def _explicit(making: Making) -> CreditGraph:
@@ -93,6 +107,8 @@ def _explicit(making: Making) -> CreditGraph:
     item, options, where = making.item, making.options, making.where
     if options.mistake or options.remark:
         raise RubricError(f"{where}: step: mistakes and remarks become steps here; state one or the other")
+    if making.rule is not None:
+        raise RubricError(f'{where}: step: must, with and without become conditions here: when = "form:…"')
     if item.points <= 0:
         raise RubricError(f"{where}: step: an item with steps needs points above 0, got {item.points}")
     ids = [step.id for step in options.step]
@@ -140,6 +156,19 @@ def _carried(carry: spelling.CarryForward, possible: Decimal, formula: Formula, 
     if points < possible:
         yield Step(code, Every((OwnIs(state="right"), fits)), possible, message=code, full=True)
     yield Step(code, fits, points, message=code, full=points == possible)
+
+
+def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where: str) -> str:
+    """How errors name a mistake or remark; its texts and points are checked.
+
+    Raises:
+        RubricError: the English text is missing, braces are not written twice, or it is worth too much.
+    """
+    at = _place(option.text, where, option.code)
+    points = option.points if isinstance(option, spelling.Mistake) else NO_POINTS
+    if not 0 <= points < max(item.points, Decimal("0.01")):
+        raise RubricError(f"{at}: points: expected from 0 to below {item.points}, got {points}")
+    return at
 
 
 def _place(text: dict[str, str], where: str, code: str, *, needed: bool = True) -> str:
