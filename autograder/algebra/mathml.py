@@ -60,7 +60,7 @@ def _node(node: Node) -> str:
         case Div(numerator, denominator):
             return f"<mfrac>{_row(_node(numerator))}{_row(_node(denominator))}</mfrac>"
         case Pow(base, exponent):
-            return f"<msup>{_row(_within(base, Add, Neg, Mul, Div, Pow, Fn))}{_row(_node(exponent))}</msup>"
+            return _power(base, exponent)
         case Fn():
             return _function(node)
         case Num(value):
@@ -69,6 +69,13 @@ def _node(node: Node) -> str:
             return f"<mi>{'π' if name == 'pi' else name}</mi>"
         case Sym(name):
             return _symbol(name)
+
+
+def _power(base: Node, exponent: Node) -> str:
+    if isinstance(base, Sym) and "_" in base.name:  # one script above the other, not behind it
+        below = _symbol(base.name).removeprefix("<msub>").removesuffix("</msub>")
+        return f"<msubsup>{below}{_row(_node(exponent))}</msubsup>"
+    return f"<msup>{_row(_within(base, Add, Neg, Mul, Div, Pow, Fn))}{_row(_node(exponent))}</msup>"
 
 
 def _sum(terms: tuple[Node, ...]) -> str:
