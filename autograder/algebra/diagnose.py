@@ -54,15 +54,30 @@ class Difference(Struct, frozen=True):
     Attributes:
         code: one of `CODES`.
         params: what a student may read: symbols and terms that the student wrote, never others.
-        staff: the same with everything known, in English.
-        slip: the right formula with this slip, equal to the wrong formula under the reading that was
-            granted; None for the two codes about symbols that occur or do not.
+        note: the same for staff, with ``{}`` for each of ``about``.
+        made: see `slip`.
+        about: formulas that staff may see.
     """
 
     code: str
     params: dict[str, str] = {}
-    staff: str = ""
-    slip: Node | None = None
+    note: str = ""
+    made: Node | Monomial | None = None
+    about: tuple[Node | Monomial, ...] = ()
+
+    @property
+    def slip(self) -> Node | None:
+        """The right formula with this slip, equal to the wrong formula under the reading granted.
+
+        None for the two codes about symbols that occur or do not.
+        """
+        return self.made.tree() if isinstance(self.made, Monomial) else self.made
+
+    @property
+    def staff(self) -> str:
+        """What staff read, in English."""
+        shown = (to_text(one.tree() if isinstance(one, Monomial) else one) for one in self.about)
+        return self.note.format(*shown)
 
     @property
     def sentence(self) -> str:
@@ -88,20 +103,27 @@ class Diagnosis:
         self._bases: tuple[tuple[Base, ...], ...] | None = None
         self._atoms: Atoms | None = None
 
-    def difference(self, wrong: Node) -> Difference | None:
-        """The first explanation that fits; None when none does."""
+    def difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
+        """The first explanation that fits; None when none does.
+
+        Args:
+            wrong: a wrong formula.
+            values: its exact values under the readings, where they are known already.
+        """
         readings = self._prepared()
         tree = wrong if self._atoms is None else self._atoms.replaced(wrong)
-        for bases in readings:
-            value = bases[0].comparer.value(tree)
+        written = symbols(wrong)
+        known = len(values) == len(readings) and tree is wrong
+        for place, bases in enumerate(readings):
+            value = values[place] if known else bases[0].comparer.value(tree)
             if value is None:
                 continue
             for base in bases:
                 slip = base.table.get(value)
                 if slip is not None:
-                    return _told(slip, wrong, base)
+                    return _told(slip, wrong, written, base)
             for base in bases:
-                difference = _Comparison(base, wrong, tree, value).difference()
+                difference = _Comparison(base, wrong, written, tree, value).difference()
                 if difference is not None:
                     return difference
         return self._last_resort(wrong, tree, readings)
@@ -135,6 +157,8 @@ class _Comparison(Struct, frozen=True):
     base: Base
     wrong: Node
     """As the student wrote it."""
+    written: frozenset[str]
+    """The symbols that stand in it."""
     tree: Node
     """The same, with symbols in the places of what has no exact value."""
     value: Rational
@@ -154,16 +178,16 @@ class _Comparison(Struct, frozen=True):
         """Both are single products: what is multiplied too often, or not often enough."""
         steps = changed(right, wrong)
         ratio = wrong.number / right.number
-        tree, staff = wrong.tree(), f"{to_text(right.tree())} became {to_text(wrong.tree())}"
+        note, about = "{} became {}", (right, wrong)
         if not steps:
-            return _multiple(ratio, tree)
+            return _multiple(ratio, wrong)
         if wrong.powers == {name: -power for name, power in right.powers.items()}:
-            return Difference("reciprocal", {}, staff, tree)
-        code, name = _change(steps, right, self.wrong)
-        written = name in symbols(self.wrong)
+            return Difference("reciprocal", {}, note, wrong, about)
+        code, name = _change(steps, right, self.written)
+        written = name in self.written
         if not written and name in right.powers:
             code = "factor-forgotten"
-        return Difference(code, {"symbol": name} if written else {}, staff, tree)
+        return Difference(code, {"symbol": name} if written else {}, note, wrong, about)
 
     def _own_terms(self, delta: Rational) -> Difference | None:
         """One term of the student's own is too much, or would be right with one change."""
@@ -175,7 +199,7 @@ class _Comparison(Struct, frozen=True):
         for part, at in own:
             if at == delta:
                 tree = Add((self.base.right, part))
-                return Difference("extra-term", self._term(part), f"extra: {to_text(part)}", tree)
+                return Difference("extra-term", self._term(part), "extra: {}", tree, (part,))
         monomial = self.base.recogniser.monomial
         for part, at in own:
             needed = monomial(at - delta)
@@ -189,14 +213,14 @@ class _Comparison(Struct, frozen=True):
         """What is wrong with a term, given the term that is needed in its place."""
         params = self._term(part)
         tree = Add((self.base.right, Neg(needed.tree()), part))
-        staff = f"{to_text(part)} stands for {to_text(needed.tree())}"
+        note, about = "{} stands for {}", (part, needed)
         steps = changed(needed, stands)
         if not steps:
             code = "sign-in-term" if stands.number == -needed.number else "coefficient"
-            return Difference(code, params, staff, tree)
+            return Difference(code, params, note, tree, about)
         if stands.number != needed.number:
-            return Difference("wrong-term", params, staff, tree)
-        code, name = _change(steps, needed, part)
+            return Difference("wrong-term", params, note, tree, about)
+        code, name = _change(steps, needed, symbols(part))
         names = {
             "power-too-large": "power-in-term",
             "power-too-small": "power-in-term",
@@ -205,9 +229,9 @@ class _Comparison(Struct, frozen=True):
         code = {**names, "extra-factor": "extra-factor-in-term", "several-factors": "wrong-term"}.get(
             code, code
         )
-        if name in symbols(self.wrong) and code != "wrong-term":
+        if name in self.written and code != "wrong-term":
             params = {**params, "symbol": name}
-        return Difference(code, params, staff, tree)
+        return Difference(code, params, note, tree, about)
 
     def _added(self, delta: Rational) -> Difference | None:
         """The answer is the right formula and one term more, or one term of it counted otherwise."""
@@ -218,8 +242,8 @@ class _Comparison(Struct, frozen=True):
         for part, _ in self.base.parts:
             if part.powers == extra.powers:
                 ratio = 1 + extra.number / part.number
-                return Difference("coefficient", {}, f"{to_text(part.tree())} counts {ratio} times", tree)
-        return Difference("extra-term", {}, f"extra: {to_text(extra.tree())}", tree)
+                return Difference("coefficient", {}, f"{{}} counts {ratio} times", tree, (part,))
+        return Difference("extra-term", {}, "extra: {}", tree, (extra,))
 
     def _term(self, part: Node) -> dict[str, str]:
         """A term as the student wrote it; nothing for one that came of multiplying out."""
@@ -227,7 +251,7 @@ class _Comparison(Struct, frozen=True):
         return {"term": to_text(part)} if written else {}
 
 
-def _multiple(ratio: Fraction, tree: Node) -> Difference:
+def _multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
     """The whole formula is off by a number."""
     if ratio == -1:
         return Difference("sign", {}, "the sign is wrong", tree)
@@ -235,7 +259,7 @@ def _multiple(ratio: Fraction, tree: Node) -> Difference:
     return Difference(code, {}, f"off by the constant factor {ratio}", tree)
 
 
-def _change(steps: Mapping[str, int], right: Monomial, wrong: Node) -> tuple[str, str]:
+def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) -> tuple[str, str]:
     """The code of a change of powers, and the symbol it is about."""
     if len(steps) == 1:
         ((name, step),) = steps.items()
@@ -246,14 +270,13 @@ def _change(steps: Mapping[str, int], right: Monomial, wrong: Node) -> tuple[str
         return ("power-too-large" if name in right.powers else "extra-factor"), name
     if len(steps) == 2 and sum(steps.values()) == 0:
         name = max(steps, key=lambda one: steps[one])
-        if name in symbols(wrong):
+        if name in written:
             return "symbol-replaced", name
     return "several-factors", ""
 
 
-def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
+def _told(slip: Slip, wrong: Node, written: frozenset[str], base: Base) -> Difference:
     """What a student may read about a slip that was recognised."""
-    written = symbols(wrong)
     params: dict[str, str] = {}
     if slip.code.startswith("swapped"):
         if slip.symbol in written and slip.other in written:
@@ -269,9 +292,8 @@ def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
         term = next(found, "")
         if term:
             params["term"] = term
-    about = " ".join(name for name in (slip.symbol, slip.other) if name)
-    at = f"at {to_text(slip.at)}" if slip.at is not None else ""
-    return Difference(code, params, " ".join(filter(None, (slip.code, about, at))), slip.tree)
+    note = " ".join(filter(None, (slip.code, slip.symbol, slip.other, "at {}" if slip.at else "")))
+    return Difference(code, params, note, slip.tree, (slip.at,) if slip.at else ())
 
 
 def _function(wrong: Node, base: Base) -> Difference | None:
@@ -281,7 +303,7 @@ def _function(wrong: Node, base: Base) -> Difference | None:
             return None
         if base.comparer.value(tree) == base.value:
             params = {"name": at.name} if isinstance(at, Fn) else {}
-            return Difference(code, params, f"{code} at {to_text(at)}", wrong)
+            return Difference(code, params, f"{code} at {{}}", wrong, (at,))
     return None
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from typing import cast
 
 from msgspec import Struct
 
 from autograder.algebra.compare import Comparer
 from autograder.algebra.diagnose import Diagnosis, Difference
+from autograder.algebra.evaluate import Rational
 from autograder.algebra.nodes import Relation, Tree, Tuple
 from autograder.algebra.relations import RelationDiagnosis
 from autograder.errors import Undecided
@@ -45,6 +47,8 @@ class _Known(Struct, frozen=True, eq=False):
 
     comparer: Comparer
     right: list[tuple[Tree, Hashable | None]]
+    values: set[Hashable | None]
+    """The values of the right answers; None among them where one has none."""
     named: dict[Hashable, list[int]]
     slow: list[int]
     """Indices of named answers without an exact value."""
@@ -86,15 +90,18 @@ class AnswerKey:
         """
         known: dict[int, _Known] = {}
         for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
-            known.setdefault(id(comparer), _Known(comparer, [], {}, []))
+            known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
         for comparer in dict.fromkeys(readings):
-            known[id(comparer)].right.extend((tree, _fingerprint(tree, comparer)) for tree in right)
+            pairs = [(tree, _fingerprint(tree, comparer)) for tree in right]
+            known[id(comparer)].right.extend(pairs)
+            known[id(comparer)].values.update(value for _, value in pairs)
         for index, entry in enumerate(named):
             for comparer in entry.readings:
                 _enter(known[id(comparer)], index, _fingerprint(entry.tree, comparer))
         past: _Known | None = None
         if beyond is not None:
-            past = _Known(beyond, [(tree, _fingerprint(tree, beyond)) for tree in right], {}, [])
+            pairs = [(tree, _fingerprint(tree, beyond)) for tree in right]
+            past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
         self._table = _Table(
             tuple(known.values()),
             len(dict.fromkeys(readings)),
@@ -162,8 +169,12 @@ class Facts:
             Undecided: neither could be proven.
         """
         count = 1 if strictly else self._table.readings
-        pairs = zip(self._values[:count], self._table.known[:count], strict=True)
-        return _any_proven(partial(_is_right, self.answer, value, known) for value, known in pairs)
+        open_ones = [
+            (value, known)
+            for value, known in zip(self._values[:count], self._table.known[:count], strict=True)
+            if not _differs(value, known)
+        ]
+        return _any_proven(partial(_is_right, self.answer, value, known) for value, known in open_ones)
 
     def named(self, index: int) -> bool:
         """Whether it is the named answer with this index.
@@ -199,7 +210,9 @@ class Facts:
         if isinstance(diagnosis, RelationDiagnosis) and isinstance(answer, Relation):
             return diagnosis.difference(answer)
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
-            return diagnosis.difference(answer)
+            # A formula's fingerprint is its value.
+            values = cast("list[Rational | None]", self._values[: self._table.readings])
+            return diagnosis.difference(answer, values)
         return None
 
     def _possible(self) -> frozenset[int]:
@@ -244,6 +257,11 @@ def _enter(known: _Known, index: int, value: Hashable | None) -> None:
         known.slow.append(index)
     else:
         known.named.setdefault(value, []).append(index)
+
+
+def _differs(value: Hashable | None, known: _Known) -> bool:
+    """Whether an answer is proven to be none of the right ones: their exact values differ."""
+    return value is not None and value not in known.values and None not in known.values
 
 
 def _is_right(answer: Tree, value: Hashable | None, known: _Known) -> bool:

@@ -127,7 +127,15 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the symbols that occur in a tree."""
-    return frozenset(node.name for node in walk(tree) if isinstance(node, Sym))
+    found = set()
+    waiting: list[Tree] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Sym):
+            found.add(node.name)
+        elif not isinstance(node, Num):
+            waiting.extend(children(node))
+    return frozenset(found)
 
 
 def substitute(node: Node, name: str, by: Node) -> Node:

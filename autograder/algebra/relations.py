@@ -35,7 +35,7 @@ class RelationDiagnosis:
                 self._made[name] = Diagnosis([right], [self._comparer])
             found = self._made[name].difference(formula)
             if found is not None and found.code not in SYMBOL_CODES:
-                return msgspec.structs.replace(found, staff=f"solved for {name}: {found.staff}")
+                return msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
             last = last or found
         return last
 
