@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from autograder.algebra.compare import Comparer, solved
 from autograder.algebra.diagnose import SYMBOL_CODES, Diagnosis, Difference
 from autograder.algebra.monomials import Monomial, Recogniser
-from autograder.algebra.nodes import Div, Node, Relation
+from autograder.algebra.nodes import Add, Div, Neg, Node, Relation, Sym, symbols
 
 
 class RelationDiagnosis:
@@ -45,12 +47,23 @@ class RelationDiagnosis:
         as_written = solved(relation)
         if as_written is not None:
             found[as_written[0]] = as_written[1]
+        for name, formula in _moved_over(relation):
+            found.setdefault(name, formula)
         value = self._comparer.value(Div(relation.left, relation.right))
         monomial = self._recogniser.monomial(value)
         for name, power in monomial.powers.items() if monomial is not None else ():
             if abs(power) == 1 and monomial is not None:
                 found.setdefault(name, _solved_for(name, power, monomial).tree())
         return found
+
+
+def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
+    """The equation solved for a term that is a symbol and stands nowhere else: ``d + 1 = n`` → ``d = n - 1``."""
+    for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
+        for place, term in enumerate(side.terms if isinstance(side, Add) else ()):
+            rest = (*side.terms[:place], *side.terms[place + 1 :])
+            if isinstance(term, Sym) and term.name not in symbols(Add((other, *rest))):
+                yield term.name, Add((other, *(Neg(moved) for moved in rest)))
 
 
 def _solved_for(name: str, power: int, quotient: Monomial) -> Monomial:

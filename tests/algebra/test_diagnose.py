@@ -8,15 +8,16 @@ import pytest
 
 from autograder.algebra.compare import Comparer
 from autograder.algebra.diagnose import CODES, Diagnosis, Difference
-from autograder.algebra.nodes import Add, Node, symbols
+from autograder.algebra.nodes import Add, Node, Relation, Sym, symbols
 from autograder.algebra.parse import parse, parse_relation
 from autograder.algebra.points import Points
+from autograder.algebra.relations import RelationDiagnosis
 from autograder.algebra.write import to_text
 from autograder.errors import Undecided
-from autograder.messages import LANGUAGES, render
+from autograder.messages import LANGUAGES, SENTENCES, render
 from autograder.records import Message
 from tests.algebra.examples import VOCABULARY
-from tests.algebra.mutants import FORMULAS, Formula, mutants
+from tests.algebra.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants
 from tests.algebra.repairs import Judge
 
 RAW = Comparer(Points(VOCABULARY.domains))
@@ -93,3 +94,86 @@ def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted
         assert set(shown.values()) <= written, difference
         message = Message(difference.sentence, difference.params)
         assert all(render(message, language) for language in LANGUAGES)
+
+
+def relations() -> Iterator[tuple[Relation, str, Difference | None]]:
+    """Every wrong mutant of the relation in (e), its kind, and what is said about it."""
+    right = [parse_relation(text, VOCABULARY) for text in RELATION.written]
+    diagnosis = RelationDiagnosis(right[0], RAW)
+    for mutant, kind in relation_mutants(RELATION).items():
+        try:
+            wrong = not any(RAW.equal(mutant, tree) for tree in right)
+        except Undecided:
+            continue
+        if wrong:
+            yield mutant, kind, diagnosis.difference(mutant)
+
+
+def test_single_mistakes_in_a_relation_are_named() -> None:
+    """Of all equations with one mistake at least 95 % are named."""
+    found = list(relations())
+    unnamed = [(kind, to_text(mutant)) for mutant, kind, difference in found if difference is None]
+    assert len(found) > 100
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
+
+
+def test_no_mistake_in_a_relation_is_named_falsely() -> None:
+    """Solved for one of its symbols, the equation is what the slip makes of the right one."""
+    judge = Judge(RAW)
+    right = {
+        "d_model": parse("n_heads*d_head", VOCABULARY),
+        "n_heads": parse("d_model/d_head", VOCABULARY),
+        "d_head": parse("d_model/n_heads", VOCABULARY),
+    }
+    for mutant, _, difference in relations():
+        if difference is None or difference.slip is None:
+            continue
+        name = difference.note.removeprefix("solved for ").partition(":")[0]
+        restated = Relation(Sym(name), difference.slip)
+        assert RAW.equal(restated, mutant), (to_text(mutant), difference)
+        assert judge.true_of(difference, difference.slip, [right[name]]), (to_text(mutant), difference)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code"),
+    [
+        ("n*log(n)", "n^2*log(n)", "power-too-large"),
+        ("n*log(n)", "2*n*log(n)", "factor-too-large"),
+        ("n*log(n) + d", "n*log(n)", "missing-term"),
+        ("n*log(n)", "n", "factor-forgotten"),
+        ("n*log(n)", "n + log(n)", "sum-for-product"),
+        ("sqrt(n)*d", "sqrt(n)/d", "divided"),
+        ("2^n", "2^n + n", "extra-term"),
+        ("d^2", "2^d", "base-and-exponent"),
+        ("d*n", "d^n", "power-for-product"),
+        ("d*n", "d!*n", "function-too-much"),
+        ("d*n", "log(d)*n", "function-too-much"),
+        ("n*d^2", "(n + 1)*d^2", "off-by-one"),
+        ("d/h", "h/d", "reciprocal"),
+    ],
+)
+def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
+    """Slips beside logarithms, roots and symbolic powers are named as well."""
+    difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).difference(parse(wrong, VOCABULARY))
+    assert difference is not None
+    assert code == difference.code
+    assert difference.staff
+    assert difference.sentence in SENTENCES
+
+
+def test_staff_read_the_whole_story() -> None:
+    """Staff are told the term of the right formula; the student is not."""
+    right = [parse("4*n_heads*d_model*d_head + 8*d_model^2", VOCABULARY)]
+    difference = Diagnosis(right, [RAW]).difference(parse("8*d_model^2", VOCABULARY))
+    assert difference is not None
+    assert "missing-term at 4*n_heads*d_model*d_head" == difference.staff.replace(
+        "d_head*d_model", "d_model*d_head"
+    )
+    assert {} == difference.params
+
+
+def test_every_code_has_a_sentence() -> None:
+    """No code is without words."""
+    assert set() == {
+        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in SENTENCES)
+    }
