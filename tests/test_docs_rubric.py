@@ -37,7 +37,7 @@ RECORDS = (
     *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
-    *(symbolic_options.Remark, symbolic_options.Mistake, repair.RepairItem),
+    *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
 )
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 

@@ -1,10 +1,10 @@
 """Decides whether two formulas are equal, by a ladder of methods; never by manipulating them.
 
 1. the same tree;
-2. exact values at secret random points: a difference is a proof, agreement is wrong with a
-   probability below (degree / 2^60)^2;
-3. beyond a size, values modulo secret random primes;
-4. radicals, logarithms, symbolic exponents: balls (`balls`);
+2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a
+   probability below degree / 2^89, and the degree is below 2^6;
+3. beyond a size, the value modulo a secret random prime, up to degree 2^20;
+4. radicals, logarithms, symbolic exponents: balls (`balls`); ceilings and floors: `rounding`;
 5. `Undecided`: a human's job.
 """
 
@@ -18,6 +18,7 @@ from autograder.algebra.evaluate import Irrational, Rational, TooLarge, Undefine
 from autograder.algebra.inequalities import same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.points import Points
+from autograder.algebra.rounding import equal_rounded, rounds
 from autograder.errors import AlgebraError, Undecided
 
 MAX_MONOMIAL = 8
@@ -110,7 +111,7 @@ class Comparer:
         except TooLarge:
             return self._equal_modulo(first, second)
         except Irrational:
-            return self._equal_by_balls(first, second)
+            return self._equal_otherwise(first, second)
 
     def _equal_exactly(self, first: Node, second: Node) -> bool:
         for at in self._exact:
@@ -127,15 +128,17 @@ class Comparer:
                 modular(first, at, prime) == modular(second, at, prime) for at, prime in self._residues
             )
         except Irrational:
-            return self._equal_by_balls(first, second)
+            return self._equal_otherwise(first, second)
         except TooLarge as error:
             raise Undecided("the degree is too large") from error
         except Undefined as error:
             raise Undecided("division by zero") from error
 
-    def _equal_by_balls(self, first: Node, second: Node) -> bool:
+    def _equal_otherwise(self, first: Node, second: Node) -> bool:
         for name, formula in reversed(self.assumptions):
             first, second = substitute(first, name, formula), substitute(second, name, formula)
+        if rounds(first) or rounds(second):
+            return equal_rounded(first, second, self.points.domains)
         return equal_at(first, second, self.points.real, LEAST_AGREEMENT)
 
     def _same_relation(self, first: Relation, second: Relation) -> bool:

@@ -99,6 +99,8 @@ FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "min": (1, 16),
     "factorial": (1, 1),
     "binomial": (2, 2),
+    "ceil": (1, 1),
+    "floor": (1, 1),
 }
 """Name → least and largest number of arguments. ``log`` is natural unless a base is its second
 argument; ``lg`` has base 10."""
@@ -125,7 +127,15 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the symbols that occur in a tree."""
-    return frozenset(node.name for node in walk(tree) if isinstance(node, Sym))
+    found = set()
+    waiting: list[Tree] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Sym):
+            found.add(node.name)
+        elif not isinstance(node, Num):
+            waiting.extend(children(node))
+    return frozenset(found)
 
 
 def substitute(node: Node, name: str, by: Node) -> Node:

@@ -63,7 +63,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
-        self._vocabulary = Vocabulary(rubric.assignment.symbols)
+        self._vocabulary = Vocabulary(rubric.symbols(question))
         self._comparer = Comparer(Points(self._vocabulary.domains))
         self._relations = rubric.assignment.assume
         self._granted: dict[tuple[str, ...], Comparer] = {}

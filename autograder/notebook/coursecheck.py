@@ -114,18 +114,32 @@ WANTED: Mapping[str, str] = {
     "choice": "want-choice",
 }
 FUNCTIONS = frozenset((
-    "sqrt", "exp", "log", "ln", "lg", "lb", "log2", "log10", "max", "min", "Max", "Min",
-    "factorial", "binomial", "binom", "O", "Theta", "Omega", "o", "pi", "e", "E",
+    "sqrt", "cbrt", "exp", "pow", "Pow", "log", "Log", "ln", "lg", "lb", "ld", "log2", "log10",
+    "max", "min", "Max", "Min", "maximum", "minimum", "ceil", "ceiling", "floor",
+    "factorial", "binomial", "binom", "comb", "O", "Theta", "Omega", "o", "pi", "e", "E",
 ))  # fmt: skip
-_MARKUP = r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|operatorname|textit|textrm|texttt|mbox)\s*"
+_MARKUP = (
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
+    r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox)\s*"
+)
+_NO_NAMES = re.compile(
+    r"\\(?:begin|end)\{[a-z]+\*?\}|</?su[bp]>|&[a-z]+;|(?<![A-Za-z_])(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
+    r"|[\t\f\x08\r](?:ext|imes|frac|rac|loor|binom|inom|ullet|egin|ig|ight|ceil|floor)"
+    r"|(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)",
+    re.IGNORECASE,
+)
+"""Words that name nothing; also LaTeX in an ordinary string, whose backslash and letter became one."""
+_RAISED_FIRST = re.compile(r"([A-Za-z])(\^\s*(?:\d|[{(]\s*\d+\s*[)}]))(\s*\\?_\s*(?=[A-Za-z{\\]))")
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
     r"|(?P<name>(?:[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*|" + _MARKUP + r"\{[^{}]{1,60}\})"
-    r"(?:\\?_(?:[A-Za-z0-9]+|\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _MARKUP + r"\{[^{}]{1,60}\}))*'*)"
+    r"(?:\\?_[A-Za-z0-9]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|"
+    + _MARKUP
+    + r"\{[^{}]{1,60}\}))*'*)"
     r"|\\[A-Za-z]+"
 )
 _TWO_NUMBERS = re.compile(r"(?<![\w.,])\d+(?:\.\d+)? +\d+(?:\.\d+)?(?![\w.])")
-_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3}){2,}(?!\d)")
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:(?: \d{3}){2,}| 0\d\d)(?!\d)")
 _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ]+")
 _LETTERS = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx")
 _SHAPE_MARKUP = re.compile(r"torch\.Size|\bSize\b|\\mathbb\s*\{?\s*R\s*\}?\s*\^")
@@ -246,7 +260,7 @@ def _formula_problem(
         return "equation-wanted", {}
     known = {_plain(spelling) for name, others in symbols.items() for spelling in (name, *others)}
     for word in _names(text):
-        letters = len(word) <= 8 and all(letter in known for letter in word)
+        letters = _letters(word, known)
         if word not in known and word not in FUNCTIONS and not letters and known:
             hint = _hint(word, known, language)
             return "unknown-symbol", {"found": word, "hint": hint, "known": ", ".join(symbols)}
@@ -259,9 +273,17 @@ def _formula_problem(
 
 def _names(text: str) -> list[str]:
     """The names in a formula, in plain spelling; numbers and LaTeX commands are none."""
-    lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), text)
+    lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), _NO_NAMES.sub(" ", text))
+    lowered = _RAISED_FIRST.sub(r"\1\3", lowered)
     words = [_plain(found.group()) for found in _TOKEN.finditer(lowered) if found.lastgroup == "name"]
     return [word for word in words if not word.startswith("log_")]
+
+
+def _letters(word: str, known: Iterable[str]) -> bool:
+    """Whether a word may be known letters side by side, the last perhaps with a subscript."""
+    before = len(word.partition("_")[0]) - 1 if "_" in word else len(word)
+    below = word[before:]
+    return before <= 8 and all(letter in known for letter in word[:before]) and (not below or below in known)
 
 
 def _plain(name: str) -> str:

@@ -36,14 +36,19 @@ class FormRule(Struct, frozen=True):
     def finding(self, answer: Tree, reading: str) -> Finding | None:
         """Why a right answer does not earn all points; None when it does."""
         try:
-            message = self._broken(answer)
+            message = self.broken(answer)
         except Undecided as error:
             return results.review(f"read as {reading}; right, but its form: {error}", "formula.undecided")
         if message is None:
             return None
         return Finding(Status.FAILED, message, f"read as {reading}; right, {message.code}", self.points)
 
-    def _broken(self, answer: Tree) -> Message | None:
+    def broken(self, answer: Tree) -> Message | None:
+        """What the student reads about the first part that is not as asked; None when all is.
+
+        Raises:
+            Undecided: a formula is too large to be factored.
+        """
         written = occurring(answer)
         for name in self.absent:
             if name in written:
