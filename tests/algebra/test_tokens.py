@@ -17,7 +17,7 @@ from tests.algebra.test_parse import PIECES
 MORE_PIECES = (
     *PIECES, "d_{model}", r"d_{\text{model}}", r"\frac{", r"\frac12", r"\binom", r"\binom{n}{2}", "x", " x ",
     "1 000", "²", "³", "−", "1.234,5", "0,5", "1e3", "e3", "\\,", "{,}", "//", "⌈", "⌉", "pow(", "max(",
-    "\\max",    "Ld", "Ld_model", "d^2_{model}", "np.", "log_2", "log2", "raised", "E", "pi", "\\pi", "\n",
+    "\\max", "Ld", "Ld_model", "d^2_{model}", "np.", "log_2", "log2", "raised", "E", "pi", "\\pi", "\n",
     "**", "==",
     "\\left", "1_000", "'",
 )  # fmt: skip
