@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from autograder.errors import Unreadable
 
-_REWRITTEN: Mapping[str, str] = {
+REWRITTEN: Mapping[str, str] = {
     "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "⸱": "*", "⨉": "×", "×": "×", "✕": "×", "⨯": "×",
     "✖": "×", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
     "√": " sqrt ", "∛": " cbrt ", "π": " pi ", "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋",
@@ -84,8 +84,8 @@ def _plain(text: str, position: int) -> tuple[str, int]:
             while end < len(text) and text[end] in table:
                 end += 1
             return form.format("".join(table[shifted] for shifted in text[position:end])), end - position
-    if character in _REWRITTEN:
-        return _REWRITTEN[character], 1
+    if character in REWRITTEN:
+        return REWRITTEN[character], 1
     return _folded(text, position), 1
 
 
