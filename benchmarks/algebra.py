@@ -138,9 +138,14 @@ def key_of(pair: Pair) -> AnswerKey:
     options = RUBRIC.question(formula.question).item(formula.item).options
     read = parse_relation if options.get("form") == "relation" else parse
 
-    def readings(names: Iterable[str]) -> list[Comparer]:
-        relations = [parse_relation(RUBRIC.assignment.assume[name], VOCABULARY) for name in names]
-        return [plain, plain.under(relations)] if relations else [plain]
+    made = {(): plain}
+
+    def readings(names: Iterable[str]) -> tuple[Comparer, ...]:
+        chosen = tuple(names)
+        if chosen not in made:
+            relations = [parse_relation(RUBRIC.assignment.assume[name], VOCABULARY) for name in chosen]
+            made[chosen] = plain.under(relations)
+        return (plain, made[chosen]) if chosen else (plain,)
 
     granted = options.get("assume", ())
     remarks = ((entry, True) for entry in options.get("remark", ()))

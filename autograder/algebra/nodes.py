@@ -125,7 +125,17 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the symbols that occur in a tree."""
-    return frozenset(node.name for node in walk(tree) if isinstance(node, Sym))
+    found: set[str] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Sym):
+            found.add(node.name)
+        elif isinstance(node, Mul):
+            waiting.extend(node.factors)
+        elif not isinstance(node, Num):
+            waiting.extend(children(node))
+    return frozenset(found)
 
 
 def substitute(node: Node, name: str, by: Node) -> Node:
