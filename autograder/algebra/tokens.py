@@ -67,7 +67,9 @@ _QUICK = re.compile(
     r"|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z]))*"
     r"([A-Za-z][A-Za-z0-9]*(?:\\?_(?:[A-Za-z0-9]+|\{[A-Za-z0-9]{1,20}\}"
     r"|\{\\[a-z]{1,10}(?:\{[A-Za-z0-9]{1,20}\}| [A-Za-z0-9]{1,20})\}|\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}))*"
-    r"|[0-9]+(?:\.[0-9]+)?[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\*\*|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
+    r"|[0-9]+(?:\.[0-9]+)?[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\\?\*\*?"
+    r"|\\(?:mathrm|mathit|text|texttt|operatorname)\{[A-Za-z0-9_\\]{1,40}\}"
+    r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
     re.DOTALL,
 )
 _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
@@ -100,12 +102,23 @@ def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) ->
     """
     if len(text) > MAX_CHARS or ("," in text and not in_list and _GROUPED.search(text)):
         return None
+    tokens = _quickly(text, vocabulary)
+    if tokens is None and needs_rewriting(text):
+        try:
+            plain, _ = rewrite(text)
+        except Unreadable:
+            return None
+        if not ("," in plain and not in_list and _GROUPED.search(plain)):
+            tokens = _quickly(plain, vocabulary)
+    return tokens
+
+
+def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
     words = _QUICK.findall(text)
     if len(words) > 1 and not words[-2]:  # the end is found once more after blanks
         words.pop()
-    known = vocabulary.words
     try:
-        kinds, values = zip(*map(known.__getitem__, words), strict=True)
+        kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
     except KeyError:
         try:
             entries = [entry for word in words for entry in _looked_up(word, vocabulary)]
@@ -124,7 +137,7 @@ def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | 
     entry = vocabulary.words.get(word)
     if entry is not None:
         return (entry,)
-    symbol = vocabulary.nodes.get(plain_name(word)) if "_" in word else None
+    symbol = vocabulary.nodes.get(plain_name(word)) if "_" in word or "{" in word else None
     if symbol is not None:
         return (("symbol", symbol),)
     parts = vocabulary.split(word) if word.isalpha() else None

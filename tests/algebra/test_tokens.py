@@ -20,7 +20,9 @@ MORE_PIECES = (
     "\\max", "Ld", "Ld_model", "d^2_{model}", "np.", "log_2", "log2", "raised", "E", "pi", "\\pi", "\n",
     "**", "==",
     "\\left", "1_000", "'", "`", "1.5", ". ", r"\(", r"\]",
-    r"\bigl(", "\u00a0", "∗", r"d_{\textit{model}}", r"d_{\rm model}",
+    r"\bigl(", "\u00a0", "∗", r"d_{\textit{model}}", r"d_{\rm model}", "𝑑", "<sup>2</sup>",
+    "<sub>model</sub>", "\times ", "\frac{d}{2}", "&middot;", "½", "₂", "ₖ", "⁻¹", "\u200b",
+    r"\mathrm{d\_model}", r"\*",
 )  # fmt: skip
 
 
