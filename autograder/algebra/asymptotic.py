@@ -16,12 +16,25 @@ from autograder.algebra.compare import Assumption
 from autograder.algebra.growth import growth
 from autograder.algebra.hull import bounds
 from autograder.algebra.landau import body_of
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, substitute, symbols
+from autograder.algebra.nodes import (
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    children,
+    substitute,
+    symbols,
+)
 from autograder.algebra.scales import Product
 from autograder.algebra.terms import terms
 from autograder.errors import Undecided
 
-MAX_LEADING = 12
+MAX_LEADING = 8
 """Terms of which none outgrows another."""
 
 
@@ -89,7 +102,7 @@ def compared(asked: Order, answer: Order) -> Comparison:
 def surplus(statement: Node) -> Node | None:
     """A term that another term outgrows, so that it says nothing; None where there is none.
 
-    The formula itself stands for a term that is only there when everything is multiplied out.
+    The formula itself stands for a term that is only there when brackets are multiplied out.
 
     Raises:
         Undecided: the growth of a term cannot be told.
@@ -108,7 +121,7 @@ def surplus(statement: Node) -> Node | None:
     for part, own in zip(parts, leading, strict=True):
         others = [product for products in leading if products is not own for product in products]
         if all(any(scales.vanishing(scales.quotient(one, other)) for other in others) for one in own):
-            return part
+            return part if part in children(body) else body
     return None
 
 

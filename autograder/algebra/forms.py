@@ -50,14 +50,7 @@ def occurring(tree: Tree) -> frozenset[str]:
 
 def collected(formula: Node) -> Flaw | None:
     """No sum has two terms that differ in the number in front only."""
-    for node in _nodes(formula):
-        if isinstance(node, Add):
-            seen: dict[Bare, Node] = {}
-            for term in summands(node):
-                known = seen.setdefault(product_of(term).bare(), term)
-                if known is not term:
-                    return Flaw("like-terms", {"first": _signless(known), "second": _signless(term)})
-    return None
+    return _first(_like_terms, _nodes(formula))
 
 
 def expanded(formula: Node) -> Flaw | None:
@@ -112,7 +105,7 @@ def _reducible(factor: Add) -> Flaw | None:
     polynomial = ring.polynomial(factor)
     if not polynomial:
         return Flaw("cancels", {"part": part})
-    if len(polynomial) == 1:
+    if len(polynomial) == 1 or not ring.is_whole(factor):
         return Flaw("factorable", {"part": part})
     common = ring.content(polynomial)
     if common is not None:
@@ -139,11 +132,8 @@ def simplified(formula: Node) -> Flaw | None:
     Raises:
         Undecided: a fraction is too large to be reduced.
     """
-    found = collected(formula)
-    if found is not None:
-        return found
     for node in _nodes(formula, deep=True):
-        for look in (_arithmetic, _neutral, _double_sign, _nested, _repeated, _cancelling):
+        for look in (_like_terms, _arithmetic, _neutral, _double_sign, _nested, _repeated, _cancelling):
             found = look(node)
             if found is not None:
                 return found
@@ -186,6 +176,19 @@ def summands(node: Add) -> Iterator[Node]:
             yield from summands(inner)
         else:
             yield term
+
+
+def _like_terms(node: Node) -> Flaw | None:
+    """Terms of one sum that differ in the number in front only."""
+    if not isinstance(node, Add):
+        return None
+    seen: dict[Bare, Node] = {}
+    for term in summands(node):
+        bare = product_of(term).bare()
+        if bare in seen:
+            return Flaw("like-terms", {"first": _signless(seen[bare]), "second": _signless(term)})
+        seen[bare] = term
+    return None
 
 
 def _arithmetic(node: Node) -> Flaw | None:

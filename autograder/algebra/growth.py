@@ -22,7 +22,7 @@ MAX_WORK = 2000
 """Pairs of terms that are multiplied or compared for one formula."""
 MAX_CHOSEN = 8
 """Largest second argument of a binomial that is written out."""
-MAX_POWER = 64
+MAX_POWER = 1000
 """Largest constant exponent."""
 
 
@@ -141,8 +141,8 @@ class _Growing:
         if len(below) > 1:
             return Growth(one.below, below)
         ((product, coefficient),) = below.items()
-        turned = coefficient if isinstance(coefficient, Vague) else reals.inverse(coefficient)
-        return Growth(self._times(one.below, {scales.raised(product, -1): turned}))
+        turned = {scales.raised(product, -1): sums.inverse(coefficient)}
+        return Growth(self._times(one.below, turned))
 
     def _positive(self, one: Growth) -> Growth:
         return Growth(sums.vague(self._leading(one.above)), one.below)

@@ -14,6 +14,8 @@ from fractions import Fraction
 from autograder.algebra.scales import Path, Product, bounded, names, paths, quotient, unbounded_along
 from autograder.errors import Undecided
 
+ROOM = Fraction(1, 1000)
+"""A power of a symbol that is looked for in the place of its logarithms."""
 MAX_STEPS = 400
 """Exchanges of the simplex method; Bland's rule ends long before for the sizes that occur."""
 
@@ -26,6 +28,8 @@ def bounds(terms: Sequence[Product], product: Product) -> bool | None:
     Returns:
         None where neither is proven.
     """
+    if product in terms:
+        return True
     ratios = [quotient(product, term) for term in terms]
     if any(map(bounded, ratios)):
         return True
@@ -35,7 +39,7 @@ def bounds(terms: Sequence[Product], product: Product) -> bool | None:
         if not _below_hull(powers[0], powers[1:], main):
             return False
         every = sorted({atom for row in powers for atom in row})
-        if _below_hull(powers[0], powers[1:], every):
+        if _below_hull(powers[0], powers[1:], every) or _strictly_below(powers[0], powers[1:], every):
             return True
     return False if escape(ratios) is not None else None
 
@@ -63,6 +67,18 @@ def _powers(products: Sequence[Product]) -> list[dict[Atom, Fraction]] | None:
             row[atom] = Fraction(coefficient)
         rows.append(row)
     return rows
+
+
+def _strictly_below(
+    point: dict[Atom, Fraction], corners: Sequence[dict[Atom, Fraction]], atoms: Sequence[Atom]
+) -> bool:
+    """Whether there is room for the point's logarithms: any power of a symbol outgrows its logarithms."""
+    slowed = {name for name, times in point if times > 1}
+    moved = {**point, **{(name, 1): point.get((name, 1), Fraction(0)) + ROOM for name in slowed}}
+    looked_at = sorted({
+        *(atom for atom in atoms if atom[1] == 1 or atom[0] not in slowed), *((name, 1) for name in slowed)
+    })  # fmt: skip
+    return _below_hull(moved, corners, looked_at)
 
 
 def _below_hull(

@@ -28,8 +28,9 @@ SMALL = (1, 2, 3)
 MAX_SMALL = 243
 
 _SIGN = re.compile(
-    r"(?P<le><=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
-    r"|(?P<ge>>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"(?P<tag></?su[bp]>)"
+    r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
     r"|(?P<lt><|\\lt(?![A-Za-z])|&lt;)|(?P<gt>>|\\gt(?![A-Za-z])|&gt;)|(?P<eq>(?<!!)==?)"
 )
 _WRITTEN: Mapping[str, str] = {"le": "≤", "ge": "≥", "lt": "<", "gt": ">", "eq": "="}
@@ -54,7 +55,7 @@ def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
         sides = parse_tuple(" " * called.end() + text[called.end() :], vocabulary).elements
         if len(sides) == 2:
             return (Relation(*sides, _CALLED[called["name"]]),)
-    signs = list(_SIGN.finditer(text))
+    signs = [sign for sign in _SIGN.finditer(text) if sign.lastgroup != "tag"]
     if not signs:
         raise Unreadable("relation-expected", len(text))
     if len(signs) >= MAX_SIDES:

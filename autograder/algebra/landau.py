@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from autograder.algebra.nodes import Add, Fn, Node
 from autograder.algebra.parse import parse
 from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.wrapping import unwrapped
 from autograder.errors import Unreadable
 
 SIGNS = ("O", "Θ", "Ω", "o", "ω")
@@ -34,6 +35,7 @@ _SIGN = re.compile(rf"(?P<name>(?<![A-Za-z0-9_\u0370-\u03ff\\{{]){_NAME})(?P<gap
 _OF = re.compile(
     rf"[\s$]*(?:[Bb]ig[ -]?|[Ll]ittle[ -]?|gro(?:ss|ß)[ -]?|klein[ -]?)?(?P<name>{_NAME})\s+(?:of|von)\s+"
 )
+_BIG = re.compile(r"[\s$]*(?:(?:[Bb]ig|[Ll]ittle|gro(?:ss|ß)|klein)[ -]?)?")
 _BARE = re.compile(rf"[\s$]*(?P<name>{_NAME})(?![A-Za-z0-9_])")
 _JOINT = re.compile(r":?==?|∈|\\in(?![A-Za-z])|\s(?:is|ist)(?:\s+in)?\s|\s(?:in)\s(?=.*[(\[])")
 _FINISHED = re.compile(r"(?:[\s$.]|\\[!,;: ])*\Z")
@@ -62,6 +64,7 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    text = unwrapped(text)
     bounds = [0]
     for joint in _JOINT.finditer(text):
         bounds.extend((joint.start(), joint.end()))
@@ -100,7 +103,7 @@ def _statement(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
         if bare is not None and bare["name"] not in vocabulary.names:
             raise Unreadable("landau-brackets", bare.start("name"), sign=_sign(bare["name"]))
         return _formula(text, start, end, vocabulary)
-    if text[start : found.start()].strip(" \t\r\n$"):
+    if not _BIG.fullmatch(text, start, found.start()):
         raise Unreadable("landau-outside", found.start(), sign=found["name"])
     sign, bodies = _sign(found["name"]), list[Node]()
     while True:

@@ -10,13 +10,15 @@ import re
 from autograder.algebra.nodes import Tuple
 from autograder.algebra.parse import parse_tuple
 from autograder.algebra.vocabulary import Vocabulary, plain_name
+from autograder.algebra.wrapping import unwrapped
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
 
 _TIMES = re.compile(r"[×✕⨯]|\\times(?![A-Za-z])")
 _SEPARATOR = re.compile(
-    r"(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
+    r"(?P<kept>&[a-z]{2,8};)"
+    r"|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
 )
 _BULLET = re.compile(r"\s*([-*•])\s+(?=.*\n\s*\1\s)", re.DOTALL)
 _NAME = re.compile(r"[\s$]*([A-Za-z][\w\\{}]*)\s*:?=(?!=)")
@@ -31,6 +33,7 @@ def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    text = unwrapped(text)
     start = 0
     for opening in (_BULLET, _NAME):
         found = opening.match(text, start)
@@ -44,7 +47,12 @@ def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
 
 
 def _comma(found: re.Match[str]) -> str:
-    """A comma of the same width, so that the offsets of errors stay right; blanks where a line is broken."""
+    """A comma of the same width, so that the offsets of errors stay right; blanks where a line is broken.
+
+    A character that is written by its name in HTML stays.
+    """
+    if found["kept"]:
+        return found["kept"]
     text, width = found.string, len(found.group())
     before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
     broken = not before or not after or before[-1] in _OPEN or after[0] in _ONWARD

@@ -83,6 +83,11 @@ class Ring:
         above, below = self.quotient(node)
         return above / above.gcd(below) if above else above
 
+    def is_whole(self, node: Node) -> bool:
+        """Whether a formula in lowest terms has no symbol below a fraction line."""
+        above, below = self.quotient(node)
+        return not above or bool((below / above.gcd(below)).is_constant())
+
     def content(self, polynomial: Polynomial) -> Node | None:
         """What can be taken out of every term: a number and powers; None when that is 1."""
         return self._tree(polynomial.term_content())

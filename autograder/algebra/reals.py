@@ -91,15 +91,6 @@ def sign(value: Exact) -> int:
     raise Undecided("two constants that may be equal")
 
 
-def inverse(value: Exact) -> Exact:
-    """One divided by a constant other than zero.
-
-    Raises:
-        Undecided: the constant is a sum of irrational parts.
-    """
-    return power(value, Fraction(-1))
-
-
 def power(base: Exact, exponent: Fraction) -> Exact:
     """A positive constant to a rational power; any constant but zero to a whole one.
 

@@ -1,7 +1,8 @@
 """Sums of products with coefficients: what is known of a formula's growth while it is put together.
 
 A coefficient is exact, or only known to stay between two positive (or two negative) constants: that much
-is known of the parts of ``max(n, d)``, which is between ``(n + d)/2`` and ``n + d``.
+is known of the parts of ``max(n, d)``, which is between ``(n + d)/2`` and ``n + d``. Of the difference of
+two such coefficients only a bound is known.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ MAX_TERMS = 24
 
 
 class Vague(enum.IntEnum):
-    """A coefficient between two constants of this sign."""
+    """A coefficient between two constants of this sign; without a sign, between two constants."""
 
     POSITIVE = 1
+    UNKNOWN = 0
     NEGATIVE = -1
 
 
@@ -43,7 +45,7 @@ def plus(*sums: Sum) -> Sum:
     """The sum of sums.
 
     Raises:
-        Undecided: terms of different sign may cancel or not, or there are too many.
+        Undecided: there are too many terms.
     """
     return _collected((product, coefficient) for one in sums for product, coefficient in one.items())
 
@@ -74,8 +76,8 @@ def raised(base: Sum, exponent: Fraction) -> Sum:
     """
     if len(base) == 1:
         ((product, coefficient),) = base.items()
-        if exponent.denominator != 1 and _sign(coefficient) < 0:
-            raise Undecided("a root of a negative term")
+        if exponent.denominator != 1 and _sign(coefficient) <= 0:
+            raise Undecided("a root of a term that may be negative")
         return {scales.raised(product, _plain(exponent)): _power(coefficient, exponent)}
     if exponent.denominator == 1 and len(base) ** exponent.numerator <= MAX_TERMS:
         result = UNIT
@@ -93,7 +95,7 @@ def leading(one: Sum) -> tuple[Product, ...]:
     """
     positive = [product for product, coefficient in one.items() if _sign(coefficient) > 0]
     for product, coefficient in one.items():
-        if _sign(coefficient) < 0 and not any(
+        if _sign(coefficient) <= 0 and not any(
             scales.vanishing(scales.quotient(product, other)) for other in positive
         ):
             raise Undecided("a difference that may be negative or smaller than either side")
@@ -117,6 +119,20 @@ def outgrown(one: Sum) -> Product | None:
     )
 
 
+def inverse(coefficient: Coefficient) -> Coefficient:
+    """One divided by a coefficient; only its sign where its value has no form.
+
+    Raises:
+        Undecided: it may be zero.
+    """
+    if isinstance(coefficient, Vague):
+        if coefficient is Vague.UNKNOWN:
+            raise Undecided("division by what may be zero")
+        return coefficient
+    parts = coefficient.parts if isinstance(coefficient, Real) else ()
+    return Vague(sign(coefficient)) if len(parts) > 1 else power(coefficient, Fraction(-1))
+
+
 def vague(products: Iterable[Product]) -> Sum:
     """A sum that is between constants times the sum of some products."""
     return dict.fromkeys(products, Vague.POSITIVE)
@@ -129,15 +145,17 @@ def _collected(terms: Iterable[tuple[Product, Coefficient]]) -> Sum:
         total[product] = coefficient if known is None else _added(known, coefficient)
     if len(total) > MAX_TERMS:
         raise Undecided("a sum of too many terms")
-    return {product: coefficient for product, coefficient in total.items() if coefficient != 0}
+    return {
+        product: coefficient
+        for product, coefficient in total.items()
+        if isinstance(coefficient, Vague) or coefficient != 0
+    }
 
 
 def _added(first: Coefficient, second: Coefficient) -> Coefficient:
     if not isinstance(first, Vague) and not isinstance(second, Vague):
         return first + second
-    if _sign(first) + _sign(second) == 0:
-        raise Undecided("a difference of terms that grow alike")
-    return Vague(_sign(first) or _sign(second))
+    return Vague(_sign(first)) if _sign(first) == _sign(second) else Vague.UNKNOWN
 
 
 def _product(first: Coefficient, second: Coefficient) -> Coefficient:
@@ -147,9 +165,10 @@ def _product(first: Coefficient, second: Coefficient) -> Coefficient:
 
 
 def _power(base: Coefficient, exponent: Fraction) -> Coefficient:
-    if isinstance(base, Vague):
-        return Vague(_sign(base) ** (exponent.numerator % 2)) if exponent.denominator == 1 else base
-    return power(base, exponent)
+    if not isinstance(base, Vague):
+        return power(base, exponent)
+    even = exponent.denominator == 1 and exponent.numerator % 2 == 0
+    return Vague.POSITIVE if even and base is Vague.NEGATIVE else base
 
 
 def _sign(coefficient: Coefficient) -> int:

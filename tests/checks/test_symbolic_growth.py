@@ -181,6 +181,16 @@ def test_slips_in_the_rubric(item: str, message: str) -> None:
         check_of(item)
 
 
+def test_symbols_that_may_be_negative() -> None:
+    """Growth is told of positive symbols only: another one in the key is a slip, in an answer a doubt."""
+    text = HEAD.replace("n = {", 'x = { domain = "real" }\nn = {') + COST
+    rubric = parse(text.encode())
+    assert Status.NEEDS_REVIEW is result_of(SymbolicCheck(rubric.questions[0], rubric), "O(n*x)").status
+    rubric = parse(text.replace("12*n*d^2", "12*n*x^2").encode())
+    with pytest.raises(RubricError, match="x may be negative"):
+        SymbolicCheck(rubric.questions[0], rubric)
+
+
 def test_a_symbol_cannot_be_called_o() -> None:
     """``O`` stands for growth where growth is asked for."""
     rubric = parse((HEAD.replace("n = {", "O = {}\nn = {") + COST).encode())

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder.algebra.asymptotic import Comparison, Order, compared, constant, order, surplus
 from autograder.algebra.compare import Comparer
 from autograder.algebra.landau import parse_statements, sign_of
-from autograder.algebra.nodes import Node, Tree
+from autograder.algebra.nodes import Node, Tree, symbols
 from autograder.algebra.write import to_text
 from autograder.checks import results
 from autograder.checks.results import Finding
@@ -63,6 +63,7 @@ class Asymptotics:
         for name in ("O", "o"):
             if name in vocabulary.names:
                 raise RubricError(f"{where}: form: {name!r} is a symbol here and cannot stand for growth")
+        self._signed = frozenset(name for name, domain in vocabulary.domains.items() if domain == "real")
         try:
             self._keys = tuple(self._key(tree, readings) for tree in stated.accept)
             self._foreseen = tuple(
@@ -79,6 +80,7 @@ class Asymptotics:
         answer = statements[-1]
         reading = to_text(answer)
         try:
+            self._check_domains(answer)
             keys = self._keys if reference is None else (self._key(reference, self._readings), *self._keys)
             finding = self._chain(statements)
             return Outcome(finding, reading) if finding is not None else self._judged(answer, keys, reading)
@@ -88,10 +90,17 @@ class Asymptotics:
     def _key(self, tree: Tree, readings: tuple[Comparer, ...]) -> _Key:
         if not isinstance(tree, Node):
             raise Undecided("no formula")
+        self._check_domains(tree)
         return _Key(
             sign_of(tree) or DEFAULT_SIGN,
             tuple((comparer, order(tree, comparer.assumptions)) for comparer in dict.fromkeys(readings)),
         )
+
+    def _check_domains(self, tree: Node) -> None:
+        """Growth is only told of what is positive."""
+        signed = sorted(self._signed & symbols(tree))
+        if signed:
+            raise Undecided(f"{', '.join(signed)} may be negative")
 
     def _chain(self, statements: Sequence[Node]) -> Finding | None:
         """Statements with equals signs between them must say the same; formulas there are not looked at."""
