@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from autograder.errors import Unreadable
 
-_REWRITTEN: Mapping[str, str] = {
+REWRITTEN: Mapping[str, str] = {
     "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "⸱": "*", "⨉": "×", "×": "×", "✕": "×", "⨯": "×",
     "✖": "×", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
     "√": " sqrt ", "∛": " cbrt ", "π": " pi ", "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋",
@@ -38,6 +38,7 @@ _MARKUP: Mapping[str, str] = {
 }  # fmt: skip
 """What a markdown cell may hold instead of LaTeX."""
 _TAG = re.compile("|".join(map(re.escape, _MARKUP)), re.IGNORECASE)
+_UNCHANGED = re.compile("[ !-%'-;=-~]+")
 _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "\f": (("rac", "loor"), "\\f"),
     "\t": (("ext", "imes", "frac", "binom"), "\\t"),
@@ -62,6 +63,12 @@ def rewrite(text: str) -> tuple[str, list[int]]:
     origin: list[int] = []
     position = 0
     while position < len(text):
+        unchanged = _UNCHANGED.match(text, position)
+        if unchanged is not None:
+            parts.append(unchanged.group())
+            origin.extend(range(position, unchanged.end()))
+            position = unchanged.end()
+            continue
         plain, width = _plain(text, position)
         parts.append(plain)
         origin.extend([position] * len(plain))
@@ -84,8 +91,8 @@ def _plain(text: str, position: int) -> tuple[str, int]:
             while end < len(text) and text[end] in table:
                 end += 1
             return form.format("".join(table[shifted] for shifted in text[position:end])), end - position
-    if character in _REWRITTEN:
-        return _REWRITTEN[character], 1
+    if character in REWRITTEN:
+        return REWRITTEN[character], 1
     return _folded(text, position), 1
 
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 
 from autograder.algebra.balls import equal_at
@@ -23,6 +23,8 @@ from autograder.errors import AlgebraError, Undecided
 
 MAX_MONOMIAL = 8
 """Largest exponent in the factor by which two arrangements of one equation may differ."""
+RECENT = 64
+"""Formulas whose value a comparer remembers."""
 LEAST_AGREEMENT = 6
 """Points at which balls must agree."""
 
@@ -38,7 +40,7 @@ class Comparer:
         assumptions: symbol → formula, in an order in which each uses only symbols settled before.
     """
 
-    __slots__ = ("_exact", "_residues", "assumptions", "points")
+    __slots__ = ("_exact", "_recent", "_residues", "assumptions", "points")
 
     def __init__(self, points: Points, assumptions: Iterable[Relation] = ()) -> None:
         """Apply assumptions to the points.
@@ -49,6 +51,7 @@ class Comparer:
         self.points = points
         self.assumptions = _ordered(assumptions)
         self._exact: list[dict[str, Rational]] = []
+        self._recent: dict[int, tuple[Node, Rational]] = {}
         self._residues: list[tuple[dict[str, int], int]] = []
         try:
             for drawn in points.exact:
@@ -72,9 +75,20 @@ class Comparer:
             None where there is no exact value within the limits.
         """
         try:
-            return exact(node, self._exact[point])
+            return exact(node, self._exact[point]) if point else self._first_value(node)
         except (Irrational, TooLarge, Undefined):
             return None
+
+    def _first_value(self, node: Node) -> Rational:
+        """The value at the first point; an answer is asked for it several times, and a right one always."""
+        known = self._recent.get(id(node))
+        if known is not None and known[0] is node:
+            return known[1]
+        value = exact(node, self._exact[0])
+        if len(self._recent) >= RECENT:
+            self._recent.clear()
+        self._recent[id(node)] = node, value
+        return value
 
     def equal(self, first: Tree, second: Tree) -> bool:
         """Whether two formulas, tuples or relations are equal for all values of the symbols.
@@ -114,13 +128,16 @@ class Comparer:
             return self._equal_otherwise(first, second)
 
     def _equal_exactly(self, first: Node, second: Node) -> bool:
-        for at in self._exact:
-            left, right = _defined(first, at), _defined(second, at)
-            if left is None and right is None:
-                raise Undecided("both formulas divide by zero")
-            if left != right:
-                return False
-        return True
+        left, right = self._defined(first), self._defined(second)
+        if left is None and right is None:
+            raise Undecided("both formulas divide by zero")
+        return left == right and all(exact(first, at) == exact(second, at) for at in self._exact[1:])
+
+    def _defined(self, node: Node) -> Rational | None:
+        try:
+            return self._first_value(node)
+        except Undefined:
+            return None
 
     def _equal_modulo(self, first: Node, second: Node) -> bool:
         try:
@@ -147,6 +164,8 @@ class Comparer:
         Such a ratio is never zero on the domain, so both have the same solutions. That the ratio is a
         monomial is seen from how it grows when one symbol is doubled.
         """
+        if self._solution_differs(first, second):
+            return False
         left, right = _difference(first), _difference(second)
         names = symbols(left) | symbols(right)
         try:
@@ -166,6 +185,21 @@ class Comparer:
         except (Irrational, TooLarge, Undefined) as error:
             raise Undecided("a relation with values that are not rational") from error
         return True
+
+    def _solution_differs(self, first: Relation, second: Relation) -> bool:
+        """Whether what solves the second certainly does not solve the first."""
+        assumption = solved(second)
+        if assumption is None:
+            return False
+        name, formula = assumption
+        try:
+            value = exact(formula, self.points.exact[0])
+            if value <= 0 and self.points.domains[name] != "real":
+                return False
+            solution = {**self.points.exact[0], name: value}
+            return exact(first.left, solution) != exact(first.right, solution)
+        except (Irrational, TooLarge, Undefined):
+            return False
 
     def _same_solutions(self, first: Relation, second: Relation) -> bool:
         """No rearrangement by a monomial: different, unless the solutions of one solve the other.
@@ -199,13 +233,6 @@ def solved(relation: Relation) -> Assumption | None:
 
 def _difference(relation: Relation) -> Node:
     return Add((relation.left, Neg(relation.right)))
-
-
-def _defined(node: Node, at: Mapping[str, Rational]) -> Rational | None:
-    try:
-        return exact(node, at)
-    except Undefined:
-        return None
 
 
 def _ordered(assumptions: Iterable[Relation]) -> tuple[Assumption, ...]:

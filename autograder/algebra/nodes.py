@@ -127,12 +127,14 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the symbols that occur in a tree."""
-    found = set()
-    waiting: list[Tree] = [tree]
+    found: set[str] = set()
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Sym):
             found.add(node.name)
+        elif isinstance(node, Mul):
+            waiting.extend(node.factors)
         elif not isinstance(node, Num):
             waiting.extend(children(node))
     return frozenset(found)

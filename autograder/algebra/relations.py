@@ -58,9 +58,11 @@ class RelationDiagnosis:
 
 
 def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
-    """The equation solved for a term that is a symbol and stands nowhere else: ``d + 1 = n`` → ``d = n - 1``."""
+    """Solved for a term that is a symbol and stands nowhere else: ``d + 1 = n`` gives ``d = n - 1``."""
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
-        for place, term in enumerate(side.terms if isinstance(side, Add) else ()):
+        if not isinstance(side, Add):
+            continue
+        for place, term in enumerate(side.terms):
             rest = (*side.terms[:place], *side.terms[place + 1 :])
             if isinstance(term, Sym) and term.name not in symbols(Add((other, *rest))):
                 yield term.name, Add((other, *(Neg(moved) for moved in rest)))

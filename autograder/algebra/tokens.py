@@ -7,7 +7,7 @@ does not know, and whatever cannot be read afterwards, is cut anew by `tokenize`
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
@@ -63,12 +63,16 @@ def _grammar(comma: str) -> str:
 _TOKEN = re.compile(_grammar(r"(?:,|\{,\})"))
 _TOKEN_IN_LIST = re.compile(_grammar(r"\{,\}"))
 _QUICK = re.compile(
-    r"(?:[ $\n]|\\[,;:! ]|\\(?:left|right)(?![A-Za-z]))*"
-    r"([A-Za-z][A-Za-z0-9]*(?:\\?_(?:[A-Za-z0-9]+|\{[A-Za-z0-9]{1,20}\}|\{\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}\}"
-    r"|\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}))*"
-    r"|[0-9]+[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\*\*|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
+    r"(?:[ $\n`\u00a0]|\\[,;:! ()\[\]]|[.;](?=[ $\n`]*\Z)"
+    r"|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z]))*"
+    r"([A-Za-z][A-Za-z0-9]*(?:\\?_(?:[A-Za-z0-9]+|\{[A-Za-z0-9]{1,20}\}"
+    r"|\{\\[a-z]{1,10}(?:\{[A-Za-z0-9]{1,20}\}| [A-Za-z0-9]{1,20})\}|\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}))*"
+    r"|[0-9]+(?:\.[0-9]+)?[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\\?\*\*?"
+    r"|\\(?:mathrm|mathit|text|texttt|operatorname)\{[A-Za-z0-9_\\]{1,40}\}"
+    r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
     re.DOTALL,
 )
+_GROUPED = re.compile(r"\d(?:,|\{,\})\d")
 _NOT_DIGITS = re.compile(r"[^0-9.]")
 _OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
 
@@ -96,24 +100,48 @@ def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) ->
     Returns:
         None where a word is not known as it stands.
     """
-    if len(text) > MAX_CHARS or ("," in text and not in_list):
+    if len(text) > MAX_CHARS or ("," in text and not in_list and _GROUPED.search(text)):
         return None
+    tokens = _quickly(text, vocabulary)
+    if tokens is None and needs_rewriting(text):
+        try:
+            plain, _ = rewrite(text)
+        except Unreadable:
+            return None
+        if not ("," in plain and not in_list and _GROUPED.search(plain)):
+            tokens = _quickly(plain, vocabulary)
+    return tokens
+
+
+def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
     words = _QUICK.findall(text)
     if len(words) > 1 and not words[-2]:  # the end is found once more after blanks
         words.pop()
-    known = vocabulary.words
     try:
-        kinds, values = zip(*map(known.__getitem__, words), strict=True)
+        kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
     except KeyError:
-        letters = (
-            [word] if word in known or not word.isalpha() else vocabulary.split(word) or [word]
-            for word in words
-        )
         try:
-            kinds, values = zip(*(known[word] for parts in letters for word in parts), strict=True)
+            entries = [entry for word in words for entry in _looked_up(word, vocabulary)]
         except KeyError:
             return None
+        kinds, values = zip(*entries, strict=True)
     return Tokens(kinds, values, (0,) * len(kinds)) if len(kinds) <= MAX_TOKENS else None
+
+
+def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
+    """What a word stands for; letters side by side are several words.
+
+    Raises:
+        KeyError: it is not known as it stands.
+    """
+    entry = vocabulary.words.get(word)
+    if entry is not None:
+        return (entry,)
+    symbol = vocabulary.nodes.get(plain_name(word)) if "_" in word or "{" in word else None
+    if symbol is not None:
+        return (("symbol", symbol),)
+    parts = vocabulary.split(word) if word.isalpha() else None
+    return [vocabulary.words[part] for part in parts or (word,)]
 
 
 def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False) -> Tokens:

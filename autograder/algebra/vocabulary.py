@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 
+from autograder.algebra.characters import REWRITTEN
 from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.algebra.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
 from autograder.errors import RubricError
@@ -44,8 +46,12 @@ class Words(dict[str, tuple[str, Node | str]]):
     """
 
     def __missing__(self, word: str) -> tuple[str, Node | str]:
-        if word.isdecimal() and word.isascii() and len(word) <= _LONGEST_QUICK_NUMBER:
-            return "number", Num(int(word))
+        if word[:1].isdecimal() and word.isascii() and len(word) <= _LONGEST_QUICK_NUMBER:
+            if word.isdecimal():
+                return "number", Num(int(word))
+            if word[-1].isdecimal():
+                value = Fraction(word)
+                return "number", Num(value.numerator if value.denominator == 1 else value)
         raise KeyError(word)
 
 
@@ -164,7 +170,7 @@ def _words(
     yield "", ("end", "")
     yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
     yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))
-    yield from (("·", ("*", "·")), ("⋅", ("*", "⋅")), ("−", ("-", "−")))
+    yield from ((sign, (SIGNS[plain], sign)) for sign, plain in REWRITTEN.items() if plain in SIGNS)
     yield from ((sign, (kind, sign)) for sign, kind in SIGNS.items() if kind != "_")
     for name, constant in CONSTANTS.items():
         yield from ((form, ("constant", constant)) for form in (name, f"\\{name}"))

@@ -17,9 +17,12 @@ from tests.algebra.test_parse import PIECES
 MORE_PIECES = (
     *PIECES, "d_{model}", r"d_{\text{model}}", r"\frac{", r"\frac12", r"\binom", r"\binom{n}{2}", "x", " x ",
     "1 000", "²", "³", "−", "1.234,5", "0,5", "1e3", "e3", "\\,", "{,}", "//", "⌈", "⌉", "pow(", "max(",
-    "\\max",    "Ld", "Ld_model", "d^2_{model}", "np.", "log_2", "log2", "raised", "E", "pi", "\\pi", "\n",
+    "\\max", "Ld", "Ld_model", "d^2_{model}", "np.", "log_2", "log2", "raised", "E", "pi", "\\pi", "\n",
     "**", "==",
-    "\\left", "1_000", "'",
+    "\\left", "1_000", "'", "`", "1.5", ". ", r"\(", r"\]",
+    r"\bigl(", "\u00a0", "∗", r"d_{\textit{model}}", r"d_{\rm model}", "𝑑", "<sup>2</sup>",
+    "<sub>model</sub>", "\times ", "\frac{d}{2}", "&middot;", "½", "₂", "ₖ", "⁻¹", "\u200b",
+    r"\mathrm{d\_model}", r"\*",
 )  # fmt: skip
 
 

@@ -277,7 +277,8 @@ PIECES = (
     "+", "-", "*", "**", "^", "²", "^{2}", "·", "×", "/", "−", "!", r"\cdot ", r"\frac{d}{h}",
     "(", ")", r"\left(", r"\right)", "sqrt(", "√", r"\sqrt{d}", "max(d,h)", "log_2(", "log₂(",
     "2 000", "0,5", "1.234,5", "hd", "hd_model", "d^2_{model}", "d _{model}", " x ", "2x3", "np.sqrt(d)",
-    "<sup>2</sup>", "pow(d,2)", "ceil(", "⌈d⌉", "//", r"\lfloor d/2 \rfloor", "\times ", "\frac{d}{2}", "&middot;",
+    "<sup>2</sup>", "pow(d,2)", "ceil(", "⌈d⌉", "//", r"\lfloor d/2 \rfloor", "\times ", "\frac{d}{2}",
+    "&middot;",
     "∛", "d².",
 )  # fmt: skip
 
