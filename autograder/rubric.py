@@ -31,7 +31,8 @@ class Symbol(Struct, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
     domain: str = "positive integer"
-    """``"positive integer"``, ``"positive"`` or ``"real"``."""
+    """``"positive integer"``, ``"positive"`` or ``"real"``; ``"function"`` where the aliases are further
+    spellings of the function it is called as."""
     aliases: tuple[str, ...] = ()
     text: dict[str, str] = {}
 
@@ -96,6 +97,8 @@ class Question(Struct, frozen=True):
     """grade_id of the answer cell; default: ``<id>-answer``."""
     reference: str = ""
     """``module:name`` in the course's reference folder."""
+    symbols: dict[str, Symbol] = {}
+    """Symbols of this question: further ones, and others in the place of the assignment's."""
     options: Mapping[str, Any] = {}
     """What only this kind understands."""
 
@@ -120,6 +123,10 @@ class Rubric(Struct, frozen=True):
     questions: tuple[Question, ...]
     digest: str
     """SHA-256 of the file, in hexadecimal."""
+
+    def symbols(self, question: Question) -> dict[str, Symbol]:
+        """The symbols that formulas of a question may use."""
+        return {**self.assignment.symbols, **question.symbols}
 
     def question(self, question_id: str) -> Question:
         """The question with this id."""

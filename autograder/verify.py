@@ -10,10 +10,14 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.assignment import Assignment
+from autograder.checks import make_check
+from autograder.checks.symbolic import SymbolicCheck
+from autograder.checks.symbolic.graph import Way
 from autograder.errors import CourseError, NotebookError
 from autograder.grading import Grader, Handed
 from autograder.notebook.files import read_file
 from autograder.records import Graded, ItemResult, Status
+from autograder.rubric import Rubric
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 
@@ -26,6 +30,30 @@ class Finding(Struct, frozen=True):
     place: str
     """``question.item``, or a notebook."""
     text: str
+
+
+class Ways(Struct, frozen=True):
+    """What every way through the partial credit of one item is worth."""
+
+    place: str
+    """``question.item``."""
+    stated: bool
+    """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
+    ways: tuple[Way, ...]
+
+
+def credit(rubric: Rubric) -> tuple[Ways, ...]:
+    """Every way through the partial credit of every formula, the conditions left open.
+
+    Raises:
+        RubricError: a question's options are not usable.
+    """
+    found = []
+    for question in rubric.questions:
+        check = make_check(question, rubric)
+        for item, graph in check.graphs.items() if isinstance(check, SymbolicCheck) else ():
+            found.append(Ways(f"{question.id}.{item}", graph.stated, tuple(graph.ways())))
+    return tuple(found)
 
 
 def verify(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:

@@ -15,8 +15,10 @@ from autograder.checks import (
     drawing,
     make_check,
     options,
+    quantity,
     repair,
     shape,
+    tolerances,
     value,
     written,
 )
@@ -32,9 +34,10 @@ RECORDS = (
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
     *(count.CountQuestion, count.CountItem, shape.ShapeQuestion, shape.ShapeItem),
     *(value.ValueQuestion, value.ValueItem, subject.BehaviourQuestion, probes.BehaviourItem),
+    *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
-    *(symbolic_options.Remark, symbolic_options.Mistake, repair.RepairItem),
+    *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
 )
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 

@@ -8,7 +8,7 @@ beside the others are looked at with more precision, or leave the question undec
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -52,6 +52,11 @@ def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]]
         if agreed + len(points) - number - 1 < least:
             raise Undecided(f"the values agree at only {agreed} of {number + 1} points")
     return True
+
+
+def differ_somewhere(first: Node, second: Node, points: Iterable[Mapping[str, Fraction]]) -> bool:
+    """Whether two formulas certainly differ at one of the points."""
+    return any(_compare(first, second, at, thorough=False) is False for at in points)
 
 
 def _compare(first: Node, second: Node, at: Mapping[str, Fraction], *, thorough: bool) -> bool | None:
@@ -169,11 +174,20 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
             for other in arguments[1:]:
                 first = first.max(other) if name == "max" else first.min(other)
             return first
+        case "ceil":
+            return first.ceil()
+        case "floor":
+            return first.floor()
         case "factorial":
             return _gamma(first + 1)
         case "binomial":
             total, chosen = arguments
             return _gamma(total + 1) / (_gamma(chosen + 1) * _gamma(total - chosen + 1))
+    return _logarithm_of(name, arguments)
+
+
+def _logarithm_of(name: str, arguments: Sequence[arb]) -> arb:
+    first = arguments[0]
     if any(argument <= 0 for argument in arguments):
         raise Undefined
     if name == "lg":

@@ -1,26 +1,30 @@
 """Decides whether two formulas are equal, by a ladder of methods; never by manipulating them.
 
 1. the same tree;
-2. exact values at secret random points: a difference is a proof, agreement is wrong with a
-   probability below (degree / 2^60)^2;
-3. beyond a size, values modulo secret random primes;
-4. radicals, logarithms, symbolic exponents: balls (`balls`);
+2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a
+   probability below degree / 2^89, and the degree is below 2^6;
+3. beyond a size, the value modulo a secret random prime, up to degree 2^20;
+4. radicals, logarithms, symbolic exponents: balls (`balls`); ceilings and floors: `rounding`;
 5. `Undecided`: a human's job.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 
 from autograder.algebra.balls import equal_at
 from autograder.algebra.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular
+from autograder.algebra.inequalities import same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.points import Points
+from autograder.algebra.rounding import equal_rounded, rounds
 from autograder.errors import AlgebraError, Undecided
 
 MAX_MONOMIAL = 8
 """Largest exponent in the factor by which two arrangements of one equation may differ."""
+RECENT = 64
+"""Formulas whose value a comparer remembers."""
 LEAST_AGREEMENT = 6
 """Points at which balls must agree."""
 
@@ -36,7 +40,7 @@ class Comparer:
         assumptions: symbol → formula, in an order in which each uses only symbols settled before.
     """
 
-    __slots__ = ("_exact", "_residues", "assumptions", "points")
+    __slots__ = ("_exact", "_recent", "_residues", "assumptions", "points")
 
     def __init__(self, points: Points, assumptions: Iterable[Relation] = ()) -> None:
         """Apply assumptions to the points.
@@ -47,6 +51,7 @@ class Comparer:
         self.points = points
         self.assumptions = _ordered(assumptions)
         self._exact: list[dict[str, Rational]] = []
+        self._recent: dict[int, tuple[Node, Rational]] = {}
         self._residues: list[tuple[dict[str, int], int]] = []
         try:
             for drawn in points.exact:
@@ -70,9 +75,20 @@ class Comparer:
             None where there is no exact value within the limits.
         """
         try:
-            return exact(node, self._exact[point])
+            return exact(node, self._exact[point]) if point else self._first_value(node)
         except (Irrational, TooLarge, Undefined):
             return None
+
+    def _first_value(self, node: Node) -> Rational:
+        """The value at the first point; an answer is asked for it several times, and a right one always."""
+        known = self._recent.get(id(node))
+        if known is not None and known[0] is node:
+            return known[1]
+        value = exact(node, self._exact[0])
+        if len(self._recent) >= RECENT:
+            self._recent.clear()
+        self._recent[id(node)] = node, value
+        return value
 
     def equal(self, first: Tree, second: Tree) -> bool:
         """Whether two formulas, tuples or relations are equal for all values of the symbols.
@@ -86,7 +102,14 @@ class Comparer:
             return (
                 isinstance(first, Relation)
                 and isinstance(second, Relation)
-                and (first == second or self._same_relation(first, second))
+                and (
+                    first == second
+                    or (
+                        self._same_relation(first, second)
+                        if first.sign == second.sign == "="
+                        else same_inequality(first, second, self.points)
+                    )
+                )
             )
         if isinstance(first, Tuple) or isinstance(second, Tuple):
             return (
@@ -102,16 +125,19 @@ class Comparer:
         except TooLarge:
             return self._equal_modulo(first, second)
         except Irrational:
-            return self._equal_by_balls(first, second)
+            return self._equal_otherwise(first, second)
 
     def _equal_exactly(self, first: Node, second: Node) -> bool:
-        for at in self._exact:
-            left, right = _defined(first, at), _defined(second, at)
-            if left is None and right is None:
-                raise Undecided("both formulas divide by zero")
-            if left != right:
-                return False
-        return True
+        left, right = self._defined(first), self._defined(second)
+        if left is None and right is None:
+            raise Undecided("both formulas divide by zero")
+        return left == right and all(exact(first, at) == exact(second, at) for at in self._exact[1:])
+
+    def _defined(self, node: Node) -> Rational | None:
+        try:
+            return self._first_value(node)
+        except Undefined:
+            return None
 
     def _equal_modulo(self, first: Node, second: Node) -> bool:
         try:
@@ -119,15 +145,17 @@ class Comparer:
                 modular(first, at, prime) == modular(second, at, prime) for at, prime in self._residues
             )
         except Irrational:
-            return self._equal_by_balls(first, second)
+            return self._equal_otherwise(first, second)
         except TooLarge as error:
             raise Undecided("the degree is too large") from error
         except Undefined as error:
             raise Undecided("division by zero") from error
 
-    def _equal_by_balls(self, first: Node, second: Node) -> bool:
+    def _equal_otherwise(self, first: Node, second: Node) -> bool:
         for name, formula in reversed(self.assumptions):
             first, second = substitute(first, name, formula), substitute(second, name, formula)
+        if rounds(first) or rounds(second):
+            return equal_rounded(first, second, self.points.domains)
         return equal_at(first, second, self.points.real, LEAST_AGREEMENT)
 
     def _same_relation(self, first: Relation, second: Relation) -> bool:
@@ -136,6 +164,8 @@ class Comparer:
         Such a ratio is never zero on the domain, so both have the same solutions. That the ratio is a
         monomial is seen from how it grows when one symbol is doubled.
         """
+        if self._solution_differs(first, second):
+            return False
         left, right = _difference(first), _difference(second)
         names = symbols(left) | symbols(right)
         try:
@@ -150,11 +180,26 @@ class Comparer:
                     if below == 0:
                         return self._same_solutions(first, second)
                     growth = Fraction(exact(left, doubled)) / Fraction(below) / ratio
-                    if growth not in _POWERS_OF_TWO:
+                    if growth not in _POWERS_OF_TWO or (growth != 1 and self.points.domains[name] == "real"):
                         return self._same_solutions(first, second)
         except (Irrational, TooLarge, Undefined) as error:
             raise Undecided("a relation with values that are not rational") from error
         return True
+
+    def _solution_differs(self, first: Relation, second: Relation) -> bool:
+        """Whether what solves the second certainly does not solve the first."""
+        assumption = solved(second)
+        if assumption is None:
+            return False
+        name, formula = assumption
+        try:
+            value = exact(formula, self.points.exact[0])
+            if value <= 0 and self.points.domains[name] != "real":
+                return False
+            solution = {**self.points.exact[0], name: value}
+            return exact(first.left, solution) != exact(first.right, solution)
+        except (Irrational, TooLarge, Undefined):
+            return False
 
     def _same_solutions(self, first: Relation, second: Relation) -> bool:
         """No rearrangement by a monomial: different, unless the solutions of one solve the other.
@@ -177,7 +222,9 @@ _POWERS_OF_TWO = frozenset(Fraction(2) ** power for power in range(-MAX_MONOMIAL
 
 
 def solved(relation: Relation) -> Assumption | None:
-    """The relation as ``symbol = formula`` where one side is a symbol that the other does not contain."""
+    """The equation as ``symbol = formula`` where one side is a symbol that the other does not contain."""
+    if relation.sign != "=":
+        return None
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
         if isinstance(side, Sym) and side.name not in symbols(other):
             return side.name, other
@@ -186,13 +233,6 @@ def solved(relation: Relation) -> Assumption | None:
 
 def _difference(relation: Relation) -> Node:
     return Add((relation.left, Neg(relation.right)))
-
-
-def _defined(node: Node, at: Mapping[str, Rational]) -> Rational | None:
-    try:
-        return exact(node, at)
-    except Undefined:
-        return None
 
 
 def _ordered(assumptions: Iterable[Relation]) -> tuple[Assumption, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import cast
 
-from autograder.algebra.evaluate import MAX_EXPONENT, TooLarge, Undefined, constant_value
+from autograder.algebra.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value
 from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols
 from autograder.algebra.tokens import Tokens
 from autograder.errors import Unreadable
@@ -16,8 +15,15 @@ MAX_DIVISIONS = 16
 """Divisions in one product."""
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-_STARTS = frozenset(("symbol", "function", "constant", "(", "[", "{", "frac", "binom", "number"))
+_ROUNDED = {"⌈": ("⌉", "ceil"), "⌊": ("⌋", "floor")}
+_CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
+_ATOMS = frozenset(("symbol", "number", "constant"))
+_AFTER_AN_ATOM = frozenset(("^", "!", "raised"))
+"""What changes the atom before it."""
+_STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
 _TWO = Num(2)
+_SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
+"""Functions that are no nodes of their own: with the base or root that is their name."""
 
 
 class Reader:
@@ -98,14 +104,15 @@ class Reader:
                 self._position += 1
                 factors.append(self._factor())
                 clear = True
-            elif kind == "/":
+            elif kind in ("/", "//"):
                 self._position += 1
                 divisions += 1
                 if divisions > MAX_DIVISIONS:
                     raise self.error("too-many-parts", limit=str(MAX_DIVISIONS))
                 clear = kinds[self._position] in ("number", "(", "[", "{")
-                denominator = self._factor()
-                factors = [Div(factors[0] if len(factors) == 1 else Mul(tuple(factors)), denominator)]
+                numerator = factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                quotient = Div(numerator, self._factor())
+                factors = [quotient if kind == "/" else Fn("floor", (quotient,))]
             elif kind in _STARTS:
                 if kind == "number":
                     beside = kinds[self._position - 1] == "number"
@@ -117,16 +124,26 @@ class Reader:
                 return factors[0] if len(factors) == 1 else Mul(tuple(factors))
 
     def _factor(self) -> Node:
+        kinds, place = self._kinds, self._position
+        if kinds[place] in _ATOMS and kinds[place + 1] not in _AFTER_AN_ATOM:
+            self._position = place + 1
+            return cast("Node", self._tokens.values[place])
         negative = False
-        while self._kinds[self._position] in ("-", "+"):
-            negative ^= self._kinds[self._position] == "-"
+        while kinds[self._position] in ("-", "+"):
+            negative ^= kinds[self._position] == "-"
             self._position += 1
         power = self._power()
         return Neg(power) if negative else power
 
     def _power(self) -> Node:
         base = self._postfix()
-        if self._kinds[self._position] != "^":
+        kind = self._kinds[self._position]
+        if kind == "raised":
+            self._position += 1
+            if self.kind in _AFTER_AN_ATOM:  # of the base or of the exponent? `tokenize` tells
+                raise self._unexpected()
+            return Pow(base, cast("Node", self._tokens.values[self._position - 1]))
+        if kind != "^":
             return base
         place = self._position
         self._down()
@@ -140,7 +157,7 @@ class Reader:
         """Refuse constant exponents that no answer needs."""
         if isinstance(exponent, Sym):
             return
-        value: int | Fraction | None
+        value: Rational | None
         try:
             value = exponent.value if isinstance(exponent, Num) else constant_value(exponent)
         except (TooLarge, Undefined):
@@ -151,7 +168,7 @@ class Reader:
     def _postfix(self) -> Node:
         place = self._position
         kind = self._kinds[place]
-        if kind in ("symbol", "number", "constant"):
+        if kind in _ATOMS:
             self._position = place + 1
             atom = cast("Node", self._tokens.values[place])
         else:
@@ -168,25 +185,28 @@ class Reader:
             return self._group()
         if kind == "function":
             return self._function()
+        if kind in _ROUNDED:
+            closing, name = _ROUNDED[kind]
+            return Fn(name, (self._group(closing),))
         if kind in ("frac", "binom"):
             place = self._position
             self._position += 1
             self._down()
-            first, second = self._argument(), self._argument()
+            first, second = self._argument(), self._last_argument()
             self._depth -= 1
             return Div(first, second) if kind == "frac" else self._call("binomial", (first, second), place)
         if kind == "end":
             raise self.error("empty" if self._position == 0 else "ends-early")
         raise self._unexpected()
 
-    def _group(self) -> Node:
+    def _group(self, closing: str = "") -> Node:
         """A formula in brackets."""
         place = self._position
         in_list, self._in_list = self._in_list, False
         self._down()
         self._position += 1
         inner = self.sum()
-        self.close(CLOSING[self._kinds[place]], self._tokens.places[place])
+        self.close(closing or CLOSING[self._kinds[place]], self._tokens.places[place])
         self._depth -= 1
         self._in_list = in_list
         return inner
@@ -195,26 +215,59 @@ class Reader:
         r"""What follows ``\frac``: braces, or a single token."""
         return self._group() if self.kind == "{" else self._postfix()
 
+    def _last_argument(self) -> Node:
+        r"""The second of ``\frac``: TeX takes one digit of ``\frac{1}23``, others mean all of them."""
+        place = self._position
+        second = self._argument()
+        if self._kinds[place] == "number" and isinstance(second, Num) and second.value >= 10:
+            raise Unreadable("two-numbers", self._tokens.places[place])
+        return second
+
     def _function(self) -> Node:
         place = self._position
-        name = str(self._tokens.values[place])
+        spelling = str(self._tokens.values[place])
         self._position += 1
         self._down()
         extra: list[Node] = []
-        if name == "log2":
-            name, extra = "log", [_TWO]
-        elif name == "log" and self.accept("_"):
+        if spelling == "log2":
+            extra = [_TWO]
+        elif spelling == "log" and self.accept("_"):
             extra = [self._argument()]
-        root: Node | None = None
-        if name == "sqrt" and self.kind == "[":
+        root: Node | None = Num(3) if spelling == "cbrt" else None
+        if spelling == "sqrt" and self.kind == "[":
             root = self._group()
+        raised = self._position
         exponent = self._factor() if self.accept("^") else None
+        if exponent is not None:
+            self._check_exponent(exponent, raised)
+            if self.kind == "number":
+                raise self.error("two-numbers")
+        name = _SPELT_OUT.get(spelling, spelling)
         arguments = [*self._arguments(name), *extra]
         self._depth -= 1
-        call = (
-            Pow(arguments[0], Div(Num(1), root)) if root is not None else self._call(name, arguments, place)
-        )
+        if name == "pow":
+            call = self._call_of_power(arguments, place)
+        elif root is not None:
+            call = Pow(self._only(name, arguments, place), Div(Num(1), root))
+        else:
+            call = self._call(name, arguments, place)
         return call if exponent is None else Pow(call, exponent)
+
+    def _call_of_power(self, arguments: list[Node], place: int) -> Node:
+        """``pow(d, 2)``."""
+        if len(arguments) != 2:
+            offset = self._tokens.places[place]
+            raise Unreadable("argument-count", offset, name="pow", count=str(len(arguments)))
+        base, exponent = arguments
+        self._check_exponent(exponent, place)
+        return Pow(base, exponent)
+
+    def _only(self, name: str, arguments: list[Node], place: int) -> Node:
+        """The argument of a root."""
+        if len(arguments) != 1:
+            offset = self._tokens.places[place]
+            raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
+        return arguments[0]
 
     def _arguments(self, name: str) -> list[Node]:
         opened = self.kind
@@ -260,7 +313,7 @@ class Reader:
             return self.error("comma")
         if kind == "=":
             return self.error("unexpected-relation")
-        if kind in CLOSING.values():
+        if kind in _CLOSERS:
             return self.error("unopened", bracket=kind)
         value = self._tokens.values[self._position]
         return self.error("unexpected", sign=value if isinstance(value, str) else kind)

@@ -1,6 +1,6 @@
 """Values of formulas at given points: exact, and modulo a prime. Bounded in time and memory.
 
-Both walk the tree directly. At points of 61 bits an exponent that comes out small is a constant.
+Both walk the tree directly. At points of 90 bits an exponent that comes out small is a constant.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ EXACT_BITS = 4096
 MAX_EXPONENT = 1000
 """Largest constant exponent, and argument of a factorial."""
 MAX_DEGREE = 1 << 20
-"""Product of nested exponents modulo a prime: two formulas of that degree agree at a random 61-bit
-point by chance with a probability below 2^-40."""
+"""Product of nested exponents modulo a prime: two formulas of that degree agree at a random 90-bit
+point by chance with a probability below 2^-69."""
 
 Rational = int | Fraction
 
@@ -48,12 +48,7 @@ def exact(node: Node, at: Mapping[str, Rational]) -> Rational:
     if isinstance(node, Num):
         return node.value
     if isinstance(node, Mul):
-        product: Rational = 1
-        for factor in node.factors:
-            product *= exact(factor, at)
-            if product.numerator.bit_length() > EXACT_BITS:
-                raise TooLarge
-        return product
+        return _exact_product(node, at)
     if isinstance(node, Pow):
         return _exact_power(node, at)
     if isinstance(node, Add):
@@ -109,6 +104,18 @@ def modular(node: Node, at: Mapping[str, int], prime: int, degree: int = 1) -> i
     return _residue(_constant_function(node), prime)
 
 
+def _exact_product(node: Mul, at: Mapping[str, Rational]) -> Rational:
+    product: Rational = 1
+    for factor in node.factors:
+        if isinstance(factor, Sym):  # looked up here: a call would cost more than all the rest
+            product *= at[factor.name]
+            continue
+        product *= factor.value if isinstance(factor, Num) else exact(factor, at)
+        if product.numerator.bit_length() > EXACT_BITS:
+            raise TooLarge
+    return product
+
+
 def _exact_sum(node: Add, at: Mapping[str, Rational]) -> Rational:
     total: Rational = 0
     for term in node.terms:
@@ -147,10 +154,10 @@ def _residue(value: Rational, prime: int) -> int:
 
 
 def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:
-    exponent = exact(node.exponent, at)
+    exponent = node.exponent.value if isinstance(node.exponent, Num) else exact(node.exponent, at)
     if not isinstance(exponent, int) or abs(exponent) > MAX_EXPONENT:
         raise Irrational
-    base = exact(node.base, at)
+    base = at[node.base.name] if isinstance(node.base, Sym) else exact(node.base, at)
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if bits * abs(exponent) > EXACT_BITS:
         raise TooLarge
@@ -173,6 +180,10 @@ def _constant_function(node: Node) -> Rational:
         return max(values)
     if node.name == "min":
         return min(values)
+    if node.name == "ceil":
+        return math.ceil(values[0])
+    if node.name == "floor":
+        return math.floor(values[0])
     if node.name == "sqrt":
         return _square_root(values[0])
     if node.name in ("factorial", "binomial"):

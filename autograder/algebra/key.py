@@ -1,14 +1,18 @@
-"""The answer key of one item: right answers, remarks, named mistakes; looked up by exact values."""
+"""The answer key of one item: right answers and foreseen ones; looked up by exact values."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+from typing import cast
 
 from msgspec import Struct
 
 from autograder.algebra.compare import Comparer
 from autograder.algebra.diagnose import Diagnosis, Difference
+from autograder.algebra.evaluate import Rational
 from autograder.algebra.nodes import Relation, Tree, Tuple
+from autograder.algebra.relations import RelationDiagnosis
 from autograder.errors import Undecided
 
 
@@ -18,7 +22,7 @@ class Named(Struct, frozen=True, eq=False):
     code: str
     tree: Tree
     readings: tuple[Comparer, ...]
-    """It fits when it is equal under any of these."""
+    """It fits when it is equal under any of these; without any it never fits."""
     right: bool = False
 
 
@@ -43,15 +47,29 @@ class _Known(Struct, frozen=True, eq=False):
 
     comparer: Comparer
     right: list[tuple[Tree, Hashable | None]]
+    values: set[Hashable | None]
+    """The values of the right answers; None among them where one has none."""
     named: dict[Hashable, list[int]]
     slow: list[int]
     """Indices of named answers without an exact value."""
 
 
+class _Table(Struct, frozen=True, eq=False):
+    """Everything that a key knows."""
+
+    known: tuple[_Known, ...]
+    """The readings of the right answers first."""
+    readings: int
+    """How many of those."""
+    named: tuple[Named, ...]
+    beyond: _Known | None
+    diagnosis: Diagnosis | RelationDiagnosis | None
+
+
 class AnswerKey:
     """Judges answers to one item. Made once; its tables are filled when it is made."""
 
-    __slots__ = ("_beyond", "_diagnosis", "_known", "_named", "_readings")
+    __slots__ = ("_table",)
 
     def __init__(
         self,
@@ -59,6 +77,7 @@ class AnswerKey:
         readings: Sequence[Comparer],
         named: Sequence[Named] = (),
         beyond: Comparer | None = None,
+        diagnosis: Diagnosis | RelationDiagnosis | None = None,
     ) -> None:
         """Prepare the lookup.
 
@@ -67,27 +86,41 @@ class AnswerKey:
             readings: ways to compare with them: without assumptions first, then under assumptions.
             named: foreseen answers; the first that fits is reported.
             beyond: a comparer under assumptions that are not granted, to notice their early use.
+            diagnosis: of another key with the same right answers and readings, to save its tables.
         """
-        self._named = tuple(named)
         known: dict[int, _Known] = {}
-        for comparer in (*readings, *(comparer for entry in self._named for comparer in entry.readings)):
-            known.setdefault(id(comparer), _Known(comparer, [], {}, []))
-        for comparer in readings:
-            known[id(comparer)].right.extend((tree, _fingerprint(tree, comparer)) for tree in right)
-        for index, entry in enumerate(self._named):
+        for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
+            known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
+        for comparer in dict.fromkeys(readings):
+            pairs = [(tree, _fingerprint(tree, comparer)) for tree in right]
+            known[id(comparer)].right.extend(pairs)
+            known[id(comparer)].values.update(value for _, value in pairs)
+        for index, entry in enumerate(named):
             for comparer in entry.readings:
                 _enter(known[id(comparer)], index, _fingerprint(entry.tree, comparer))
-        self._known = tuple(known.values())
-        self._readings = len(set(map(id, readings)))
-        self._beyond: _Known | None = None
+        past: _Known | None = None
         if beyond is not None:
-            self._beyond = _Known(beyond, [(tree, _fingerprint(tree, beyond)) for tree in right], {}, [])
-        self._diagnosis = None
-        if not isinstance(right[0], Relation | Tuple):
-            self._diagnosis = Diagnosis(right[0], readings[-1])
+            pairs = [(tree, _fingerprint(tree, beyond)) for tree in right]
+            past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
+        self._table = _Table(
+            tuple(known.values()),
+            len(dict.fromkeys(readings)),
+            tuple(named),
+            past,
+            diagnosis or _diagnosis(right, readings),
+        )
+
+    @property
+    def diagnosis(self) -> Diagnosis | RelationDiagnosis | None:
+        """What can be said about wrong answers; None for tuples."""
+        return self._table.diagnosis
+
+    def facts(self, answer: Tree) -> Facts:
+        """What can be asked about an answer."""
+        return Facts(self._table, answer)
 
     def verdict(self, answer: Tree) -> Verdict:
-        """Judge an answer.
+        """Judge an answer in the usual order.
 
         Right without assumptions comes first, then named right answers, then right under assumptions,
         then named mistakes, then what can be said by comparison.
@@ -95,53 +128,128 @@ class AnswerKey:
         Raises:
             Undecided: it could be proven neither right nor wrong.
         """
-        values = [_fingerprint(answer, known.comparer) for known in self._known]
-        candidates = self._candidates(values)
+        facts = self.facts(answer)
         doubt: Undecided | None = None
-        for place in range(self._readings):
+        for strictly in (True, False):
             try:
-                if _is_right(answer, values[place], self._known[place]):
+                if facts.right(strictly=strictly):
                     return Verdict(right=True)
             except Undecided as error:
                 doubt = error
-            if place == 0 and (named := self._first(candidates, answer, right=True)) >= 0:
-                return Verdict(right=True, named=named)
-        if (named := self._first(candidates, answer, right=False)) >= 0:
-            return Verdict(right=False, named=named)
+            for index, entry in enumerate(self._table.named):
+                try:
+                    if entry.right is strictly and facts.named(index):
+                        return Verdict(right=strictly, named=index)
+                except Undecided as error:
+                    doubt = error
         if doubt is not None:
             raise doubt
-        if self._early(answer):
+        if facts.early():
             return Verdict(right=False, early=True)
-        if self._diagnosis is None or isinstance(answer, Relation | Tuple):
-            return Verdict(right=False)
-        return Verdict(right=False, difference=self._diagnosis.difference(answer))
+        return Verdict(right=False, difference=facts.difference())
 
-    def _candidates(self, values: Sequence[Hashable | None]) -> list[int]:
-        """Indices of the named answers that may fit, in order."""
-        found: set[int] = set()
-        for value, known in zip(values, self._known, strict=True):
-            if value is None:
-                return list(range(len(self._named)))
-            found.update(known.slow, known.named.get(value, ()))
-        return sorted(found)
 
-    def _first(self, candidates: Sequence[int], answer: Tree, *, right: bool) -> int:
-        """Index of the first named answer that fits; -1 for none."""
-        for index in candidates:
-            entry = self._named[index]
-            if entry.right is right and any(
-                _equal(comparer, answer, entry.tree) for comparer in entry.readings
-            ):
-                return index
-        return -1
+class Facts:
+    """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
 
-    def _early(self, answer: Tree) -> bool:
-        if self._beyond is None:
+    __slots__ = ("_candidates", "_difference", "_table", "_values", "answer")
+
+    def __init__(self, table: _Table, answer: Tree) -> None:
+        """Take the answer's exact values."""
+        self.answer = answer
+        self._table = table
+        self._values = [_fingerprint(answer, known.comparer) for known in table.known]
+        self._candidates: frozenset[int] | None = None
+        self._difference: tuple[Difference | None] | None = None
+
+    def right(self, *, strictly: bool) -> bool:
+        """Whether it is right: without assumptions, or under any reading.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+        count = 1 if strictly else self._table.readings
+        open_ones = [
+            (value, known)
+            for value, known in zip(self._values[:count], self._table.known[:count], strict=True)
+            if not _differs(value, known)
+        ]
+        return _any_proven(partial(_is_right, self.answer, value, known) for value, known in open_ones)
+
+    def named(self, index: int) -> bool:
+        """Whether it is the named answer with this index.
+
+        Raises:
+            Undecided: that could not be proven.
+        """
+        if self._candidates is None:
+            self._candidates = self._possible()
+        if index not in self._candidates:
+            return False
+        entry = self._table.named[index]
+        return _any_proven(partial(comparer.equal, self.answer, entry.tree) for comparer in entry.readings)
+
+    def early(self) -> bool:
+        """Whether it is right under assumptions that the item does not grant."""
+        beyond = self._table.beyond
+        if beyond is None:
             return False
         try:
-            return _is_right(answer, _fingerprint(answer, self._beyond.comparer), self._beyond)
+            return _is_right(self.answer, _fingerprint(self.answer, beyond.comparer), beyond)
         except Undecided:
             return False
+
+    def difference(self) -> Difference | None:
+        """How a wrong answer differs from the right one; None where that cannot be said."""
+        if self._difference is None:
+            self._difference = (self._diagnosed(),)
+        return self._difference[0]
+
+    def _diagnosed(self) -> Difference | None:
+        diagnosis, answer = self._table.diagnosis, self.answer
+        if isinstance(diagnosis, RelationDiagnosis) and isinstance(answer, Relation):
+            return diagnosis.difference(answer)
+        if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
+            # A formula's fingerprint is its value.
+            values = cast("list[Rational | None]", self._values[: self._table.readings])
+            return diagnosis.difference(answer, values)
+        return None
+
+    def _possible(self) -> frozenset[int]:
+        """Indices of the named answers that may fit."""
+        found: set[int] = set()
+        for value, known in zip(self._values, self._table.known, strict=True):
+            if value is None:
+                return frozenset(range(len(self._table.named)))
+            found.update(known.slow, known.named.get(value, ()))
+        return frozenset(found)
+
+
+def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis | RelationDiagnosis | None:
+    main = right[0]
+    if isinstance(main, Tuple):
+        return None
+    if isinstance(main, Relation):
+        return RelationDiagnosis(main, readings[0])
+    return Diagnosis([tree for tree in right if not isinstance(tree, Relation | Tuple)], readings)
+
+
+def _any_proven(claims: Iterable[Callable[[], bool]]) -> bool:
+    """Whether one of several claims holds.
+
+    Raises:
+        Undecided: that is open for one of them, and none of the others holds.
+    """
+    doubt: Undecided | None = None
+    for claim in claims:
+        try:
+            if claim():
+                return True
+        except Undecided as error:
+            doubt = error
+    if doubt is not None:
+        raise doubt
+    return False
 
 
 def _enter(known: _Known, index: int, value: Hashable | None) -> None:
@@ -151,31 +259,22 @@ def _enter(known: _Known, index: int, value: Hashable | None) -> None:
         known.named.setdefault(value, []).append(index)
 
 
+def _differs(value: Hashable | None, known: _Known) -> bool:
+    """Whether an answer is proven to be none of the right ones: their exact values differ."""
+    return value is not None and value not in known.values and None not in known.values
+
+
 def _is_right(answer: Tree, value: Hashable | None, known: _Known) -> bool:
     """Whether an answer equals a right one. Different exact values are a proof that it does not.
 
     Raises:
         Undecided: that is open for one of them, and it equals none of the others.
     """
-    doubt: Undecided | None = None
-    for tree, expected in known.right:
-        if value is not None and expected is not None and value != expected:
-            continue
-        try:
-            if known.comparer.equal(answer, tree):
-                return True
-        except Undecided as error:
-            doubt = error
-    if doubt is not None:
-        raise doubt
-    return False
-
-
-def _equal(comparer: Comparer, first: Tree, second: Tree) -> bool:
-    try:
-        return comparer.equal(first, second)
-    except Undecided:
-        return False
+    return _any_proven(
+        partial(known.comparer.equal, answer, tree)
+        for tree, expected in known.right
+        if value is None or expected is None or value == expected
+    )
 
 
 def _fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:

@@ -28,6 +28,7 @@ from autograder.algebra.write import decimal, to_text
 _TIMES = "<mo>&#xB7;</mo>"
 _COMMA = "<mo>,</mo>"
 _MINUS = "<mo>&#x2212;</mo>"
+_ROUNDING = {"ceil": ("&#x2308;", "&#x2309;"), "floor": ("&#x230A;", "&#x230B;")}
 
 
 def to_mathml(tree: Tree) -> str:
@@ -41,7 +42,7 @@ def to_mathml(tree: Tree) -> str:
 
 def _tree(tree: Tree) -> str:
     if isinstance(tree, Relation):
-        return f"{_node(tree.left)}<mo>=</mo>{_node(tree.right)}"
+        return f"{_node(tree.left)}<mo>{escape(tree.sign)}</mo>{_node(tree.right)}"
     if isinstance(tree, Tuple):
         return _bracketed(_COMMA.join(map(_node, tree.elements)))
     return _node(tree)
@@ -59,7 +60,7 @@ def _node(node: Node) -> str:
         case Div(numerator, denominator):
             return f"<mfrac>{_row(_node(numerator))}{_row(_node(denominator))}</mfrac>"
         case Pow(base, exponent):
-            return f"<msup>{_row(_within(base, Add, Neg, Mul, Div, Pow, Fn))}{_row(_node(exponent))}</msup>"
+            return _power(base, exponent)
         case Fn():
             return _function(node)
         case Num(value):
@@ -68,6 +69,13 @@ def _node(node: Node) -> str:
             return f"<mi>{'π' if name == 'pi' else name}</mi>"
         case Sym(name):
             return _symbol(name)
+
+
+def _power(base: Node, exponent: Node) -> str:
+    if isinstance(base, Sym) and "_" in base.name:  # one script above the other, not behind it
+        below = _symbol(base.name).removeprefix("<msub>").removesuffix("</msub>")
+        return f"<msubsup>{below}{_row(_node(exponent))}</msubsup>"
+    return f"<msup>{_row(_within(base, Add, Neg, Mul, Div, Pow, Fn))}{_row(_node(exponent))}</msup>"
 
 
 def _sum(terms: tuple[Node, ...]) -> str:
@@ -91,6 +99,9 @@ def _function(call: Fn) -> str:
     if call.name == "binomial":
         pair = "".join(map(_row, arguments))
         return _bracketed(f'<mfrac linethickness="0">{pair}</mfrac>')
+    if call.name in _ROUNDING:
+        opening, closing = _ROUNDING[call.name]
+        return f"<mrow><mo>{opening}</mo>{arguments[0]}<mo>{closing}</mo></mrow>"
     name = f"<mi>{call.name}</mi>"
     if call.name == "log" and len(arguments) == 2:
         name = f"<msub>{name}{_row(arguments.pop())}</msub>"

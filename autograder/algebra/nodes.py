@@ -73,10 +73,12 @@ Node = Num | Const | Sym | Neg | Add | Mul | Div | Pow | Fn
 
 
 class Relation(Struct, frozen=True, gc=False):
-    """An equation."""
+    """An equation or an inequality."""
 
     left: Node
     right: Node
+    sign: str = "="
+    """``"="``, ``"<"``, ``"≤"``, ``">"`` or ``"≥"``."""
 
 
 class Tuple(Struct, frozen=True, gc=False):
@@ -97,6 +99,8 @@ FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "min": (1, 16),
     "factorial": (1, 1),
     "binomial": (2, 2),
+    "ceil": (1, 1),
+    "floor": (1, 1),
 }
 """Name → least and largest number of arguments. ``log`` is natural unless a base is its second
 argument; ``lg`` has base 10."""
@@ -123,7 +127,17 @@ def walk(tree: Tree) -> Iterator[Tree]:
 
 def symbols(tree: Tree) -> frozenset[str]:
     """Names of the symbols that occur in a tree."""
-    return frozenset(node.name for node in walk(tree) if isinstance(node, Sym))
+    found: set[str] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Sym):
+            found.add(node.name)
+        elif isinstance(node, Mul):
+            waiting.extend(node.factors)
+        elif not isinstance(node, Num):
+            waiting.extend(children(node))
+    return frozenset(found)
 
 
 def substitute(node: Node, name: str, by: Node) -> Node:

@@ -2,11 +2,12 @@ r"""Reads formulas: recursive descent over `tokens`, with limits. Nothing is eve
 
     answer    := sum | sum "=" sum | "(" sum "," sum … ")"
     sum       := ["+" | "-"] product (("+" | "-") product)*
-    product   := factor (("*" | "/" | nothing) factor)*
+    product   := factor (("*" | "/" | "//" | nothing) factor)*
     factor    := ("+" | "-")* power
     power     := postfix ["^" factor]
-    postfix   := atom "!"*
-    atom      := number | symbol | constant | "(" sum ")" | function | "\frac" group group
+    postfix   := atom ["!"]
+    atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | call
+    call      := function ["_" group] ["^" factor] (postfix | "(" sum ("," sum)* ")") | "\frac" group group
 
 Where mathematicians themselves disagree (``a/b c``, ``log a b``, ``d 2``), a formula is refused with a
 question back instead of being read in one of the two ways.
@@ -14,9 +15,11 @@ question back instead of being read in one of the two ways.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from autograder.algebra.descent import CLOSING, Reader
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.tokens import Tokens, tokenize
+from autograder.algebra.tokens import Tokens, quick_tokens, tokenize
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.errors import Unreadable
 
@@ -42,7 +45,24 @@ def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     Raises:
         Unreadable: see `parse`.
     """
-    reader = Reader(tokenize(text, vocabulary))
+    return _read(text, vocabulary, _sides)
+
+
+def _read(
+    text: str, vocabulary: Vocabulary, form: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
+) -> tuple[Node, ...]:
+    """Read the usual words first, and with all the rules what cannot be read from those."""
+    quick = quick_tokens(text, vocabulary, in_list=in_list)
+    if quick is not None:
+        try:
+            return form(quick)
+        except Unreadable:
+            pass
+    return form(tokenize(text, vocabulary, in_list=in_list))
+
+
+def _sides(tokens: Tokens) -> tuple[Node, ...]:
+    reader = Reader(tokens)
     sides = [reader.sum()]
     while reader.accept("="):
         if len(sides) == MAX_ELEMENTS:
@@ -70,7 +90,10 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     Raises:
         Unreadable: see `parse`.
     """
-    tokens = tokenize(text, vocabulary, in_list=True)
+    return Tuple(_read(text, vocabulary, _elements, in_list=True))
+
+
+def _elements(tokens: Tokens) -> tuple[Node, ...]:
     reader = Reader(tokens, in_list=True)
     closing = _enclosing(tokens)
     if closing:
@@ -85,7 +108,7 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     if closing:
         reader.close(closing, tokens.places[0])
     reader.finish()
-    return Tuple(tuple(elements))
+    return tuple(elements)
 
 
 def _enclosing(tokens: Tokens) -> str:

@@ -10,8 +10,8 @@ from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, P
 def to_text(tree: Tree) -> str:
     """The canonical plain text, e.g. ``3*n_heads*d_model*d_head + 8*d_model^2``."""
     match tree:
-        case Relation(left, right):
-            return f"{to_text(left)} = {to_text(right)}"
+        case Relation(left, right, sign):
+            return f"{to_text(left)} {sign} {to_text(right)}"
         case Tuple(elements):
             inner = ", ".join(map(to_text, elements))
             return f"({inner},)" if len(elements) == 1 else f"({inner})"

@@ -1,11 +1,15 @@
-"""What the kinds ``count``, ``shape`` and ``value`` share: read a value, compare it, name the mistake."""
+"""What the kinds ``count``, ``shape``, ``value`` and ``quantity`` share: read, compare, name the mistake."""
 
 from __future__ import annotations
 
+import difflib
 from abc import abstractmethod
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.drawing import SAMPLE
@@ -22,6 +26,17 @@ I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
 """The kind's item options."""
 
 
+DIAGNOSIS = "diagnosis:"
+"""Begins the ``when`` of a mistake that is about how the kind explains an answer."""
+
+
+class _Judged(Struct, frozen=True):
+    """What came of one target; ``finding`` is None when it is right."""
+
+    finding: Finding | None
+    reading: str = ""
+
+
 class ComparedCheck(Generic[Q, I]):
     """One question whose items compare a value with what is right.
 
@@ -30,6 +45,8 @@ class ComparedCheck(Generic[Q, I]):
     """
 
     kind: ClassVar[str]
+    vague: ClassVar[frozenset[str]] = frozenset()
+    """Codes that explain least: where several values are right, another explanation goes first."""
     question_type: type[Q]
     item_type: type[I]
 
@@ -57,12 +74,16 @@ class ComparedCheck(Generic[Q, I]):
         return tuple(self._judge(item, evidence) for item in self.question.items)
 
     @abstractmethod
-    def read(self, value: Any, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The value in the form that is compared, or why it has not that form."""
 
     @abstractmethod
     def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
         """How a value that was read differs from one that is right."""
+
+    def is_right(self, stated: Any, right: Any, item: Item) -> bool:
+        """Whether one of the rubric's own values counts as another one."""
+        return self.differs(stated, right, item, Target("")) is None
 
     @abstractmethod
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
@@ -72,10 +93,28 @@ class ComparedCheck(Generic[Q, I]):
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
 
+    def read_right(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+        """The same for what the rubric or the reference says."""
+        return self.read(value, item, target)
+
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""
         del evidence
         return mistake.when
+
+    def reading(self, given: Any) -> str:
+        """How a value was read, for the student; empty where that goes without saying."""
+        del given
+        return ""
+
+    def diagnoses(self, item: Item) -> frozenset[str]:
+        """What may stand behind ``"diagnosis:"``."""
+        del item
+        return frozenset()
+
+    def is_diagnosed(self, code: str, finding: Finding) -> bool:
+        """Whether an explanation is the one that stands behind ``"diagnosis:"``."""
+        return finding.code == f"{self.kind}.{code}"
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)
@@ -85,13 +124,28 @@ class ComparedCheck(Generic[Q, I]):
             if options.answer:
                 raise RubricError(f"{where}: value: the reference only knows the question's own answer")
         sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
-        for value in self.stated(item, sample):
-            if self.read(value, Target(""))[1] is not None:
-                raise RubricError(f"{where}: value: {value!r} is no answer of kind {self.kind}")
+        stated = [self.read_right(value, item, Target("")) for value in self.stated(item, sample)]
+        if any(finding is not None for _, finding in stated):
+            values = zip(self.stated(item, sample), stated, strict=True)
+            bad, why = next((value, one[1].code) for value, one in values if one[1] is not None)
+            raise RubricError(f"{where}: value: {bad!r} is no answer of kind {self.kind}: {why}")
         for mistake in options.mistake:
-            wrong = self.wrong_value(mistake, sample)
-            if self.read(wrong, Target(""))[1] is not None:
-                raise RubricError(f"{where}, mistake {mistake.code!r}: when: no answer of kind {self.kind}")
+            self._check_mistake(mistake, item, [right for right, _ in stated], sample)
+
+    def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any], sample: Evidence) -> None:
+        where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
+        code, known = _diagnosis(mistake), self.diagnoses(item)
+        if code and known:
+            if code not in known:
+                close = difflib.get_close_matches(code, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
+                raise RubricError(f"{where}: no diagnosis {code!r} of this item; {hint}")
+            return
+        wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
+        if finding is not None:
+            raise RubricError(f"{where}: no answer of kind {self.kind}: {finding.code}")
+        if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
+            raise RubricError(f"{where}: {mistake.when!r} is right")
 
     def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
         if item.manual:
@@ -99,23 +153,34 @@ class ComparedCheck(Generic[Q, I]):
         if blank(evidence.answer):
             return result(self.question, item, no_answer())
         options = self.items[item.id]
-        findings = [self._target(item, options, target, evidence) for target in self.targets.of_item(item)]
-        return result(self.question, item, combine(findings, item.points, credit=options.credit))
+        judged = [self._target(item, options, target, evidence) for target in self.targets.of_item(item)]
+        finding = combine([one.finding for one in judged], item.points, credit=options.credit)
+        reading = judged[0].reading if len(judged) == 1 else ""
+        return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Finding | None:
+    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> _Judged:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return found.finding
-        given, finding = self.read(found.value, target)
+            return _Judged(found.finding)
+        given, finding = self.read(found.value, item, target)
         if finding is not None:
-            return finding
+            return _Judged(finding)
+        reading = self.reading(given)
         rights, finding = self._rights(item, options, target, evidence)
         if finding is not None:
-            return finding
-        differences = [self.differs(given, right, item, target) for right in rights]
-        if None in differences:
-            return None
-        return self._named(given, item, options.mistake, target, evidence) or differences[0]
+            return _Judged(finding, reading)
+        differences: list[Finding] = []
+        for right in rights:
+            difference = self.differs(given, right, item, target)
+            if difference is None:
+                return _Judged(None, reading)
+            differences.append(difference)
+        open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
+        if open_ones:  # it may yet be right
+            return _Judged(open_ones[0], reading)
+        telling = next((one for one in differences if one.code not in self.vague), differences[0])
+        named = self._named(given, telling, item, target, evidence)
+        return _Judged(named or telling, reading)
 
     def _rights(
         self, item: Item, options: I, target: Target, evidence: Evidence
@@ -127,18 +192,31 @@ class ComparedCheck(Generic[Q, I]):
             if found.finding is not None:
                 return [], found.finding
             values.insert(0, found.value)
-        rights = [self.read(value, target) for value in values]
+        rights = [self.read_right(value, item, target) for value in values]
         if any(finding is not None for _, finding in rights):
             return [], review(f"{target.what}: the expected value is not one of kind {self.kind}")
         return [right for right, _ in rights], None
 
     def _named(
-        self, given: Any, item: Item, mistakes: Sequence[Mistake], target: Target, evidence: Evidence
+        self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
     ) -> Finding | None:
-        for mistake in mistakes:
-            wrong, finding = self.read(self.wrong_value(mistake, evidence), target)
-            if finding is None and self.differs(given, wrong, item, target) is None:
+        for mistake in self.items[item.id].mistake:
+            code = _diagnosis(mistake)
+            if code and self.diagnoses(item):
+                fits = self.is_diagnosed(code, difference)
+            else:
+                wrong, finding = self.read_right(self.wrong_value(mistake, evidence), item, target)
+                fits = finding is None and self.differs(given, wrong, item, target) is None
+            if fits:
                 message = Message(mistake.code, text=mistake.text)
-                staff = f"{target.what}: named mistake {mistake.code}"
+                staff = f"{target.what}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")
                 return Finding(Status.FAILED, message, staff, Decimal(mistake.points))
         return None
+
+
+def _diagnosis(mistake: Mistake) -> str:
+    """What a mistake's ``when`` names; empty where it states a wrong answer."""
+    when = mistake.when
+    return (
+        when.removeprefix(DIAGNOSIS).strip() if isinstance(when, str) and when.startswith(DIAGNOSIS) else ""
+    )

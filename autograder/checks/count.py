@@ -34,8 +34,9 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
     question_type = CountQuestion
     item_type = CountItem
 
-    def read(self, value: Any, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The whole number."""
+        del item
         number = whole(value)
         if isinstance(number, NotWhole):
             params = {**number.params, "what": target.what}

@@ -1,17 +1,18 @@
-"""The kind ``shape``: sizes, axis by axis, with a diagnosis in words."""
+"""The kind ``shape``: sizes, axis by axis, as numbers or symbols, with a diagnosis in words."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from autograder.algebra import shapes
 from autograder.algebra.compare import Comparer
-from autograder.algebra.nodes import Mul, Neg, Node, Num, Tuple
-from autograder.algebra.parse import parse_tuple
+from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
+from autograder.algebra.parse import parse_relation
 from autograder.algebra.points import Points
+from autograder.algebra.shapes import Axes, Difference, Roles
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.algebra.write import to_text
 from autograder.checks.base import Evidence
@@ -19,20 +20,18 @@ from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import Inputs, sizes_in
 from autograder.checks.integers import Whole, whole
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
-from autograder.checks.quoting import quote, quote_shape, type_name
+from autograder.checks.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.checks.results import Finding, failed, review
 from autograder.checks.targets import Target
-from autograder.errors import RubricError, Undecided, Unreadable
-from autograder.records import Tensor
+from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.messages.algebra import unreadable
+from autograder.records import Opaque, Status, Tensor
 from autograder.rubric import Item, Question, Rubric
 
 MAX_AXES = 16
-MAX_TEXT = 400
+MOST_WRITTEN_BITS = 400
 
-_SIZE = re.compile(r"^\s*(?:torch\.)?Size\s*\((.*)\)\s*$", re.DOTALL)
-_TIMES = re.compile(r"(?<=\d)\s*x\s*(?=\d)")
-
-Axes = tuple[Node, ...]
+_OWN_CODES = ("placeholder", "ellipsis", "no-size")
 
 
 class ShapeQuestion(CallOptions, frozen=True):
@@ -47,65 +46,62 @@ class ShapeItem(AnswerItem, frozen=True):
     accept: tuple[tuple[int | str, ...], ...] = ()
     """Further right shapes."""
     axes: tuple[str, ...] = ()
-    """Names of the axes, for the explanation."""
+    """Names of the axes, for the explanation; ``batch`` and ``heads`` are also understood."""
+    assume: tuple[str, ...] = ()
+    """Names of relations in ``assignment.assume`` that are granted."""
+    heads: int | str | None = None
+    """How many heads there are, where neither ``axes`` nor the symbols say so."""
 
 
 class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     """A shape that was written down, or the shape of what student code returns."""
 
     kind: ClassVar[str] = "shape"
+    vague: ClassVar[frozenset[str]] = frozenset({"shape.count", "shape.axes", "shape.axis"})
     question_type = ShapeQuestion
     item_type = ShapeItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
-        self._vocabulary = Vocabulary(rubric.assignment.symbols)
+        self._vocabulary = Vocabulary(rubric.symbols(question))
         self._comparer = Comparer(Points(self._vocabulary.domains))
+        self._relations = rubric.assignment.assume
+        self._granted: dict[tuple[str, ...], Comparer] = {}
+        self._beyond = self._widest(place(question))
+        self._heads: dict[str, Node] = {}
         super().__init__(question, rubric)
-        for item in question.items:
-            options = self.items.get(item.id)
-            if options is None or options.value is None:
-                continue
-            if options.axes and len(options.axes) != len(options.value):
-                raise RubricError(
-                    f"{place(question, item)}: axes: one name for each entry of value is needed"
-                )
 
-    def read(self, value: Any, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The axes as formulas; plain sizes are numbers."""
+        del item
         shape = value.array if isinstance(value, Tensor) else value
         if isinstance(shape, np.ndarray):
             return tuple(Num(int(size)) for size in shape.shape), None
-        if isinstance(value, str):
-            axes = self._from_text(value)
-            if axes is None:
-                staff = f"{target.what}: {quote(value)}"
-                return None, failed("shape.text", staff, what=target.what, value=quote(value))
-            return axes, None
-        if not isinstance(value, list | tuple):
-            form = type_name(value)
-            return None, failed("shape.form", f"{target.what}: {form}", what=target.what, form=form)
-        entries = [self._axis(entry) for entry in value[: MAX_AXES + 1]]
-        axes = tuple(entry for entry in entries if entry is not None)
-        if len(axes) != len(value) or len(axes) > MAX_AXES:
-            bad = next((entry for entry, axis in zip(value, entries, strict=False) if axis is None), value)
-            params = {"what": target.what, "form": type_name(bad)}
-            return None, failed("shape.entry", f"{target.what}: entry {type_name(bad)}", **params)
-        return axes, None
+        if isinstance(value, Opaque) and value.text:  # a sympy tuple
+            value = value.text
+        try:
+            if isinstance(value, str):
+                return shapes.read_shape(value, self._vocabulary), None
+            if isinstance(value, list | tuple):
+                return self._entries(value, target)
+        except Unreadable as error:
+            return None, _unreadable(error, value if isinstance(value, str) else str(error), target)
+        form = type_name(value)
+        return None, failed("shape.form", f"{target.what}: {form}", what=target.what, form=form)
 
     def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
         """Axis by axis; the explanation never names a right size."""
         try:
-            code, wrong = self._diagnosis(given, right)
+            difference = self._difference(given, right, item)
         except Undecided:
             return review(f"{target.what}: could not decide {_written(given)} against {_written(right)}")
-        if not code:
+        if difference is None:
             return None
-        names = self.items[item.id].axes
-        named = [names[axis] if axis < len(names) else str(axis + 1) for axis in wrong]
+        names = self.items[item.id].axes if len(given) == len(right) else ()
+        named = [names[axis] if axis < len(names) else str(axis + 1) for axis in difference.axes]
         staff = f"{target.what}: {_written(given)}, expected {_written(right)}"
         params = {"what": target.what, "shape": _written(given), "count": str(len(given))}
-        return failed(code, staff, **params, axes=", ".join(named))
+        return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
         """The item's ``value`` and ``accept``, with the sizes that were drawn."""
@@ -121,6 +117,95 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         """What a named mistake looks like."""
         return self._drawn(mistake.when, evidence) if isinstance(mistake.when, list | tuple) else mistake.when
 
+    def reading(self, given: Any) -> str:
+        """The shape as it was read, where there are symbols in it."""
+        return "" if all(isinstance(axis, Num) for axis in given) else to_text(Tuple(given))
+
+    def diagnoses(self, item: Item) -> frozenset[str]:
+        """Every difference that can be told of this item's shapes, and every family."""
+        options = self.items[item.id]
+        sizes = options.value or (1,) * len(options.axes)
+        roles = self._roles(item, tuple(Num(1) for _ in sizes))
+        unknown = shapes.NEEDS_HEADS if roles.head_count is None else frozenset()
+        if roles.batch < 0:
+            unknown |= {"batch-missing"}
+        return (shapes.DIFFERENCES | shapes.FAMILIES.keys()) - unknown
+
+    def is_diagnosed(self, code: str, finding: Finding) -> bool:
+        """A family's name stands for all of its members."""
+        return finding.code.removeprefix("shape.") in shapes.family(code)
+
+    def _check(self, item: Item, options: ShapeItem) -> None:
+        where = place(self.question, item)
+        if options.axes and options.value is not None and len(options.axes) != len(options.value):
+            raise RubricError(f"{where}: axes: one name for each entry of value is needed")
+        self._under(options.assume, where)
+        if options.heads is not None:
+            try:
+                self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
+            except Unreadable as error:
+                raise RubricError(f"{where}: heads: {options.heads!r} is no size: {error}") from error
+        super()._check(item, options)
+
+    def _widest(self, where: str) -> Comparer:
+        """Under every relation there is, for explanations; under none where they exclude one another."""
+        try:
+            return self._comparer.under([self._relation(name, where) for name in self._relations])
+        except AlgebraError:
+            return self._comparer
+
+    def _relation(self, name: str, where: str) -> Relation:
+        if name not in self._relations:
+            known = ", ".join(self._relations) or "none"
+            raise RubricError(f"{where}: assume: no relation {name!r}; known are: {known}")
+        try:
+            return parse_relation(self._relations[name], self._vocabulary)
+        except Unreadable as error:
+            raise RubricError(f"{where}: [assignment.assume] {name}: not readable: {error}") from error
+
+    def _under(self, assume: tuple[str, ...], where: str) -> None:
+        """Make the comparer for a set of relations, once."""
+        if assume in self._granted:
+            return
+        try:
+            self._granted[assume] = self._comparer.under([self._relation(name, where) for name in assume])
+        except AlgebraError as error:
+            raise RubricError(f"{where}: assume: {error}") from error
+
+    def _difference(self, given: Axes, right: Axes, item: Item) -> Difference | None:
+        """How it differs under what is granted, explained with every relation there is."""
+        roles = self._roles(item, right)
+        granted = self._granted[self.items[item.id].assume]
+        difference = shapes.differ(given, right, _equal(granted), roles)
+        if difference is None or not self._relations:
+            return difference
+        try:
+            return shapes.differ(given, right, _equal(self._beyond), roles) or Difference("early")
+        except Undecided:
+            return difference
+
+    def _roles(self, item: Item, right: Axes) -> Roles:
+        """What the axes of a right shape are, by the rubric's names, its sizes and its symbols."""
+        options = self.items[item.id]
+        named = options.axes if len(options.axes) == len(right) else ()
+        sizes = options.value if options.value is not None and len(options.value) == len(right) else ()
+        names = [
+            (*named[axis : axis + 1], *self._spellings(sizes[axis : axis + 1]), *self._spellings((size,)))
+            for axis, size in enumerate(right)
+        ]
+        usual = shapes.head_count(self._vocabulary)
+        return shapes.roles_of(names, right, self._heads.get(item.id), usual)
+
+    def _spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
+        """Every name of a size that is a symbol, or a named size of the question."""
+        found: list[str] = []
+        for size in sizes:
+            name = size.name if isinstance(size, Sym) else size
+            if isinstance(name, str):
+                declared = self._vocabulary.names.get(name, name)
+                found += (name, *(other for other, of in self._vocabulary.names.items() if of == declared))
+        return found
+
     def _drawn(self, shape: Sequence[int | str], evidence: Evidence) -> tuple[int | str, ...] | None:
         """A shape with the question's sizes put in; None when they are not known."""
         if not self.options.sizes or not any(isinstance(size, str) for size in shape):
@@ -129,63 +214,59 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return None
         return sizes_in(shape, Inputs(self.options, evidence.draw).sizes)
 
-    def _diagnosis(self, given: Axes, right: Axes) -> tuple[str, list[int]]:
-        """A code, and the axes of ``given`` it is about; an empty code when the shapes are equal."""
-        if len(given) == len(right):
-            wrong = [
-                axis for axis, pair in enumerate(zip(given, right, strict=True)) if not self._equal(*pair)
-            ]
-            if not wrong:
-                return "", []
-            return ("shape.permuted" if self._permuted(given, right) else "shape.axes"), wrong
-        for axis in range(len(right) - 1):
-            product = (*right[:axis], Mul((right[axis], right[axis + 1])), *right[axis + 2 :])
-            if self._all_equal(given, product):
-                return "shape.merged", [axis]
-        if any(self._all_equal(given, (*right[:axis], *right[axis + 1 :])) for axis in range(len(right))):
-            return "shape.missing", []
-        if any(self._all_equal((*given[:axis], *given[axis + 1 :]), right) for axis in range(len(given))):
-            return "shape.extra", []
-        return "shape.dimensions", []
-
-    def _permuted(self, given: Axes, right: Axes) -> bool:
-        left = list(right)
-        for axis in given:
-            match = next((place for place, other in enumerate(left) if self._equal(axis, other)), None)
-            if match is None:
-                return False
-            del left[match]
-        return True
-
-    def _all_equal(self, given: Axes, right: Axes) -> bool:
-        return len(given) == len(right) and all(map(self._equal, given, right))
-
-    def _equal(self, first: Node, second: Node) -> bool:
-        if isinstance(first, Num) and isinstance(second, Num):
-            return first.value == second.value
-        return self._comparer.equal(first, second)
+    def _entries(self, entries: Sequence[Any], target: Target) -> tuple[Any, Finding | None]:
+        if len(entries) > MAX_AXES:
+            params = {"what": target.what, "limit": str(MAX_AXES)}
+            return None, failed("shape.axis-count", f"{target.what}: {len(entries)} entries", **params)
+        axes: list[Node] = []
+        for entry in entries:
+            axis = self._axis(entry)
+            if axis is None:
+                params = {"what": target.what, "form": type_name(entry)}
+                return None, failed("shape.entry", f"{target.what}: entry {type_name(entry)}", **params)
+            axes.append(axis)
+        return tuple(axes), None
 
     def _axis(self, entry: Any) -> Node | None:
-        size = whole(entry)
-        if isinstance(size, Whole):
-            return Num(size.number) if size.number >= 0 else Neg(Num(-size.number))
-        axes = self._from_text(entry) if isinstance(entry, str) else None
-        return axes[0] if axes is not None and len(axes) == 1 else None
+        """One entry as a formula; None for what can be none.
 
-    def _from_text(self, text: str) -> Axes | None:
-        if len(text) > MAX_TEXT:
-            return None
-        plain = _TIMES.sub(" × ", _SIZE.sub(r"\1", text))
-        try:
-            return parse_tuple(plain, self._vocabulary).elements
-        except Unreadable:
-            return None
+        Raises:
+            Unreadable: it is a text that is not in the grammar, or a size left open.
+        """
+        if entry is None or (isinstance(entry, Opaque) and entry.type_name == "ellipsis"):
+            raise Unreadable("placeholder" if entry is None else "ellipsis", 0, sign=str(entry or "..."))
+        text = entry.text if isinstance(entry, Opaque) else entry
+        size = whole(entry)
+        if not isinstance(size, Whole):
+            return shapes.read_size(text, self._vocabulary) if isinstance(text, str) and text else None
+        if size.number < 0:
+            code = "placeholder" if size.number == -1 else "no-size"
+            raise Unreadable(code, 0, sign="-1", value=quote_integer(size.number))
+        return Num(size.number)
+
+
+def _equal(comparer: Comparer) -> shapes.Equal:
+    def equal(first: Node, second: Node) -> bool:
+        if isinstance(first, Num) and isinstance(second, Num):
+            return first.value == second.value
+        return comparer.equal(first, second)
+
+    return equal
+
+
+def _unreadable(error: Unreadable, text: str, target: Target) -> Finding:
+    """Why a text is no shape: in words of shapes, or in those about formulas, with a caret."""
+    staff = f"{target.what}: not readable: {error}"
+    if error.code in _OWN_CODES:
+        params = {"what": target.what, "value": quote(text), **error.params}
+        return failed(f"shape.{error.code}", staff, **params)
+    return Finding(Status.FAILED, unreadable(error, text), staff)
 
 
 def _written(axes: Axes) -> str:
     """A shape as text, at bounded cost."""
     if all(isinstance(axis, Num) and isinstance(axis.value, int) for axis in axes):
         return quote_shape(axis.value for axis in axes if isinstance(axis, Num))
-    if any(isinstance(axis, Num) and int(axis.value).bit_length() > 400 for axis in axes):
+    if any(isinstance(axis, Num) and int(axis.value).bit_length() > MOST_WRITTEN_BITS for axis in axes):
         return f"({len(axes)} axes)"
     return quote(to_text(Tuple(axes)))

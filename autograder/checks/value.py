@@ -38,9 +38,9 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
     question_type = ValueQuestion
     item_type = ValueItem
 
-    def read(self, value: Any, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """Any value can be compared."""
-        del target
+        del item, target
         return value, None
 
     def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autograder.cli.algebra import algebra
 from autograder.errors import AutograderError, SandboxUnavailable
 from autograder.sandbox.levels import Isolation
 
@@ -92,18 +93,16 @@ def validate(
     generating.generate(place, name)
     with report.at_isolation(isolation):
         with Pool(isolation=isolation) as pool:
-            findings = verify.verify(assignment.load(place, name), pool)
+            loaded = assignment.load(place, name)
+            findings = verify.verify(loaded, pool)
+        credit = verify.credit(loaded.rubric)
         if json:
             import msgspec
 
-            found = msgspec.to_builtins(findings)
-            report.print_json({"assignment": name, "isolation": isolation.value, "findings": found})
-        elif findings:
-            report.console().print(report.findings_table(findings))
+            plain = {"findings": msgspec.to_builtins(findings), "credit": msgspec.to_builtins(credit)}
+            report.print_json({"assignment": name, "isolation": isolation.value, **plain})
         else:
-            report.console().print(
-                f"{name}: the answer key scores everything, the untouched release nothing."
-            )
+            report.show_validation(name, findings, credit)
     raise typer.Exit(EXIT_FINDINGS if findings else 0)
 
 
@@ -261,6 +260,11 @@ def demo(
             for line in demo_course.where_to_look(place, outcomes):
                 console.print(line, soft_wrap=True, markup=False)
     raise typer.Exit(0 if verdict.exact else EXIT_FINDINGS)
+
+
+app.command(epilog='Example: autograder algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"')(
+    algebra
+)
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ from autograder.batch import Outcome
 from autograder.records import Status
 from autograder.sandbox.levels import Isolation, warning
 from autograder.sandbox.proof.doctor import Layer
-from autograder.verify import Finding
+from autograder.verify import Finding, Ways
 
 T = TypeVar("T")
 
@@ -147,6 +147,17 @@ def summary_table(figures: dict[str, Any], title: str) -> Table:
     return table
 
 
+def show_validation(name: str, findings: Sequence[Finding], credit: Sequence[Ways]) -> None:
+    """What was found about an answer key, and what the ways through stated graphs of credit are worth."""
+    out = console()
+    if any(ways.stated for ways in credit):
+        out.print(credit_table(credit))
+    if findings:
+        out.print(findings_table(findings))
+    else:
+        out.print(f"{name}: the answer key scores everything, the untouched release nothing.")
+
+
 def layers_table(layers: Sequence[Layer]) -> Table:
     """The layers of confinement, with what to do about those that are missing."""
     table = Table(title="sandbox")
@@ -167,4 +178,16 @@ def findings_table(findings: Sequence[Finding]) -> Table:
         table.add_column(name, overflow="fold")
     for finding in findings:
         table.add_row(escape(finding.paper), escape(finding.place), escape(finding.text))
+    return table
+
+
+def credit_table(credit: Sequence[Ways]) -> Table:
+    """What every way through the steps that a rubric states is worth."""
+    table = Table(title="partial credit: every way through the steps")
+    for name in ("item", "steps that are taken", "points"):
+        table.add_column(name, overflow="fold")
+    for item in credit:
+        for way in item.ways if item.stated else ():
+            steps = " → ".join(way.steps) or "none"
+            table.add_row(escape(item.place), escape(steps), f"{way.points.normalize():f}")
     return table

@@ -12,6 +12,7 @@ import html
 import re
 
 import nh3
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder import messages
@@ -27,6 +28,12 @@ MOST_TAGS = 10_000
 """The cleaner's time grows with the square of the nesting."""
 MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
+
+
+_QUOTING = ("diagnosis.", "form.", "formula.")
+"""Beginnings of the codes whose sentences quote formulas."""
+_MARK = "\ue000"
+"""Of private use: it stands in no sentence."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -96,6 +103,17 @@ def sentence(message: Message, language: str, most: int = 2_000) -> str:
     except (KeyError, IndexError, ValueError, AttributeError):
         text = message.text.get(language) or message.text.get("en") or message.code
     return visible(text, most)
+
+
+def quoting_sentence(message: Message, language: str) -> Markup:
+    """The same as markup: what is quoted from a formula of the student's is set as code."""
+    if not message.code.startswith(_QUOTING) or message.text:
+        return escape(sentence(message, language))
+    marks = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(message.params)}
+    marked = escape(sentence(Message(message.code, marks), language))
+    for mark, value in zip(marks.values(), message.params.values(), strict=True):
+        marked = marked.replace(mark, Markup("<code>{}</code>").format(visible(value)))
+    return marked
 
 
 def image_uri(mime: str, data: str) -> str | None:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from autograder.algebra.inequalities import parse_single
+from autograder.algebra.landau import parse_landau
 from autograder.algebra.mathml import to_mathml
 from autograder.algebra.nodes import Tree
-from autograder.algebra.parse import parse, parse_relation, parse_tuple
+from autograder.algebra.parse import parse, parse_tuple
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.errors import AlgebraError, RubricError
 from autograder.feedback.sanitise import clean_mathml, visible
@@ -41,7 +43,7 @@ class Typesetter:
     def _tree(self, reading: str) -> Tree | None:
         if self._vocabulary is None or len(reading) > MOST_READING:
             return None
-        for read in (parse, parse_relation, parse_tuple):
+        for read in (parse, parse_single, parse_tuple, parse_landau):
             with contextlib.suppress(AlgebraError):
                 return read(reading, self._vocabulary)
         return None

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import sentence, visible
+from autograder.feedback.sanitise import quoting_sentence, sentence, visible
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Question, Rubric
@@ -33,9 +33,13 @@ class ItemView(Struct, frozen=True):
     """Empty when nothing was lost."""
     message: str
     """Empty where the status says it all."""
+    said: Markup
+    """The same, with the student's own formulas set as code."""
     caret: str
     """Two lines that point into an unreadable formula; empty otherwise."""
     reading: Markup | None
+    plain: str
+    """The reading as plain text, beside one that is typeset; empty otherwise."""
 
     @property
     def reason(self) -> str:
@@ -106,13 +110,13 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
     results = {(result.question, result.item): result for result in score.items}
-    typesetter = Typesetter(assignment.symbols)
+    common = Typesetter(assignment.symbols)
     questions = tuple(
         _question_view(
             question,
             [results[question.id, item.id] for item in question.items if (question.id, item.id) in results],
             labels,
-            typesetter,
+            Typesetter(rubric.symbols(question)) if question.symbols else common,
             notebooks,
         )
         for question in rubric.questions
@@ -177,15 +181,19 @@ def _item_view(question: Question, result: ItemResult, labels: Labels, typesette
     item = question.item(result.item)
     partly = result.status is Status.FAILED and result.points > 0
     lost = _lost(result)
+    silent = result.student.code == _SILENT
+    reading = typesetter.markup(result.reading)
     return ItemView(
         anchor=f"item-{question.id}-{result.item}",
         text=labels.pick(item.text, result.item),
         status="partly" if partly else result.status.value,
         worth=_worth(result, labels),
         lost=labels.number(-lost) if lost else "",
-        message="" if result.student.code == _SILENT else sentence(result.student, labels.language),
+        message="" if silent else sentence(result.student, labels.language),
+        said=Markup() if silent else quoting_sentence(result.student, labels.language),
         caret=caret(result.student.params),
-        reading=typesetter.markup(result.reading),
+        reading=reading,
+        plain=visible(result.reading) if reading is not None and "<math" in reading else "",
     )
 
 

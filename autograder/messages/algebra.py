@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.errors import Unreadable
+from autograder.messages import diagnoses
 from autograder.records import Message, Text
 
 EXCERPT = 24
@@ -114,6 +115,19 @@ _UNREADABLE: dict[str, Text] = {
         "en": "an equation with exactly one equals sign is asked for.",
         "de": "Gefragt ist nach einer Gleichung mit genau einem Gleichheitszeichen.",
     },
+    "landau-brackets": {
+        "en": "write what grows in brackets: {sign}(…).",
+        "de": "Schreiben Sie das, was wächst, in Klammern: {sign}(…).",
+    },
+    "landau-outside": {
+        "en": "nothing but a sum of such terms may stand beside {sign}(…). Write all into the brackets.",
+        "de": "Neben {sign}(…) darf höchstens eine Summe solcher Ausdrücke stehen. Schreiben Sie alles "
+        "in die Klammern.",
+    },
+    "landau-mixed": {
+        "en": "two different signs of growth stand in one answer. Decide for one.",
+        "de": "In einer Antwort stehen zwei verschiedene Wachstumszeichen. Entscheiden Sie sich für eines.",
+    },
     "several-formulas": {
         "en": "the answer contains several formulas between dollar signs; exactly one is asked for.",
         "de": "Die Antwort enthält mehrere Formeln zwischen Dollarzeichen; gefragt ist genau eine.",
@@ -161,59 +175,7 @@ _JUDGED: dict[str, Text] = {
         "en": '{name} should be a formula as text, e.g. "2*n"; it is of type {type}.',
         "de": '{name} soll eine Formel als Text sein, z. B. "2*n"; es ist vom Typ {type}.',
     },
-    "diagnosis.factor-too-large": {
-        "en": "Your formula is too large by a constant factor. Did you count something too often?",
-        "de": "Ihre Formel ist um einen festen Faktor zu groß. Haben Sie etwas zu oft gezählt?",
-    },
-    "diagnosis.factor-too-small": {
-        "en": "Your formula is too small by a constant factor. Is everything counted as often as it occurs?",
-        "de": "Ihre Formel ist um einen festen Faktor zu klein. Ist alles so oft gezählt, wie es vorkommt?",
-    },
-    "diagnosis.sign": {
-        "en": "The sign is not right.",
-        "de": "Das Vorzeichen stimmt nicht.",
-    },
-    "diagnosis.power-too-large": {
-        "en": "The power of {symbol} is too large.",
-        "de": "Die Potenz von {symbol} ist zu groß.",
-    },
-    "diagnosis.power-too-small": {
-        "en": "The power of {symbol} is too small; perhaps it is missing altogether.",
-        "de": "Die Potenz von {symbol} ist zu klein; vielleicht fehlt es ganz.",
-    },
-    "diagnosis.power-in-term": {
-        "en": "In one of the terms the power of {symbol} is not right.",
-        "de": "In einem der Summanden stimmt die Potenz von {symbol} nicht.",
-    },
-    "diagnosis.missing-term": {
-        "en": "A term of the sum is missing.",
-        "de": "Ein Summand fehlt.",
-    },
-    "diagnosis.extra-term": {
-        "en": "Look at the term {term} again: does it belong to what is counted here?",
-        "de": "Sehen Sie sich den Summanden {term} noch einmal an: Gehört er zu dem, was hier gezählt wird?",
-    },
-    "diagnosis.wrong-term": {
-        "en": "Look at the term {term} again.",
-        "de": "Sehen Sie sich den Summanden {term} noch einmal an.",
-    },
-    "diagnosis.coefficient": {
-        "en": "The right terms occur, but the number before one of them is not right.",
-        "de": "Die richtigen Summanden kommen vor, aber die Zahl vor einem von ihnen stimmt nicht.",
-    },
-    "diagnosis.swapped-symbols": {
-        "en": "It looks as if {first} and {second} were swapped.",
-        "de": "Es sieht so aus, als wären {first} und {second} vertauscht.",
-    },
-    "diagnosis.sum-for-product": {
-        "en": "You added what has to be multiplied.",
-        "de": "Sie haben addiert, was multipliziert werden muss.",
-    },
-    "diagnosis.symbol-missing": {
-        "en": "Your formula does not depend on everything that it should depend on.",
-        "de": "Ihre Formel hängt nicht von allem ab, wovon sie abhängen sollte.",
-    },
-}  # fmt: skip
+}
 
 SENTENCES: dict[str, Text] = {
     **{
@@ -221,6 +183,7 @@ SENTENCES: dict[str, Text] = {
         for code, texts in _UNREADABLE.items()
     },
     **_JUDGED,
+    **diagnoses.SENTENCES,
 }
 
 

@@ -147,45 +147,6 @@ _COUNTS: Mapping[str, Text] = {
     },
 }
 
-_SHAPES: Mapping[str, Text] = {
-    "shape.form": {
-        "en": "{what} is a “{form}”; a shape is asked for, such as (2, 3).",
-        "de": "{what} ist ein „{form}“; gefragt ist eine Form wie (2, 3).",
-    },
-    "shape.text": {
-        "en": "{what}: “{value}” cannot be read as a shape. Write it as (2, 3).",
-        "de": "{what}: „{value}“ ist nicht als Form lesbar. Bitte wie (2, 3) schreiben.",
-    },
-    "shape.entry": {
-        "en": "{what}: an entry of the shape is a “{form}”; every entry is a whole number or a formula.",
-        "de": "{what}: ein Eintrag der Form ist ein „{form}“; jeder Eintrag ist eine ganze Zahl oder Formel.",
-    },
-    "shape.permuted": {
-        "en": "{what}: {shape} has the right sizes, but the axes are in another order.",
-        "de": "{what}: {shape} hat die richtigen Größen, aber die Achsen in anderer Reihenfolge.",
-    },
-    "shape.axes": {
-        "en": "{what}: {shape} has the right number of axes; wrong is: {axes}.",
-        "de": "{what}: {shape} hat die richtige Anzahl Achsen; falsch ist: {axes}.",
-    },
-    "shape.merged": {
-        "en": "{what}: in {shape} one axis should be split into two.",
-        "de": "{what}: in {shape} sollte eine Achse in zwei zerlegt sein.",
-    },
-    "shape.missing": {
-        "en": "{what}: {shape} lacks one axis.",
-        "de": "{what}: in {shape} fehlt eine Achse.",
-    },
-    "shape.extra": {
-        "en": "{what}: {shape} has one axis too many.",
-        "de": "{what}: {shape} hat eine Achse zu viel.",
-    },
-    "shape.dimensions": {
-        "en": "{what}: {shape} has {count} axes; that is not the right number of axes.",
-        "de": "{what}: {shape} hat {count} Achsen; das ist nicht die richtige Anzahl.",
-    },
-}
-
 _CHOICES: Mapping[str, Text] = {
     "choice.form": {
         "en": "{what} is a “{form}”; write one of the options as text, or several in a list.",
@@ -214,7 +175,6 @@ SENTENCES: Mapping[str, Text] = {
     **_GENERAL,
     **_VALUES,
     **_COUNTS,
-    **_SHAPES,
     **_CHOICES,
     **properties.SENTENCES,
 }

@@ -83,12 +83,20 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "Diese Antwort ließ sich hier nicht prüfen. Gib sie trotzdem ab; das kostet dich nichts.",
     },
     "did-you-mean": {"en": " Did you mean {found}?", "de": " Meintest du {found}?"},
+    "size-left-open": {
+        "en": "{name}: {found} leaves a size open. Write the size it stands for.",
+        "de": "{name}: {found} lässt eine Größe offen. Schreibe die Größe hin, für die es steht.",
+    },
     "want-symbolic": {
         "en": "a text with a formula, or a number",
         "de": "ein Text mit einer Formel oder eine Zahl",
     },
     "want-count": {"en": "a whole number", "de": "eine ganze Zahl"},
     "want-shape": {"en": "a tuple such as (2, 3)", "de": "ein Tupel wie (2, 3)"},
+    "want-quantity": {
+        "en": "a number, or a text such as '4.5 MB'",
+        "de": "eine Zahl oder ein Text wie '4.5 MB'",
+    },
     "want-code": {"en": "a function or a class", "de": "eine Funktion oder eine Klasse"},
     "want-choice": {
         "en": "a text, a number or a list of them",
@@ -100,25 +108,43 @@ WANTED: Mapping[str, str] = {
     "symbolic": "want-symbolic",
     "count": "want-count",
     "shape": "want-shape",
+    "quantity": "want-quantity",
     "behaviour": "want-code",
     "repair": "want-code",
     "choice": "want-choice",
 }
 FUNCTIONS = frozenset((
-    "sqrt", "exp", "log", "ln", "lg", "lb", "log2", "log10", "max", "min", "Max", "Min",
-    "factorial", "binomial", "binom", "O", "Theta", "Omega", "o", "pi", "e", "E",
+    "sqrt", "cbrt", "exp", "pow", "Pow", "log", "Log", "ln", "lg", "lb", "ld", "log2", "log10",
+    "max", "min", "Max", "Min", "maximum", "minimum", "ceil", "ceiling", "floor",
+    "factorial", "binomial", "binom", "comb", "O", "Theta", "Omega", "o", "pi", "e", "E",
 ))  # fmt: skip
-_MARKUP = r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|operatorname|textit|textrm|texttt|mbox)\s*"
+_MARKUP = (
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
+    r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox)\s*"
+)
+_NO_NAMES = re.compile(
+    r"\\(?:begin|end)\{[a-z]+\*?\}|</?su[bp]>|&[a-z]+;|(?<![A-Za-z_])(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
+    r"|[\t\f\x08\r](?:ext|imes|frac|rac|loor|binom|inom|ullet|egin|ig|ight|ceil|floor)"
+    r"|(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)",
+    re.IGNORECASE,
+)
+"""Words that name nothing; also LaTeX in an ordinary string, whose backslash and letter became one."""
+_RAISED_FIRST = re.compile(r"([A-Za-z])(\^\s*(?:\d|[{(]\s*\d+\s*[)}]))(\s*\\?_\s*(?=[A-Za-z{\\]))")
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
     r"|(?P<name>(?:[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*|" + _MARKUP + r"\{[^{}]{1,60}\})"
-    r"(?:\\?_(?:[A-Za-z0-9]+|\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _MARKUP + r"\{[^{}]{1,60}\}))*'*)"
+    r"(?:\\?_[A-Za-z0-9]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|"
+    + _MARKUP
+    + r"\{[^{}]{1,60}\}))*'*)"
     r"|\\[A-Za-z]+"
 )
 _TWO_NUMBERS = re.compile(r"(?<![\w.,])\d+(?:\.\d+)? +\d+(?:\.\d+)?(?![\w.])")
-_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3}){2,}(?!\d)")
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:(?: \d{3}){2,}| 0\d\d)(?!\d)")
 _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ]+")
 _LETTERS = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx")
+_SHAPE_MARKUP = re.compile(r"torch\.Size|\bSize\b|\\mathbb\s*\{?\s*R\s*\}?\s*\^")
+_BY = re.compile(r"(?<=[\d\s])x(?=[\d\s])")
+_OPEN_SIZE = re.compile(r"(?:^|[(\[,×])\s*(-\s*1|None|\?|\.\.\.|…)\s*(?=$|[)\],×])")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -165,6 +191,11 @@ def _examine(
         return "still-empty", {"found": found if not isinstance(value, str) else "''"}
     if not _fits(kind, form, value):
         return "wrong-type", {"found": found, "expected": _sentence(WANTED[kind], language, {})}
+    if kind == "shape":
+        left_open = _left_open(value)
+        if left_open:
+            return "size-left-open", {"found": left_open}
+        value = _BY.sub("×", _SHAPE_MARKUP.sub(" ", value)) if isinstance(value, str) else value
     if isinstance(value, str) and kind in ("symbolic", "shape"):
         symbols = entry["symbols"]
         problem = _formula_problem(value, form, symbols if isinstance(symbols, dict) else {}, language)
@@ -192,11 +223,26 @@ def _fits(kind: str, form: str, value: object) -> bool:
         )
     if kind == "shape":
         return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
+    if kind == "quantity":
+        text = isinstance(value, str) and any(letter.isdigit() for letter in value)
+        number = hasattr(value, "__float__") and not isinstance(value, bool)
+        return text or symbolic or callable(value) or number or several
     if kind in ("behaviour", "repair"):
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))
     return True
+
+
+def _left_open(value: object) -> str:
+    """A size that is left for somebody else to fill in; empty when there is none."""
+    if isinstance(value, str):
+        found = _OPEN_SIZE.search(value[:MAX_TEXT])
+        return found[1] if found else ""
+    entries = value[:100] if isinstance(value, (tuple, list)) else ()
+    return next(
+        (str(one) for one in entries if one is None or one is ... or (type(one) is int and one == -1)), ""
+    )
 
 
 def _formula_problem(
@@ -214,7 +260,7 @@ def _formula_problem(
         return "equation-wanted", {}
     known = {_plain(spelling) for name, others in symbols.items() for spelling in (name, *others)}
     for word in _names(text):
-        letters = len(word) <= 8 and all(letter in known for letter in word)
+        letters = _letters(word, known)
         if word not in known and word not in FUNCTIONS and not letters and known:
             hint = _hint(word, known, language)
             return "unknown-symbol", {"found": word, "hint": hint, "known": ", ".join(symbols)}
@@ -227,9 +273,17 @@ def _formula_problem(
 
 def _names(text: str) -> list[str]:
     """The names in a formula, in plain spelling; numbers and LaTeX commands are none."""
-    lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), text)
+    lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), _NO_NAMES.sub(" ", text))
+    lowered = _RAISED_FIRST.sub(r"\1\3", lowered)
     words = [_plain(found.group()) for found in _TOKEN.finditer(lowered) if found.lastgroup == "name"]
     return [word for word in words if not word.startswith("log_")]
+
+
+def _letters(word: str, known: Iterable[str]) -> bool:
+    """Whether a word may be known letters side by side, the last perhaps with a subscript."""
+    before = len(word.partition("_")[0]) - 1 if "_" in word else len(word)
+    below = word[before:]
+    return before <= 8 and all(letter in known for letter in word[:before]) and (not below or below in known)
 
 
 def _plain(name: str) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +55,27 @@ def _specification(question: Question, rubric: Rubric) -> dict[str, Any]:
             form = str(item.options.get("form", ""))
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
-    symbols = {name: list(symbol.aliases) for name, symbol in rubric.assignment.symbols.items()}
+    symbols = {
+        name: [*symbol.aliases, *(other for one in (name, *symbol.aliases) for other in _other_alphabet(one))]
+        for name, symbol in rubric.symbols(question).items()
+    }
     return {
         "kind": question.kind,
         "names": names,
         "symbols": symbols if question.kind in ("symbolic", "shape") else {},
     }
+
+
+def _other_alphabet(spelling: str) -> Iterator[str]:
+    """``α_1`` for ``alpha_1``, and the reverse: the grader takes them for the same."""
+    base, mark, below = spelling.partition("_")
+    size = "SMALL" if base.islower() else "CAPITAL"
+    unicode_name = {"LAMBDA": "LAMDA"}.get(base.upper(), base.upper())
+    with contextlib.suppress(KeyError):
+        yield unicodedata.lookup(f"GREEK {size} LETTER {unicode_name}") + mark + below
+    found = re.fullmatch(
+        "GREEK (SMALL|CAPITAL) LETTER ([A-Z]+)", unicodedata.name(base, "") if len(base) == 1 else ""
+    )
+    if found:
+        name = {"LAMDA": "LAMBDA"}.get(found[2], found[2])
+        yield (name.lower() if found[1] == "SMALL" else name.capitalize()) + mark + below

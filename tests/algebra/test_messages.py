@@ -34,7 +34,9 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
     """What the reader and the diagnosis can raise or say is in the vocabulary."""
     algebra = Path(autograder.algebra.__file__).parent
     checks = Path(autograder.checks.__file__).parent
-    source = "".join(path.read_text("utf-8") for path in sorted(algebra.glob("*.py")))
+    elsewhere = {"shapes.py", "units.py", "quantities.py"}  # these have vocabularies of their own
+    files = [path for path in sorted(algebra.glob("*.py")) if path.name not in elsewhere]
+    source = "".join(path.read_text("utf-8") for path in files)
     source += "".join(path.read_text("utf-8") for path in sorted(checks.glob("symbolic*.py")))
     raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
     raised += re.findall(r'return self\.error\("([a-z-]+)"', source)

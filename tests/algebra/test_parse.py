@@ -112,7 +112,8 @@ def test_numbers(text: str, value: int | Fraction) -> None:
         ("d/h n", "ambiguous-division", 4),
         ("log n d", "ambiguous-function", 6),
         ("max(1,024)", "ambiguous-comma", 4),
-        ("0,5*d", "comma", 1),
+        ("0,5,1*d", "comma", 1),
+        ("1,5,3", "comma", 1),
         ("d, h", "comma", 1),
         ("8*dmodel", "unknown-name", 2),
         ("8*dh", "unknown-name", 2),
@@ -251,3 +252,12 @@ def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) ->
     """A spelling stands for one symbol, and is a name."""
     with pytest.raises(RubricError, match=message):
         Vocabulary(symbols)
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [("alpha", "α"), ("α", r"\alpha"), ("lambda", "λ"), ("λ_1", r"\lambda_1"), ("mu", "µ"), ("epsilon", "ϵ")],
+)
+def test_a_greek_letter_is_its_name(declared: str, written: str) -> None:
+    """What is declared as a letter may be written by its name, and the reverse."""
+    assert Sym(declared) == parse(written, Vocabulary({declared: Symbol()}))

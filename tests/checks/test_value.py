@@ -84,7 +84,7 @@ def test_a_reference_that_cannot_be_compared_is_our_fault() -> None:
 
 def test_an_item_may_have_rules_of_its_own() -> None:
     """The item's tolerance replaces the question's."""
-    check = check_of(WEIGHTS.replace("value = [0.245", "compare = { atol = 0.2 }\nvalue = [0.245"))
+    check = check_of(WEIGHTS.replace("value = [0.245", "compare = { atol = 0.1 }\nvalue = [0.245"))
     assert Status.PASSED == judge(check, "weights = [0.3, 0.6, 0.1]")[0].status
 
 

@@ -239,7 +239,8 @@ def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
 @pytest.mark.parametrize(
     ("reading", "spoken", "set_as"),
     [
-        ("8*d_model^2", "8*d_model^2", "<msup>"),
+        ("8*d_model^2", "8*d_model^2", "<msubsup>"),
+        ("(n_layers + 1)^2", "(n_layers + 1)^2", "<msup>"),
         ("d_model = 2*n_layers", "d_model = 2*n_layers", "<mo>=</mo>"),
         ("(3*d_model, 4*d_model)", "(3*d_model, 4*d_model)", "<mo>,</mo>"),
     ],
@@ -249,6 +250,24 @@ def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
     source = render(with_item(item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)), RUBRIC)
     assert f'<math aria-label="{spoken}">' in source
     assert set_as in source
+
+
+def test_a_formula_is_shown_as_text_too() -> None:
+    """Beside the typeset reading stands its plain text, and the student's own terms are set as code."""
+    message = Message("diagnosis.power-in-term.term.symbol", {"term": "8*d_model", "symbol": "d_model"})
+    source = render(
+        with_item(item("task3-b", "formula", Status.FAILED, message, reading="n_layers + 8*d_model")), RUBRIC
+    )
+    assert '<code class="soft small">n_layers + 8*d_model</code>' in source
+    assert "In the term <code>8*d_model</code> the power of <code>d_model</code> is not right." in source
+
+
+@pytest.mark.parametrize("value", ["<b>", "{symbol}", "\ue0000\ue000", "&amp;"])
+def test_quoted_formulas_are_escaped(value: str) -> None:
+    """Whatever a message quotes is text on the page."""
+    message = Message("diagnosis.symbol-foreign.symbol", {"symbol": value})
+    source = render(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    assert f"<code>{html.escape(value)}</code>" in source
 
 
 @pytest.mark.parametrize("reading", ["d_unknown^2", "1+" * 300 + "1", "(((", "<b>"])

@@ -29,7 +29,7 @@ TEXT = """
 version = 1
 [assignment]
 name = "exam"
-points = 8
+points = 9
 languages = ["en", "de"]
 [assignment.symbols]
 d_model = { aliases = ["d", "d_{\\\\text{model}}"] }
@@ -41,6 +41,7 @@ KINDS = {
     "pair": ("symbolic", "pair", {"form": "tuple"}),
     "count": ("count", "total", {}),
     "shape": ("shape", "shape", {}),
+    "quantity": ("quantity", "memory", {"unit": "MB", "value": "4.5 MB"}),
     "code": ("behaviour", "double", {}),
     "tick": ("choice", "tick", {}),
     "essay": ("written", "", {}),
@@ -107,7 +108,7 @@ def test_expected_values_stay_out_of_the_file() -> None:
         accept = ["7531*d_model"]
         mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
     """
-    text = TEXT.replace("points = 8", "points = 1") + question("q", "symbolic", "size", {}) + options
+    text = TEXT.replace("points = 9", "points = 1") + question("q", "symbolic", "size", {}) + options
     source = build_student_check(rubrics.parse(text.encode()), "exam").decode()
     assert "7531" not in source
     assert "8642" not in source
@@ -147,6 +148,13 @@ FINE = "Whether it is right is decided after you hand in."
         ("shape", (2, 3)),
         ("shape", "(d_model, n_heads)"),
         ("shape", np.zeros((2, 3))),
+        ("shape", "torch.Size([2, 3])"),
+        ("shape", r"\mathbb{R}^{d_model \times n_heads}"),
+        ("shape", "2x3 x d_model"),
+        ("quantity", "4.5 MB"),
+        ("quantity", 4.5),
+        ("quantity", np.float32(4.5)),
+        ("quantity", (4.5, "MB")),
         ("code", len),
         ("code", dict),
         ("tick", "yes"),
@@ -187,6 +195,11 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
         ("count", 1.5, "total is of type float; expected a whole number"),
         ("count", True, "total is of type bool; expected a whole number"),
         ("shape", 7, "shape is of type int; expected a tuple such as (2, 3)"),
+        ("shape", (-1, 3), "shape: -1 leaves a size open"),
+        ("shape", (..., 3), "Ellipsis leaves a size open"),
+        ("shape", "(d_model, -1)", "shape: -1 leaves a size open"),
+        ("quantity", "a lot", "memory is of type str; expected a number, or a text such as '4.5 MB'"),
+        ("quantity", True, "memory is of type bool"),
         ("code", 7, "double is of type int; expected a function or a class"),
         ("tick", 3j, "tick is of type complex"),
     ],
@@ -263,6 +276,10 @@ PIECES = (
     "2", "3", "12", "1,000", ".5", "1e3", "1{,}000", "½", "pi", "$", " ", r"\,",
     "+", "-", "*", "**", "^", "²", "^{2}", "·", "×", "/", "−", "!", r"\cdot ", r"\frac{d}{h}",
     "(", ")", r"\left(", r"\right)", "sqrt(", "√", r"\sqrt{d}", "max(d,h)", "log_2(", "log₂(",
+    "2 000", "0,5", "1.234,5", "hd", "hd_model", "d^2_{model}", "d _{model}", " x ", "2x3", "np.sqrt(d)",
+    "<sup>2</sup>", "pow(d,2)", "ceil(", "⌈d⌉", "//", r"\lfloor d/2 \rfloor", "\times ", "\frac{d}{2}",
+    "&middot;",
+    "∛", "d².",
 )  # fmt: skip
 
 
@@ -285,7 +302,7 @@ def test_what_the_grader_reads_is_never_called_unreadable() -> None:
 def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     """Names come from automatic items; an answer that serves two forms may have either."""
     text = (
-        TEXT.replace("points = 8", "points = 3")
+        TEXT.replace("points = 9", "points = 3")
         + """
         [[question]]
         id = "q"

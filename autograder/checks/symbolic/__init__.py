@@ -7,24 +7,30 @@ apart for remarks and mistakes. A question may carry forward the student's own e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.compare import Comparer
-from autograder.algebra.key import AnswerKey, Verdict
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute
+from autograder.algebra.diagnose import Diagnosis
+from autograder.algebra.key import AnswerKey
+from autograder.algebra.nodes import Node, Tree
 from autograder.algebra.parse import parse
+from autograder.algebra.relations import RelationDiagnosis
 from autograder.algebra.write import to_text
 from autograder.checks import results
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.literal import answer_literal
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
-from autograder.checks.symbolic.key import OWN, PreparedItem, prepare
-from autograder.checks.symbolic.options import Mistake
+from autograder.checks.symbolic.conditions import Own, Situation
+from autograder.checks.symbolic.explain import explained
+from autograder.checks.symbolic.graph import CreditGraph
+from autograder.checks.symbolic.key import PreparedItem, prepare
+from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
+from autograder.checks.symbolic.special import Special
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -35,12 +41,14 @@ MAX_KEYS = 512
 
 
 class _Judged(Struct, frozen=True):
-    """What came of one item; ``finding`` is None for full points without a word."""
+    """What came of one item; ``finding`` is None for full points."""
 
     finding: Finding | None
     reading: str = ""
+    code: str = ""
+    """For statistics; empty: the finding's own."""
     word: Message | None = None
-    """For right answers that deserve one; its code is the item's."""
+    """What is said about a right answer."""
 
 
 class _Basis(Struct, frozen=True):
@@ -48,7 +56,7 @@ class _Basis(Struct, frozen=True):
 
     reference: Node | None = None
     own: Node | None = None
-    own_is_right: bool = False
+    own_state: Own = "missing"
 
 
 class SymbolicCheck:
@@ -67,6 +75,12 @@ class SymbolicCheck:
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
         self._keys: dict[tuple[str, _Basis], AnswerKey] = {}
+        self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
+
+    @property
+    def graphs(self) -> Mapping[str, CreditGraph]:
+        """The credit graph of each automatic item, by its id."""
+        return {name: item.graph for name, item in self._items.items() if item.special is None}
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
         """Read the variables whose values the source does not show."""
@@ -98,19 +112,22 @@ class SymbolicCheck:
         result = msgspec.structs.replace(
             results.result(self._question, item.item, judged.finding), reading=judged.reading
         )
-        if judged.word is not None and judged.finding is None:
-            result = msgspec.structs.replace(
-                result, student=judged.word, staff=judged.word.code, code=judged.word.code
-            )
+        if judged.code:
+            result = msgspec.structs.replace(result, code=judged.code)
+        if judged.word is not None:
+            result = msgspec.structs.replace(result, student=judged.word, staff=judged.code)
         return result
 
     def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judged:
         if results.blank(evidence.answer):
             return _Judged(results.no_answer())
-        value, finding = self._value(item.answer, evidence)
+        several = item.special is not None and item.special.several
+        value, finding = self._value(item.answer, evidence, several=several)
         if finding is not None:
             return _Judged(finding)
         try:
+            if item.special is not None:
+                return self._specially(item.special, value, item, evidence)
             sides = read(value, item.form, self._vocabulary)
         except NoFormula:
             return _Judged(results.no_answer())
@@ -122,15 +139,27 @@ class SymbolicCheck:
         reading = to_text(sides[-1])
         basis, finding = self._basis(item, evidence)
         if finding is None:
-            finding = _sides(sides, item)
+            finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
         if finding is not None:
             return _Judged(finding, reading)
-        return self._compared(sides[-1], item, basis, reading)
+        return self._compared(asserted(sides, item), item, basis, reading)
 
-    def _value(self, name: str, evidence: Evidence) -> tuple[object, Finding | None]:
+    def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
+        basis, finding = self._basis(item, evidence)
+        if finding is not None:
+            return _Judged(finding)
+        outcome = special.judge(value, basis.reference)
+        code = outcome.word.code if outcome.word is not None else ""
+        return _Judged(outcome.finding, outcome.reading, code, outcome.word)
+
+    def _value(
+        self, name: str, evidence: Evidence, *, several: bool = False
+    ) -> tuple[object, Finding | None]:
         """What the student's variable holds, or why that is not known."""
         answer = evidence.answer
         if answer.cell_type != "code":
+            if several:
+                return answer.source, None
             try:
                 return markdown_formula(answer.source), None
             except NoFormula:
@@ -155,62 +184,46 @@ class SymbolicCheck:
                 reference = parse(text_of(value), self._vocabulary)
             except (Unreadable, NotAFormula, NoFormula) as error:
                 return _Basis(), results.review(f"the reference's formula is not readable: {error!r}")
-        if item.carried is None:
-            return _Basis(reference), None
-        earlier = evidence.earlier.get(item.carried.option.source)
+        earlier = evidence.earlier.get(item.carries_from)
         if earlier is None or not earlier.reading:
             return _Basis(reference), None
         try:
             own = parse(earlier.reading, self._vocabulary)
         except Unreadable:  # a relation or a tuple cannot be carried forward
             return _Basis(reference), None
-        return _Basis(reference, own, earlier.status is Status.PASSED), None
+        return _Basis(reference, own, "right" if earlier.status is Status.PASSED else "wrong"), None
 
     def _key(self, item: PreparedItem, basis: _Basis) -> AnswerKey:
         known = self._keys.get((item.item.id, basis))
         if known is None:
-            known = item.key(basis.reference, basis.own, own_is_right=basis.own_is_right)
+            shared = self._diagnoses.get((item.item.id, basis.reference))
+            known = item.key(basis.reference, basis.own, shared)
             if len(self._keys) < MAX_KEYS:
                 self._keys[item.item.id, basis] = known
+                self._diagnoses[item.item.id, basis.reference] = known.diagnosis
         return known
 
     def _compared(self, answer: Tree, item: PreparedItem, basis: _Basis, reading: str) -> _Judged:
+        facts = self._key(item, basis).facts(answer)
         try:
-            verdict = self._key(item, basis).verdict(answer)
-            if verdict.right:
-                return _right(verdict, item, reading)
-            if _continues(answer, item, basis):
-                return _carried(item, basis, reading)
+            outcome = item.graph.walk(Situation(facts, basis.own_state))
         except Undecided as error:
             return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
-        return _Judged(_wrong(verdict, answer, item, reading), reading)
-
-
-def _right(verdict: Verdict, item: PreparedItem, reading: str) -> _Judged:
-    if verdict.named < 0:
-        return _Judged(None, reading)
-    remark = item.foreseen[verdict.named].option
-    return _Judged(None, reading, Message(remark.code, text=remark.text))
-
-
-def _continues(answer: Tree, item: PreparedItem, basis: _Basis) -> bool:
-    """Whether it is the right continuation of the student's own earlier result.
-
-    Raises:
-        Undecided: that could not be proven.
-    """
-    if item.carried is None or basis.own is None:
-        return False
-    expected = substitute(item.carried.expect, OWN, basis.own)
-    return any(comparer.equal(answer, expected) for comparer in item.readings)
-
-
-def _carried(item: PreparedItem, basis: _Basis, reading: str) -> _Judged:
-    points = item.carried.option.points if item.carried is not None else None
-    message = Message("formula.carried-forward")
-    if basis.own_is_right or points is None or points >= item.item.points:
-        return _Judged(None, reading, message)
-    return _Judged(Finding(Status.FAILED, message, f"read as {reading}; carried forward", points), reading)
+        if outcome.full or (item.item.points > 0 and outcome.points == item.item.points):
+            return _Judged(None, reading, outcome.code, outcome.message)
+        if item.rule is not None and outcome.unfinished:
+            finding = item.rule.finding(answer, reading)
+            if finding is not None:
+                return _Judged(msgspec.structs.replace(finding, points=outcome.points), reading)
+        if outcome.message is not None:
+            staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
+            finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
+            return _Judged(finding, reading, outcome.code)
+        trouble = sign_trouble(answer, item, reading)
+        if trouble is not None:
+            return _Judged(msgspec.structs.replace(trouble, points=outcome.points), reading)
+        finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
+        return _Judged(finding, reading, outcome.code or code)
 
 
 def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
@@ -223,48 +236,3 @@ def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
         except Undecided as error:
             return results.review(f"the sides of an equation: {error}", "formula.undecided")
     return None
-
-
-def _wrong(verdict: Verdict, answer: Tree, item: PreparedItem, reading: str) -> Finding:
-    """Why an answer is not right, in the most telling words there are."""
-    if verdict.named >= 0:
-        option = item.foreseen[verdict.named].option
-        points = option.points if isinstance(option, Mistake) else results.NO_POINTS
-        message = Message(option.code, text=option.text)
-        return Finding(Status.FAILED, message, f"read as {reading}; {option.code}", points)
-    if verdict.early:
-        return results.failed("formula.early", f"read as {reading}; right under a relation not granted")
-    difference = verdict.difference
-    if difference is not None:
-        message = Message(f"diagnosis.{difference.code}", dict(difference.params))
-        return Finding(Status.FAILED, message, f"read as {reading}; {difference.staff}")
-    code = "formula.wrong"
-    if isinstance(answer, Relation):
-        code = "formula.relation-wrong"
-    elif isinstance(answer, Tuple):
-        return _wrong_tuple(answer, item.accept, item.readings[-1], reading)
-    return results.failed(code, f"read as {reading}; not equal, and no known mistake")
-
-
-def _wrong_tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer, reading: str) -> Finding:
-    staff = f"read as {reading}; not equal, and no known mistake"
-    right = [tree for tree in accept if isinstance(tree, Tuple)]
-    if all(len(tree.elements) != len(answer.elements) for tree in right):
-        return results.failed("formula.tuple-length", staff, count=str(len(answer.elements)))
-    if any(_permuted(answer, tree, comparer) for tree in right):
-        return results.failed("formula.tuple-order", staff)
-    return results.failed("formula.tuple-wrong", staff)
-
-
-def _permuted(answer: Tuple, right: Tuple, comparer: Comparer) -> bool:
-    """Whether two tuples have the same elements in another order."""
-    left = list(right.elements)
-    for element in answer.elements:
-        try:
-            match = next((other for other in left if comparer.equal(element, other)), None)
-        except Undecided:
-            return False
-        if match is None:
-            return False
-        left.remove(match)
-    return not left

@@ -6,8 +6,9 @@ import math
 import re
 from typing import Any
 
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.parse import parse_relation, parse_sides, parse_tuple
+from autograder.algebra.inequalities import parse_chain
+from autograder.algebra.nodes import Node, Tree, Tuple
+from autograder.algebra.parse import parse_sides, parse_tuple
 from autograder.algebra.vocabulary import Vocabulary, plain_name
 from autograder.checks.symbolic.options import Form
 from autograder.errors import Unreadable
@@ -89,19 +90,6 @@ def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     return parse_sides(text, vocabulary)
 
 
-def read_relation(text: str, vocabulary: Vocabulary) -> Relation:
-    """An equation, also as sympy writes one.
-
-    Raises:
-        Unreadable: it is not in the grammar, or no equation.
-    """
-    if text.startswith("Eq(") and text.endswith(")"):
-        sides = parse_tuple("  " + text[2:], vocabulary).elements
-        if len(sides) == 2:
-            return Relation(*sides)
-    return parse_relation(text, vocabulary)
-
-
 def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
     """A tuple of formulas, from a text or from the elements of a tuple or list.
 
@@ -128,7 +116,8 @@ def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """What was handed in, in the form that an item asks for.
 
     Returns:
-        One tree; for a formula written as a chain of equations, its sides.
+        One tree; for a formula written as a chain of equations, its sides; for a chain of relations,
+        those between neighbours.
 
     Raises:
         Unreadable: it is not in the grammar.
@@ -139,5 +128,5 @@ def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
         return (read_tuple(value, vocabulary),)
     text = text_of(value)
     if form == "relation":
-        return (read_relation(text, vocabulary),)
+        return parse_chain(text, vocabulary)
     return read_formula(text, vocabulary)

@@ -1,19 +1,28 @@
-"""Prepares a symbolic question once: its formulas parsed, its comparers made, its answer keys built."""
+"""Prepares a symbolic question once: its formulas parsed, its comparers made, its credit graphs built."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from autograder.algebra.compare import Comparer
+from autograder.algebra.diagnose import Diagnosis
+from autograder.algebra.inequalities import parse_single
 from autograder.algebra.key import AnswerKey, Named
+from autograder.algebra.landau import parse_landau
+from autograder.algebra.lists import parse_list
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
-from autograder.algebra.parse import parse, parse_relation, parse_tuple
+from autograder.algebra.parse import parse, parse_tuple
 from autograder.algebra.points import Points
+from autograder.algebra.relations import RelationDiagnosis
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.checks.options import item_options, place, question_options
+from autograder.checks.symbolic.asymptotics import Asymptotics
+from autograder.checks.symbolic.collections import Collection
+from autograder.checks.symbolic.form_options import check_form_options
+from autograder.checks.symbolic.form_rule import FormRule, form_rule
+from autograder.checks.symbolic.graph import CreditGraph
 from autograder.checks.symbolic.options import (
     CarryForward,
     Form,
@@ -22,29 +31,30 @@ from autograder.checks.symbolic.options import (
     SymbolicItem,
     SymbolicQuestion,
 )
+from autograder.checks.symbolic.special import ForeseenAnswer, Special, Stated
+from autograder.checks.symbolic.steps import Making, checked_option, credit_graph
 from autograder.errors import AlgebraError, RubricError, Unreadable
 from autograder.rubric import Item, Question, Rubric
 
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
 
-_PARSERS = {"formula": parse, "relation": parse_relation, "tuple": parse_tuple}
+_PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
+    "formula": parse,
+    "relation": parse_single,
+    "tuple": parse_tuple,
+    "list": parse_list,
+    "set": parse_list,
+    "asymptotic": parse_landau,
+}
 
 
 class Foreseen(Struct, frozen=True, eq=False):
-    """A mistake or remark with its formula read."""
+    """A formula that a step speaks of."""
 
-    option: Mistake | Remark
     tree: Tree
     readings: tuple[Comparer, ...]
     about_own: bool
-
-
-class Carried(Struct, frozen=True, eq=False):
-    """How a question builds on an earlier result."""
-
-    option: CarryForward
-    expect: Node
 
 
 class PreparedItem(Struct, frozen=True, eq=False):
@@ -61,29 +71,35 @@ class PreparedItem(Struct, frozen=True, eq=False):
     beyond: Comparer | None
     """Under all assumptions of the assignment, where the item grants fewer."""
     foreseen: tuple[Foreseen, ...]
-    carried: Carried | None
+    graph: CreditGraph
+    carries_from: str
+    """``"question.item"`` of the earlier result that the item builds on; empty for none."""
+    rule: FormRule | None = None
+    """What is asked of the form of a right answer."""
+    special: Special | None = None
+    """Judges the answers itself; the answer key and the graph are then not used."""
 
-    def key(self, reference: Node | None, own: Node | None, *, own_is_right: bool) -> AnswerKey:
+    def key(
+        self,
+        reference: Node | None,
+        own: Node | None,
+        diagnosis: Diagnosis | RelationDiagnosis | None = None,
+    ) -> AnswerKey:
         """The answer key.
 
         Args:
             reference: the reference's formula, where the item uses it.
             own: the student's own earlier formula, where the item carries forward and there is one.
-            own_is_right: whether that was right. If it was not, only the mistakes that speak about it
-                apply: the others would be blamed on the wrong step.
+            diagnosis: of a key with the same reference.
         """
         right = (*(() if reference is None else (reference,)), *self.accept)
         named = []
         for foreseen in self.foreseen:
-            tree = foreseen.tree
+            tree, readings = foreseen.tree, foreseen.readings
             if foreseen.about_own:
-                tree = tree if own is None else _with_own(tree, own)
-            applies = own is not None if foreseen.about_own else self.carried is None or own_is_right
-            mistake = isinstance(foreseen.option, Mistake)
-            # An entry that does not apply keeps its place, so that indices stay those of `foreseen`.
-            readings = foreseen.readings if applies or not (mistake or foreseen.about_own) else ()
-            named.append(Named(foreseen.option.code, tree, readings, right=not mistake))
-        return AnswerKey(right, self.readings, named, self.beyond)
+                tree, readings = (tree, ()) if own is None else (_with_own(tree, own), readings)
+            named.append(Named("", tree, readings))
+        return AnswerKey(right, self.readings, named, self.beyond, diagnosis)
 
 
 class Prepared(Struct, frozen=True, eq=False):
@@ -102,24 +118,22 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     """
     where = place(question)
     try:
-        vocabulary = Vocabulary(rubric.assignment.symbols)
+        vocabulary = Vocabulary(rubric.symbols(question))
+        common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{where}: {error}") from error
     carry = question_options(question, SymbolicQuestion).carry_forward
-    if carry is not None and OWN in vocabulary.names:
-        raise RubricError(f"{where}: carry_forward: {OWN!r} is needed and cannot be a symbol of its own")
+    if carry is not None:
+        _check_source(carry, vocabulary, rubric, f"{where}: carry_forward")
     wider = vocabulary if carry is None else vocabulary.extended(OWN)
     comparer = Comparer(Points(wider.domains))
     relations = {
-        name: _read(text, "relation", vocabulary, f"[assignment.assume] {name}")
+        name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
-    maker = _Maker(question, vocabulary, wider, comparer, relations, {})
-    carried = None if carry is None else maker.carried(carry, rubric)
+    maker = _Maker(question, vocabulary, wider, comparer, relations, {}, carry)
     options = item_options(question, SymbolicItem)
-    items = {
-        item.id: maker.item(item, options[item.id], carried) for item in question.items if not item.manual
-    }
+    items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
     return Prepared(vocabulary, items)
 
 
@@ -134,56 +148,70 @@ class _Maker(Struct, frozen=True, eq=False):
     relations: Mapping[str, Tree]
     made: dict[tuple[str, ...], Comparer]
     """One comparer for each set of assumptions: a key evaluates an answer once for each."""
+    carry: CarryForward | None
 
-    def item(self, item: Item, options: SymbolicItem, carried: Carried | None) -> PreparedItem:
+    def item(self, item: Item, options: SymbolicItem) -> PreparedItem:
         where = place(self.question, item)
         answer = options.answer or self.question.answer
         if not answer:
             raise RubricError(f"{where}: answer: the name of a variable is needed, here or at the question")
-        main = answer == self.question.answer and options.form == "formula"
-        uses_reference = main and bool(self.question.reference)
+        own = answer == self.question.answer
+        main = own and options.form == "formula"
+        uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
+        check_form_options(options, options.form, item, self.vocabulary, where)
         if not options.accept and not uses_reference:
             raise RubricError(f"{where}: accept: at least one right answer is needed without a reference")
-        readings = self._readings(options.assume, where)
-        _check_points(item, options.mistake, where)
-        granted = set(options.assume)
-        foreseen: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
+        carry = self.carry if main else None
+        foreseen: list[Foreseen] = []
+
+        def formula(text: str, assume: tuple[str, ...] | None, at: str) -> tuple[int, bool]:
+            vocabulary = self.vocabulary if carry is None else self.wider
+            tree = read_tree(text, options.form, vocabulary, at)
+            readings = self._readings(options.assume if assume is None else assume, at)
+            about_own = carry is not None and OWN in symbols(tree)
+            foreseen.append(Foreseen(tree, readings, about_own))
+            return len(foreseen) - 1, about_own
+
+        accept = tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept)
+        rule = form_rule(options, self.vocabulary)
+        special = self._special(item, options, accept, where)
+        making = Making(item, options, carry, self.vocabulary, formula, where, rule)
+        graph = CreditGraph(()) if special is not None else credit_graph(making)
         return PreparedItem(
             item=item,
             answer=answer,
             form=options.form,
-            accept=tuple(_read(text, options.form, self.vocabulary, where) for text in options.accept),
+            accept=accept,
             uses_reference=uses_reference,
-            readings=readings,
-            beyond=None if granted >= self.relations.keys() else self._beyond(),
-            foreseen=tuple(self._foreseen(option, options, main=main, where=where) for option in foreseen),
-            carried=carried if main else None,
+            readings=self._readings(options.assume, where),
+            beyond=None if set(options.assume) >= self.relations.keys() else self._beyond(),
+            foreseen=tuple(foreseen),
+            graph=graph,
+            carries_from="" if carry is None else carry.source,
+            rule=rule,
+            special=special,
         )
 
-    def carried(self, carry: CarryForward, rubric: Rubric) -> Carried:
-        where = f"{place(self.question)}: carry_forward"
-        source, _, item = carry.source.partition(".")
-        earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
-        if (source, item) not in earlier:
-            raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
-        expect = _read(carry.expect, "formula", self.wider, where)
-        if isinstance(expect, Relation | Tuple) or OWN not in symbols(expect):
-            raise RubricError(f"{where}: expect: {OWN!r} must stand for the earlier result")
-        return Carried(carry, expect)
-
-    def _foreseen(
-        self, option: Mistake | Remark, options: SymbolicItem, *, main: bool, where: str
-    ) -> Foreseen:
-        where = f"{where}, {option.code!r}"
-        for language, text in option.text.items():
-            _check_text(text, f"{where}: text.{language}")
-        if "en" not in option.text:
-            raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
-        vocabulary = self.wider if main else self.vocabulary
-        tree = _read(option.when, options.form, vocabulary, where)
-        assume = options.assume if option.assume is None else option.assume
-        readings = self._readings(assume, where)
-        return Foreseen(option, tree, readings, about_own=OWN in symbols(tree) and main)
+    def _special(
+        self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
+    ) -> Special | None:
+        """What judges the forms that have no answer key."""
+        if options.form not in ("asymptotic", "list", "set"):
+            return None
+        if options.step:
+            raise RubricError(f"{where}: step: an item of the form {options.form!r} has no steps")
+        known = []
+        foreseen_options: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
+        for option in foreseen_options:
+            at = checked_option(option, item, where)
+            tree = read_tree(option.when, options.form, self.vocabulary, at)
+            assume = options.assume if option.assume is None else option.assume
+            known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
+        readings = self._readings(options.assume, where)
+        stated = Stated(item, options, accept, tuple(known), readings, self.vocabulary, where)
+        if options.form == "asymptotic":
+            return Asymptotics(stated)
+        return Collection(stated, ordered=options.form == "list")
 
     def _readings(self, assume: tuple[str, ...], where: str) -> tuple[Comparer, ...]:
         return (self.comparer, self._under(assume, where)) if assume else (self.comparer,)
@@ -213,32 +241,34 @@ class _Maker(Struct, frozen=True, eq=False):
         return self.made[assume]
 
 
-def _read(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
+def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
+    """A formula of a rubric.
+
+    Raises:
+        RubricError: it is not readable; names the place.
+    """
     try:
         return _PARSERS[form](text, vocabulary)
     except Unreadable as error:
         raise RubricError(f"{where}: the formula {text!r} is not readable: {error}") from error
 
 
+def _check_source(carry: CarryForward, vocabulary: Vocabulary, rubric: Rubric, where: str) -> None:
+    if OWN in vocabulary.names:
+        raise RubricError(f"{where}: {OWN!r} is needed and cannot be a symbol of its own")
+    source, _, item = carry.source.partition(".")
+    earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
+    if (source, item) not in earlier:
+        raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
+    for name in rubric.symbols(rubric.question(source)):
+        if vocabulary.names.get(name, name) != name:
+            meant = vocabulary.names[name]
+            raise RubricError(f"{where}: from: {name!r} is a symbol there, and stands for {meant!r} here")
+
+
 def _with_own(tree: Tree, own: Node) -> Tree:
     if isinstance(tree, Relation):
-        return Relation(substitute(tree.left, OWN, own), substitute(tree.right, OWN, own))
+        return Relation(substitute(tree.left, OWN, own), substitute(tree.right, OWN, own), tree.sign)
     if isinstance(tree, Tuple):
         return Tuple(tuple(substitute(element, OWN, own) for element in tree.elements))
     return substitute(tree, OWN, own)
-
-
-def _check_points(item: Item, mistakes: Iterable[Mistake], where: str) -> None:
-    for mistake in mistakes:
-        if not 0 <= mistake.points < max(item.points, Decimal("0.01")):
-            raise RubricError(
-                f"{where}, {mistake.code!r}: points: expected from 0 to below {item.points}, "
-                f"got {mistake.points}"
-            )
-
-
-def _check_text(text: str, where: str) -> None:
-    try:
-        text.format_map({})
-    except (KeyError, ValueError, IndexError) as error:
-        raise RubricError(f"{where}: write braces twice, as in {{{{ }}}}") from error

@@ -7,7 +7,9 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-Form = Literal["formula", "relation", "tuple"]
+from autograder.checks.symbolic.form_options import FormOptions
+
+Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]
 
 
 class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,18 +36,34 @@ class Remark(Struct, frozen=True, forbid_unknown_fields=True):
     """Relations under which ``when`` is compared; default: the item's own."""
 
 
+class Step(Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of a credit graph. The first step whose condition holds is taken."""
+
+    id: str
+    when: str | tuple[str, ...]
+    """A condition, or several that must all hold; see `conditions`."""
+    points: Decimal = Decimal(0)
+    """Added when the step is taken."""
+    text: dict[str, str] = {}
+    """What the student reads when it is taken."""
+    next: str = ""
+    """The later step from which the search goes on; default: it ends here."""
+    assume: tuple[str, ...] | None = None
+    """Relations under which formulas in ``when`` are compared; default: the item's own."""
+
+
 class CarryForward(Struct, frozen=True, forbid_unknown_fields=True):
     """A result that builds on an earlier one of the student's own."""
 
     source: str = field(name="from")
     """``"question.item"`` of an earlier symbolic item."""
-    expect: str
-    """The right continuation; ``own`` stands for what the student found there."""
+    expect: str = ""
+    """The right continuation; ``own`` stands for what the student found there. Not needed by steps."""
     points: Decimal | None = None
     """For a right continuation of a wrong result; default: the item's full points."""
 
 
-class SymbolicItem(Struct, frozen=True, forbid_unknown_fields=True):
+class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question.item]]``."""
 
     form: Form = "formula"
@@ -57,6 +75,8 @@ class SymbolicItem(Struct, frozen=True, forbid_unknown_fields=True):
     """Names of relations in ``assignment.assume``. Right is what is right with or without them."""
     mistake: tuple[Mistake, ...] = ()
     remark: tuple[Remark, ...] = ()
+    step: tuple[Step, ...] = ()
+    """A credit graph, in the place of mistakes and remarks."""
 
 
 class SymbolicQuestion(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,114 @@
+"""Rewrites Unicode and markup in a formula into the plain characters that `tokens` reads.
+
+Every character is rewritten by itself or in a run of its kind, with a map back to the text as it was
+handed in, so that an error points where the student looks.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from autograder.errors import Unreadable
+
+REWRITTEN: Mapping[str, str] = {
+    "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "⸱": "*", "⨉": "×", "×": "×", "✕": "×", "⨯": "×",
+    "✖": "×", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
+    "√": " sqrt ", "∛": " cbrt ", "π": " pi ", "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋",
+    "\u00a0": " ", "\u2009": "\\,", "\u202f": "\\,", "\u2007": " ", "\u2002": " ", "\u2003": " ",
+    "\u2004": " ", "\u2005": " ", "\u2006": " ", "\u2008": " ", "\u200a": " ", "\u205f": " ",
+    "\u3000": " ", "\u200b": "", "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "\u2061": "",
+    "\u2062": "*", "\u2063": ",", "\u2064": "+", "\ufe0e": "", "\ufe0f": "", "\u00ad": "",
+    "’": "'", "′": "'",
+}  # fmt: skip
+_RAISED: Mapping[str, str] = dict(
+    zip(
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴰᴴᴸᴺᵀⱽ",
+        "0123456789+-()abcdefghijklmnoprstuvwxyzDHLNTV",
+        strict=True,
+    )
+)
+_LOWERED: Mapping[str, str] = dict(
+    zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx", strict=True)
+)
+_MARKUP: Mapping[str, str] = {
+    "<sup>": "^{", "</sup>": "}", "<sub>": "_{", "</sub>": "}", "&middot;": "*", "&sdot;": "*",
+    "&times;": "×", "&minus;": "-", "&nbsp;": " ",
+}  # fmt: skip
+"""What a markdown cell may hold instead of LaTeX."""
+_TAG = re.compile("|".join(map(re.escape, _MARKUP)), re.IGNORECASE)
+_UNCHANGED = re.compile("[ !-%'-;=-~]+")
+_UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "\f": (("rac", "loor"), "\\f"),
+    "\t": (("ext", "imes", "frac", "binom"), "\\t"),
+    "\b": (("inom", "ullet", "egin", "ig"), "\\b"),
+    "\r": (("ight", "ceil", "floor"), "\\r"),
+}
+"""LaTeX in an ordinary Python string: its backslash and letter became a control character."""
+
+
+def needs_rewriting(text: str) -> bool:
+    """Whether a text holds anything but the plain characters."""
+    return not (text.isascii() and text.isprintable()) or "<" in text or "&" in text
+
+
+def rewrite(text: str) -> tuple[str, list[int]]:
+    """Plain characters for all others, and for each of them where it came from.
+
+    Raises:
+        Unreadable: a character has no meaning in a formula.
+    """
+    parts: list[str] = []
+    origin: list[int] = []
+    position = 0
+    while position < len(text):
+        unchanged = _UNCHANGED.match(text, position)
+        if unchanged is not None:
+            parts.append(unchanged.group())
+            origin.extend(range(position, unchanged.end()))
+            position = unchanged.end()
+            continue
+        plain, width = _plain(text, position)
+        parts.append(plain)
+        origin.extend([position] * len(plain))
+        position += width
+    return "".join(parts), [*origin, len(text)]
+
+
+def _plain(text: str, position: int) -> tuple[str, int]:
+    """What stands for the next characters, and how many they are."""
+    character = text[position]
+    if character in "<&":
+        tag = _TAG.match(text, position)
+        return (character, 1) if tag is None else (_MARKUP[tag.group().lower()], len(tag.group()))
+    if character.isascii():
+        mangled = text.startswith(_UNESCAPED.get(character, ((), ""))[0], position + 1)
+        return (_UNESCAPED[character][1] if mangled else character), 1
+    for table, form in ((_RAISED, "^({})"), (_LOWERED, "_{}")):
+        if character in table:
+            end = position
+            while end < len(text) and text[end] in table:
+                end += 1
+            return form.format("".join(table[shifted] for shifted in text[position:end])), end - position
+    if character in REWRITTEN:
+        return REWRITTEN[character], 1
+    return _folded(text, position), 1
+
+
+def _folded(text: str, position: int) -> str:
+    """The ordinary form of a wide, mathematical or Greek letter or digit, or of a fraction in one sign.
+
+    Raises:
+        Unreadable: there is none; or a fraction follows a number, which means a sum to some.
+    """
+    character = text[position]
+    folded = unicodedata.normalize("NFKC", character)
+    if len(folded) == 1 and ("\u0370" <= folded <= "\u03ff" or folded.isascii()):
+        return folded
+    above, stroke, below = folded.partition("\u2044")
+    if stroke and above.isdecimal() and below.isdecimal() and folded.replace("\u2044", "").isascii():
+        if text[:position].rstrip()[-1:].isdigit():
+            raise Unreadable("two-numbers", position)
+        return f"({above}/{below})"
+    raise Unreadable("unknown-character", position, character=character)

@@ -1,0 +1,47 @@
+"""What the signs, commands and names of a formula mean before any symbol is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograder.algebra.nodes import Const
+
+SIGNS: Mapping[str, str] = {
+    "+": "+", "-": "-", "*": "*", "×": "×", "/": "/", "//": "//", "^": "^", "**": "^", "!": "!",
+    "(": "(", ")": ")", "[": "[", "]": "]", "{": "{", "}": "}", ",": ",", "=": "=", "==": "=", "_": "_",
+    "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋", "\\*": "*",
+}  # fmt: skip
+"""Sign → kind of its token."""
+
+COMMANDS: Mapping[str, str] = {
+    "cdot": "*", "cdotp": "*", "centerdot": "*", "ast": "*", "bullet": "*", "times": "×", "div": "/",
+    "{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
+    "lparen": "(", "rparen": ")",
+    "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋",
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac",
+    "binom": "binom", "dbinom": "binom", "tbinom": "binom",
+}  # fmt: skip
+"""LaTeX command → kind of its token."""
+
+FUNCTION_SPELLINGS: Mapping[str, str] = {
+    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "pow": "pow", "Pow": "pow",
+    "log": "log", "Log": "log", "ln": "ln", "lg": "lg", "log10": "lg",
+    "log2": "log2", "lb": "log2", "ld": "log2",
+    "max": "max", "Max": "max", "maximum": "max", "min": "min", "Min": "min", "minimum": "min",
+    "factorial": "factorial", "binomial": "binomial", "binom": "binomial", "comb": "binomial",
+    "ceil": "ceil", "ceiling": "ceil", "floor": "floor",
+}  # fmt: skip
+"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``) are written in
+terms of the others when they are read."""
+
+CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e"), "E": Const("e")}
+
+GREEK: Mapping[str, str] = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ",
+    "eta": "η", "theta": "θ", "vartheta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ",
+    "nu": "ν", "xi": "ξ", "omicron": "ο", "rho": "ρ", "varrho": "ρ", "sigma": "σ", "varsigma": "ς",
+    "tau": "τ", "upsilon": "υ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω",
+    "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ",
+    "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "pi": "π",
+}  # fmt: skip
+"""Name → letter: a symbol that is declared as one may be written as the other."""

@@ -1,0 +1,123 @@
+"""The command ``algebra``: how a formula is read, and what an answer would be told.
+
+It goes the way of every answer: a question is made from the options, and judged like any other.
+"""
+
+from __future__ import annotations
+
+import json as encoder
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from autograder.errors import RubricError
+
+if TYPE_CHECKING:
+    from autograder.cli.formulas import Examined
+
+EXIT_DIFFERENT, EXIT_UNREADABLE = 1, 2
+
+Expression = Annotated[str, typer.Argument(help="The formula, as a student would write it.")]
+Symbols = Annotated[
+    str,
+    typer.Option(
+        "--symbols",
+        help="Known symbols, with other spellings behind colons and a domain behind an equals sign: "
+        "d_model:d:D,x=real. Domains: positive integer (default), positive, real.",
+    ),
+]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option("--assume", help="A relation that is granted: d_model=n_heads*d_head; repeatable."),
+]
+Equals = Annotated[
+    list[str] | None, typer.Option("--equals", help="The right formula; repeatable: any of them is right.")
+]
+FormOption = Annotated[str, typer.Option("--form", help="What is asked for: formula, relation, tuple, …")]
+RubricOption = Annotated[
+    str, typer.Option("--rubric", help="Take symbols and right answers from this rubric.")
+]
+QuestionOption = Annotated[str, typer.Option("--question", help="The question of that rubric.")]
+ItemOption = Annotated[str, typer.Option("--item", help="The item; default: the first that reads a formula.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print the LaTeX as well.")]
+Mathml = Annotated[bool, typer.Option("--mathml", help="Print the MathML as well.")]
+Language = Annotated[str, typer.Option("--language", help="Of what a student reads: en or de.")]
+CourseOption = Annotated[Path, typer.Option("--course", help="The course folder.", show_default="here")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def algebra(
+    expression: Expression,
+    symbols: Symbols = "",
+    assume: Assume = None,
+    equals: Equals = None,
+    form: FormOption = "formula",
+    rubric: RubricOption = "",
+    question: QuestionOption = "",
+    item: ItemOption = "",
+    course: CourseOption = Path(),
+    latex: Latex = False,
+    mathml: Mathml = False,
+    language: Language = "en",
+    json: Json = False,
+) -> None:
+    """Show how a formula is read, and whether it equals another; for writers of questions.
+
+    Exit codes: 0 equal (or read, without --equals and --question) · 1 not equal · 2 not readable, a name
+    that is not known, or not decided (and, as always, wrong usage).
+    """
+    from autograder.cli import formulas
+
+    if bool(rubric) != bool(question):
+        raise typer.BadParameter("--rubric and --question belong together")
+    if rubric and (symbols or assume or equals):
+        raise typer.BadParameter("--rubric brings its own symbols, relations and right answers")
+    try:
+        asked = (
+            formulas.from_rubric(course, rubric, question, item)
+            if rubric
+            else formulas.from_options(symbols, assume or [], equals or [], form)
+        )
+        examined = formulas.examine(expression, asked, language)
+    except RubricError as error:
+        if rubric:
+            raise
+        sys.stderr.write(f"autograder: {error}\n")  # what was typed, not a rubric
+        raise typer.Exit(EXIT_UNREADABLE) from None
+    if json:
+        sys.stdout.write(encoder.dumps(_object(examined), ensure_ascii=False) + "\n")
+    else:
+        _print(examined, latex=latex, mathml=mathml)
+    raise typer.Exit(
+        {"read": 0, "equal": 0, "different": EXIT_DIFFERENT}.get(examined.verdict, EXIT_UNREADABLE)
+    )
+
+
+def _object(examined: Examined) -> dict[str, Any]:
+    import msgspec
+
+    return {name: value for name, value in msgspec.to_builtins(examined).items() if value != ""}
+
+
+def _print(examined: Examined, *, latex: bool, mathml: bool) -> None:
+    lines = []
+    if examined.reading:
+        lines.append(f"read as: {examined.reading}")
+    if latex and examined.latex:
+        lines.append(f"LaTeX: {examined.latex}")
+    if mathml and examined.mathml:
+        lines.append(f"MathML: {examined.mathml}")
+    if examined.verdict != "read":
+        points = f", {examined.points} points" if examined.points else ""
+        lines.append(f"verdict: {examined.verdict}{points}")
+    if examined.caret:
+        lines += examined.caret.splitlines()
+    if examined.message:
+        lines.append(f"the student reads: {examined.message}")
+    if examined.code:
+        lines.append(f"code: {examined.code}")
+    if examined.staff:
+        lines.append(f"for staff: {examined.staff}")
+    sys.stdout.write("\n".join(lines) + "\n")

@@ -1,0 +1,161 @@
+"""Examines one formula for a writer of questions, on the way that every answer goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from autograder import rubric as rubrics
+from autograder.algebra.latex import to_latex
+from autograder.algebra.mathml import to_mathml
+from autograder.algebra.nodes import Tree
+from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.write import to_text
+from autograder.checks.base import Evidence
+from autograder.checks.symbolic import SymbolicCheck
+from autograder.checks.symbolic.answers import NoFormula, read
+from autograder.checks.symbolic.key import prepare
+from autograder.course import Course
+from autograder.errors import RubricError, Unreadable
+from autograder.feedback.typeset import caret
+from autograder.messages import render
+from autograder.messages.algebra import unreadable
+from autograder.records import Answer, ItemResult, Message, Status
+from autograder.rubric import Assignment, Item, Question, Rubric, Symbol
+
+ANSWER = "answer"
+
+
+class Asked(Struct, frozen=True):
+    """A question with the item that the formula answers."""
+
+    rubric: Rubric
+    question: Question
+    item: str
+    judged: bool = True
+    """There is a right answer to compare with."""
+
+
+class Examined(Struct, frozen=True):
+    """What came of a formula.
+
+    Attributes:
+        verdict: ``"read"``, ``"equal"``, ``"different"``, ``"unreadable"`` or ``"undecided"``.
+        reading: how it was read, as plain text.
+        latex: the same for LaTeX.
+        mathml: the same for a web page.
+        points: that it earns, for a question of a rubric; 0 is not shown.
+        message: what a student is told.
+        code: the stable name of that.
+        staff: what staff read.
+        caret: the formula and a caret below the place of an error.
+    """
+
+    verdict: str
+    reading: str = ""
+    latex: str = ""
+    mathml: str = ""
+    points: str = ""
+    message: str = ""
+    code: str = ""
+    staff: str = ""
+    caret: str = ""
+
+
+def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> Asked:
+    """A question made from the options of the command.
+
+    Raises:
+        RubricError: a symbol, relation or formula among them is not readable.
+    """
+    declared = dict(_symbol(part) for part in _parts(symbols))
+    relations = {f"assumption {number}": text for number, text in enumerate(assume, start=1)}
+    options = {"form": form, "accept": list(equals) or ["0"], "assume": list(relations)}
+    item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
+    question = Question("formula", "symbolic", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
+    assignment = Assignment("formulas", Decimal(1), symbols=declared, assume=relations)
+    return Asked(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
+
+
+def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Asked:
+    """A question of a rubric. Its reference is not asked: that takes a sandbox.
+
+    Raises:
+        CourseError: there is no such rubric.
+        RubricError: it is not readable, or has no such question or item with right answers of its own.
+    """
+    rubric = rubrics.load(Course.at(course).rubric(name))
+    known = [question.id for question in rubric.questions if question.kind == "symbolic"]
+    if question_id not in known:
+        raise RubricError(f"{name}: no symbolic question {question_id!r}; known are: {', '.join(known)}")
+    question = msgspec.structs.replace(rubric.question(question_id), reference="")
+    items = [item.id for item in question.items if not item.manual and item.options.get("accept")]
+    if not items or (item_id and item_id not in items):
+        listed = ", ".join(items) or "none"
+        raise RubricError(
+            f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
+        )
+    return Asked(rubric, question, item_id or items[0])
+
+
+def examine(text: str, asked: Asked, language: str) -> Examined:
+    """Read a formula, and judge it where there is something to compare it with."""
+    vocabulary = Vocabulary(asked.rubric.symbols(asked.question))
+    prepared = prepare(asked.question, asked.rubric).items[asked.item]
+    try:
+        sides = read(text, prepared.form, vocabulary)
+    except NoFormula:
+        return _refused(unreadable(Unreadable("empty", 0), text), language)
+    except Unreadable as error:
+        return _refused(unreadable(error, text), language)
+    shown = _shown(sides)
+    if not asked.judged:
+        return msgspec.structs.replace(shown, verdict="read")
+    result = _judged(text, asked, prepared.answer)
+    verdict = {Status.PASSED: "equal", Status.FAILED: "different"}.get(result.status, "undecided")
+    silent = result.student.code == "passed"
+    return msgspec.structs.replace(
+        shown,
+        verdict=verdict,
+        points=f"{result.points.normalize():f}" if asked.rubric.digest and result.points else "",
+        message="" if silent else render(result.student, language),
+        code=result.code,
+        staff="" if silent else result.staff,
+    )
+
+
+def _judged(text: str, asked: Asked, name: str) -> ItemResult:
+    check = SymbolicCheck(asked.question, asked.rubric)
+    answer = Answer(asked.question.answer_cell, "code", f"{name} = {text!r}", changed=True)
+    results = check.judge(Evidence(answer, ()))
+    return next(result for result in results if result.item == asked.item)
+
+
+def _refused(message: Message, language: str) -> Examined:
+    return Examined(
+        "unreadable", message=render(message, language), code=message.code, caret=caret(message.params)
+    )
+
+
+def _shown(sides: Sequence[Tree]) -> Examined:
+    return Examined(
+        "",
+        reading=" = ".join(map(to_text, sides)),
+        latex=" = ".join(map(to_latex, sides)),
+        mathml=" ".join(map(to_mathml, sides)),
+    )
+
+
+def _parts(symbols: str) -> list[str]:
+    return [part.strip() for part in symbols.split(",") if part.strip()]
+
+
+def _symbol(text: str) -> tuple[str, Symbol]:
+    """``d_model:d:D=real`` → the name, its other spellings and its domain."""
+    spellings, _, domain = text.partition("=")
+    name, *aliases = (spelling.strip() for spelling in spellings.split(":"))
+    return name, Symbol(domain.strip() or "positive integer", tuple(aliases))

@@ -1,0 +1,239 @@
+"""The page about formulas, made from the tables that formulas are read with.
+
+Regenerate it with ``make docs``; a test fails when it is stale, and when an example is read otherwise.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from autograder.algebra import descent, evaluate, parse, tokens
+from autograder.algebra.characters import rewrite
+from autograder.algebra.diagnose import CODES
+from autograder.algebra.nodes import FUNCTIONS
+from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.algebra.write import to_text
+from autograder.errors import Unreadable
+from autograder.feedback.typeset import caret
+from autograder.messages.algebra import SENTENCES, unreadable
+from autograder.rubric import Symbol
+
+SYMBOLS: Mapping[str, Symbol] = {
+    "n_layers": Symbol(aliases=("L",)),
+    "n_heads": Symbol(aliases=("h",)),
+    "d_model": Symbol(aliases=("d",)),
+    "d_head": Symbol(aliases=("d_k",)),
+    "n": Symbol(),
+}
+"""The symbols of the examples."""
+READ: Sequence[str] = (
+    "12*n_layers*d_model^2", "12 L d²", "12·n_layers·d_model**2", r"12 n_{layers} d_{\text{model}}^2",
+    r"$12\,L\cdot d_{model}^{2}$", "12Ldd", "1,024*d", "1 024 000 d", "1_024*d", "1{,}024 d", "0.5*d",
+    "2.5e3 n",
+    r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
+    "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
+    r"\binom{n}{2}", "binomial(n, 2)", "dₖ", "d·h + -d",
+)  # fmt: skip
+"""Examples of what is read."""
+REFUSED: Sequence[str] = (
+    "8*dmodel^2", "8*width^2", "d/h n", "d 2", "4 128", "log n d", "8*(d", "8*d)", "8*", "d^2000", "n = 1 = ",
+    "d.head", "lambda d: d", "", "1,5*d,",
+)  # fmt: skip
+"""Examples of what is refused."""
+MEANINGS: Mapping[str, str] = {
+    "*": "times", "×": "times; between the entries of a shape in a tuple",
+    "/": "divided by", "//": "divided by, rounded down", "frac": "fraction", "binom": "binomial coefficient",
+    "^": "to the power of", "+": "plus", "-": "minus", "!": "factorial", "=": "equals",
+    "(": "opens", ")": "closes", "[": "opens", "]": "closes", "{": "opens", "}": "closes",
+    "⌈": "opens what is rounded up", "⌉": "closes it", "⌊": "opens what is rounded down", "⌋": "closes it",
+    ",": "separates values",
+}  # fmt: skip
+"""Kind of a token → what it does."""
+LIMITS: Sequence[tuple[int, str]] = (
+    (tokens.MAX_CHARS, "characters of a formula"),
+    (tokens.MAX_TOKENS, "signs, names and numbers in it"),
+    (tokens.MAX_DIGITS, "digits of a number"),
+    (descent.MAX_DEPTH, "brackets, functions and exponents inside one another"),
+    (descent.MAX_DIVISIONS, "divisions in one product"),
+    (evaluate.MAX_EXPONENT, "the largest constant exponent, and the largest number before `!`"),
+    (parse.MAX_ELEMENTS, "entries of a tuple, sides of an equation"),
+)
+
+HEAD = """\
+# Formulas
+
+This page is generated from the program (`make docs`); do not edit it. It says how formulas are read in
+answers and in rubrics, what the errors mean, and which mistakes are recognised. How a question asks for a
+formula stands on [the page about rubrics](rubric.md#symbolic-formulas-exactly).
+
+`autograder algebra` reads a formula as an answer would be read, and compares it:
+
+```
+autograder algebra "12 L d²" --symbols n_layers:L,d_model:d --equals "12*n_layers*d_model^2"
+```
+
+Exit code 0: equal (or read, where there is nothing to compare with); 1: not equal; 2: not readable, a name
+that is not known, or not decided."""
+
+NAMES = """\
+Only the symbols that a rubric declares are known, by their names and their other spellings. Markup does not
+count: `d_{{\\text{{model}}}}`, `d\\_model` and `d_model` are one name. Single letters may stand side by side
+(`Ld` is `L*d`) unless they may as well be another name run together. An unknown name is refused, with the
+nearest known one; it is never taken apart into letters that were not declared.
+
+Greek letters may be declared, and then be written as a letter, a name or a command: {greek}."""
+
+AMBIGUOUS = """\
+Where mathematicians disagree (`a/b c`, `log a b`, `d 2`), a formula is refused with a question instead of
+being read in one of the two ways."""
+
+DIAGNOSES = """\
+A formula that is wrong by one of these slips is told so, in words that name only what the student wrote. Each
+statement is exactly true of the answer. A step of a rubric may give points for one:
+`when = "diagnosis:CODE"`."""
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    greek = ", ".join(f"{letter} `{name}`" for name, letter in GREEK.items())
+    sections = (
+        HEAD,
+        "## Grammar",
+        _grammar(),
+        AMBIGUOUS,
+        "## Signs",
+        _table(("meaning", "signs", "LaTeX"), _signs()),
+        "## Functions and constants",
+        _table(("function", "spellings", "values"), _functions()),
+        "## Names",
+        NAMES.format(greek=greek),
+        "## Examples",
+        f"With the symbols {_declared()}.",
+        _table(("written", "read as"), _examples()),
+        "## Errors",
+        "Each points at its place. The formulas on the left of this table are refused:",
+        _table(("written", "the student reads"), _refusals()),
+        "All errors:",
+        _table(("code", "sentence"), _errors()),
+        "## Limits",
+        _table(("at most", "what"), ((str(most), what) for most, what in LIMITS)),
+        "## Diagnoses",
+        DIAGNOSES,
+        _table(("code", "sentence"), _diagnoses()),
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def vocabulary() -> Vocabulary:
+    """The vocabulary of the examples."""
+    return Vocabulary(SYMBOLS)
+
+
+def _grammar() -> str:
+    """The indented block of the reader's own description."""
+    lines = inspect.cleandoc(parse.__doc__ or "").splitlines()
+    block = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
+    return "\n".join(("```", *block, "```"))
+
+
+def _signs() -> Iterator[tuple[str, ...]]:
+    unicode = _unicode()
+    for kind, meaning in MEANINGS.items():
+        signs = [sign for sign, stands in SIGNS.items() if stands == kind]
+        signs += [sign for sign in unicode.get(kind, ()) if sign not in signs]
+        commands = [f"\\{name}" for name, stands in COMMANDS.items() if stands == kind]
+        if signs or commands:
+            yield meaning, _code(signs), _code(commands)
+
+
+def _unicode() -> dict[str, list[str]]:
+    """Sign → the characters of other alphabets that are read as it."""
+    found: dict[str, list[str]] = {}
+    for character in map(chr, range(0x80, 0x3000)):
+        if character.isprintable() and not character.isalnum():
+            try:
+                plain = rewrite(character)[0]
+            except Unreadable:
+                continue
+            found.setdefault(plain, []).append(character)
+    return found
+
+
+def _functions() -> Iterator[tuple[str, ...]]:
+    for name in dict.fromkeys((*FUNCTIONS, *FUNCTION_SPELLINGS.values())):
+        spellings = [spelling for spelling, function in FUNCTION_SPELLINGS.items() if function == name]
+        least, most = FUNCTIONS.get(name, (0, 0))
+        values = f"{least}" if least == most else f"{least} to {most}"
+        yield f"`{name}`", _code(spellings), values if most else ""
+    for name, constant in CONSTANTS.items():
+        yield f"`{constant.name}`", _code([name]), "a constant"
+
+
+def _declared() -> str:
+    return ", ".join(
+        f"`{name}`" + "".join(f" (also `{alias}`)" for alias in symbol.aliases)
+        for name, symbol in SYMBOLS.items()
+    )
+
+
+def _examples() -> Iterator[tuple[str, ...]]:
+    known = vocabulary()
+    for text in READ:
+        yield _code([text]), _code([to_text(parse.parse(text, known))])
+
+
+def _refusals() -> Iterator[tuple[str, ...]]:
+    known = vocabulary()
+    for text in REFUSED:
+        try:
+            parse.parse(text, known)
+        except Unreadable as error:
+            message = unreadable(error, text)
+            place = caret(message.params).partition("\n")[2].find("^")
+            shown = f"{text[:place]}▸{text[place:]}" if place >= 0 else text
+            yield _code([shown or " "]), _sentence(message.code, message.params)
+        else:
+            raise ValueError(f"{text!r} is read, and stands among the examples of what is refused")
+
+
+def _errors() -> Iterator[tuple[str, ...]]:
+    for key in SENTENCES:
+        if key.startswith("unreadable."):
+            yield f"`{key}`", _sentence(key, {})
+
+
+def _diagnoses() -> Iterator[tuple[str, ...]]:
+    for code in CODES:
+        variants = [
+            text["en"] for key, text in SENTENCES.items() if key.split(".")[1] == code and "diagnosis." in key
+        ]
+        yield f"`{code}`", _escaped(max(variants, key=lambda text: text.count("{")))
+
+
+def _sentence(key: str, params: Mapping[str, str]) -> str:
+    """The student's sentence without its first half, which says where."""
+    text = SENTENCES[key]["en"].partition("”: ")[2]
+    for name, value in params.items():
+        text = text.replace(f"{{{name}}}", value)
+    return _escaped(text[:1].upper() + text[1:])
+
+
+def _code(texts: Iterable[str]) -> str:
+    """Texts as code; those with a backtick are fenced twice."""
+    return " ".join(f"`` {text} ``" if "`" in text else f"`{_escaped(text)}`" for text in texts)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

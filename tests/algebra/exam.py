@@ -1,0 +1,60 @@
+"""The nine formulas of the shipped exam: arrangements that are right, slips that are not, and their judge."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from autograder import rubric as rubrics
+from autograder.algebra.vocabulary import Vocabulary
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.symbolic import SymbolicCheck
+from autograder.records import Answer, ItemResult, Observation, Opaque
+from reference import parameters
+
+RUBRIC = rubrics.load(Path(__file__).parents[2] / "rubrics" / "dl4nlp-exam.toml")
+VOCABULARY = Vocabulary(RUBRIC.assignment.symbols)
+
+
+class Formula(Struct, frozen=True):
+    """One formula that the exam asks for.
+
+    Attributes:
+        question: id.
+        item: id.
+        variable: what the student assigns.
+        right: arrangements of the right answer.
+        wrong: slips, each wrong under every relation that the item grants.
+    """
+
+    question: str
+    item: str
+    variable: str
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+FORMULAS = msgspec.convert(
+    tomllib.loads(Path(__file__).with_name("exam_formulas.toml").read_text("utf-8")), dict[str, Formula]
+)
+
+
+@cache
+def _check(question: str) -> SymbolicCheck:
+    return SymbolicCheck(RUBRIC.question(question), RUBRIC)
+
+
+def judged(formula: Formula, text: str) -> ItemResult:
+    """What becomes of a text that a student assigns."""
+    question = RUBRIC.question(formula.question)
+    reference = str(getattr(parameters, question.reference.partition(":")[2])())
+    answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
+    check = _check(formula.question)
+    observed = tuple((Observation(ok=False, error="NameError"),) for _ in check.plan(answer, Draw(b"secret")))
+    expected = ((Observation(ok=True, value=Opaque("Expr", reference)),),)
+    results = check.judge(Evidence(answer, observed, expected))
+    return next(result for result in results if result.item == formula.item)

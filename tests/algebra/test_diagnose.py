@@ -1,0 +1,179 @@
+"""Diagnosis: single mistakes are named, and what is said is true and gives nothing away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.algebra.compare import Comparer
+from autograder.algebra.diagnose import CODES, Diagnosis, Difference
+from autograder.algebra.nodes import Add, Node, Relation, Sym, symbols
+from autograder.algebra.parse import parse, parse_relation
+from autograder.algebra.points import Points
+from autograder.algebra.relations import RelationDiagnosis
+from autograder.algebra.write import to_text
+from autograder.errors import Undecided
+from autograder.messages import LANGUAGES, SENTENCES, render
+from autograder.records import Message
+from tests.algebra.examples import VOCABULARY
+from tests.algebra.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants
+from tests.algebra.repairs import Judge
+
+RAW = Comparer(Points(VOCABULARY.domains))
+GRANTED = [
+    (formula, granted) for formula in FORMULAS for granted in (True, False) if granted or formula.assume
+]
+"""Each formula with the relations that its question grants, and without them."""
+IDS = [f"{formula.name} {'granted' if granted else 'not granted'}" for formula, granted in GRANTED]
+LEAST_NAMED = 0.95
+
+
+class Case:
+    """A formula's diagnosis under its readings, and its wrong mutants."""
+
+    def __init__(self, formula: Formula, *, granted: bool) -> None:
+        relations = [parse_relation(text, VOCABULARY) for text in formula.assume] if granted else []
+        self.readings = [RAW, RAW.under(relations)] if relations else [RAW]
+        written = [parse(text, VOCABULARY) for text in formula.written]
+        self.right = [tree for tree in written if self.equal(tree, written[0])]
+        self.diagnosis = Diagnosis(self.right[:1], self.readings)
+        self.formula = formula
+
+    def equal(self, first: Node, second: Node) -> bool:
+        """Equal under one of the readings; what cannot be decided is not."""
+        try:
+            return any(reading.equal(first, second) for reading in self.readings)
+        except Undecided:
+            return False
+
+    def wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
+        """Every mutant that is wrong, its kind, and what is said about it."""
+        for mutant, kind in mutants(self.formula).items():
+            if not self.equal(mutant, self.right[0]):
+                yield mutant, kind, self.diagnosis.difference(mutant)
+
+
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
+    """Of all answers with one mistake at least 95 % are named, from the rubric's one right formula alone."""
+    found = [
+        (kind, to_text(mutant), difference)
+        for mutant, kind, difference in Case(formula, granted=granted).wrong()
+    ]
+    unnamed = [(kind, text) for kind, text, difference in found if difference is None]
+    assert len(found) > 50
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
+
+
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
+    """Undoing exactly what was named makes the wrong answer the right one, at other points as well."""
+    case = Case(formula, granted=granted)
+    judges = [Judge(reading) for reading in case.readings]
+    false = [
+        (kind, to_text(mutant), difference.code, difference.params)
+        for mutant, kind, difference in case.wrong()
+        if difference is not None
+        and not any(judge.true_of(difference, mutant, case.right) for judge in judges)
+    ]
+    assert [] == false
+
+
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted: bool) -> None:
+    """Sentences exist in every language, and name no symbol and no term that is not in the answer."""
+    for mutant, _, difference in Case(formula, granted=granted).wrong():
+        if difference is None:
+            continue
+        assert difference.code in CODES
+        shown = {name: value for name, value in difference.params.items() if name != "name"}
+        written = set(symbols(mutant))
+        if isinstance(mutant, Add):
+            written |= {to_text(term) for term in mutant.terms}
+        assert set(shown.values()) <= written, difference
+        message = Message(difference.sentence, difference.params)
+        assert all(render(message, language) for language in LANGUAGES)
+
+
+def relations() -> Iterator[tuple[Relation, str, Difference | None]]:
+    """Every wrong mutant of the relation in (e), its kind, and what is said about it."""
+    right = [parse_relation(text, VOCABULARY) for text in RELATION.written]
+    diagnosis = RelationDiagnosis(right[0], RAW)
+    for mutant, kind in relation_mutants(RELATION).items():
+        try:
+            wrong = not any(RAW.equal(mutant, tree) for tree in right)
+        except Undecided:
+            continue
+        if wrong:
+            yield mutant, kind, diagnosis.difference(mutant)
+
+
+def test_single_mistakes_in_a_relation_are_named() -> None:
+    """Of all equations with one mistake at least 95 % are named."""
+    found = list(relations())
+    unnamed = [(kind, to_text(mutant)) for mutant, kind, difference in found if difference is None]
+    assert len(found) > 100
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
+
+
+def test_no_mistake_in_a_relation_is_named_falsely() -> None:
+    """Solved for one of its symbols, the equation is what the slip makes of the right one."""
+    judge = Judge(RAW)
+    right = {
+        "d_model": parse("n_heads*d_head", VOCABULARY),
+        "n_heads": parse("d_model/d_head", VOCABULARY),
+        "d_head": parse("d_model/n_heads", VOCABULARY),
+    }
+    for mutant, _, difference in relations():
+        if difference is None or difference.slip is None:
+            continue
+        name = difference.note.removeprefix("solved for ").partition(":")[0]
+        restated = Relation(Sym(name), difference.slip)
+        assert RAW.equal(restated, mutant), (to_text(mutant), difference)
+        assert judge.true_of(difference, difference.slip, [right[name]]), (to_text(mutant), difference)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code"),
+    [
+        ("n*log(n)", "n^2*log(n)", "power-too-large"),
+        ("n*log(n)", "2*n*log(n)", "factor-too-large"),
+        ("n*log(n) + d", "n*log(n)", "missing-term"),
+        ("n*log(n)", "n", "factor-forgotten"),
+        ("n*log(n)", "n + log(n)", "sum-for-product"),
+        ("sqrt(n)*d", "sqrt(n)/d", "divided"),
+        ("2^n", "2^n + n", "extra-term"),
+        ("d^2", "2^d", "base-and-exponent"),
+        ("d*n", "d^n", "power-for-product"),
+        ("d*n", "d!*n", "function-too-much"),
+        ("d*n", "log(d)*n", "function-too-much"),
+        ("n*d^2", "(n + 1)*d^2", "off-by-one"),
+        ("d/h", "h/d", "reciprocal"),
+    ],
+)
+def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
+    """Slips beside logarithms, roots and symbolic powers are named as well."""
+    difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).difference(parse(wrong, VOCABULARY))
+    assert difference is not None
+    assert code == difference.code
+    assert difference.staff
+    assert difference.sentence in SENTENCES
+
+
+def test_staff_read_the_whole_story() -> None:
+    """Staff are told the term of the right formula; the student is not."""
+    right = [parse("4*n_heads*d_model*d_head + 8*d_model^2", VOCABULARY)]
+    difference = Diagnosis(right, [RAW]).difference(parse("8*d_model^2", VOCABULARY))
+    assert difference is not None
+    assert "missing-term at 4*n_heads*d_model*d_head" == difference.staff.replace(
+        "d_head*d_model", "d_model*d_head"
+    )
+    assert {} == difference.params
+
+
+def test_every_code_has_a_sentence() -> None:
+    """No code is without words."""
+    assert set() == {
+        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in SENTENCES)
+    }

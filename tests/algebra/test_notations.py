@@ -1,0 +1,57 @@
+"""Every formula of the exam is accepted however it is written, and its near misses never are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+
+from autograder.algebra.parse import parse_sides
+from autograder.records import Status
+from tests.algebra.exam import FORMULAS, VOCABULARY, Formula, judged
+from tests.algebra.notations import HANDS
+
+LEAST = 40
+
+
+def written(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each text in every hand: the hand's name, and what it writes."""
+    for text, (name, hand) in product(texts, HANDS.items()):
+        yield name, hand(*parse_sides(text, VOCABULARY))
+
+
+def outcomes(formula: Formula, texts: tuple[str, ...]) -> dict[str, Status]:
+    """What becomes of every notation of the texts."""
+    return {text: judged(formula, text).status for _, text in written(texts)}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_right_answers_are_accepted_in_every_notation(name: str) -> None:
+    """At least 40 notations of each formula are written, and every one earns its points."""
+    found = outcomes(FORMULAS[name], FORMULAS[name].right)
+    assert len(found) >= LEAST
+    assert [] == [text for text, status in found.items() if status is not Status.PASSED]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_near_misses_are_rejected_in_every_notation(name: str) -> None:
+    """As many slips are written in as many notations, and none earns its points or reaches a person."""
+    found = outcomes(FORMULAS[name], FORMULAS[name].wrong)
+    assert len(found) >= LEAST
+    assert [] == [text for text, status in found.items() if status is not Status.FAILED]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_notations_of_one_arrangement_are_distinct(name: str) -> None:
+    """One arrangement alone gives at least 30 texts that differ in more than blanks."""
+    texts = {"".join(text.split()) for _, text in written((FORMULAS[name].right[0],))}
+    assert len(texts) >= 30
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_slips_do_not_turn_unreadable(name: str) -> None:
+    """A near miss is read like any answer: it is wrong for what it says, not for how it is written."""
+    formula = FORMULAS[name]
+    codes = {judged(formula, text).code for _, text in written(formula.wrong)}
+    assert [] == [code for code in sorted(codes) if code.startswith("unreadable")]

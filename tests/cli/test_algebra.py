@@ -1,0 +1,113 @@
+"""The command ``algebra``: how formulas are read and judged for writers of questions."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from autograder.algebra.parse import parse
+from tests.cli.running import only_object, run
+
+SYMBOLS = "n_layers:L,n_heads:h,d_model:d:d_{model},d_head,x=real"
+EQUALS = "12*n_layers*d_model^2"
+
+
+def algebra(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with the symbols of the exam."""
+    return run("algebra", *words, "--symbols", SYMBOLS)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("12 L d²",), 0, "read as: 12*n_layers*d_model^2"),
+        (("12 L d²", "--equals", EQUALS), 0, "verdict: equal"),
+        (("12 L d d", "--equals", "1", "--equals", EQUALS), 0, "verdict: equal"),
+        (("12 d²", "--equals", EQUALS), 1, "code: diagnosis.factor-forgotten"),
+        (("h d_head", "--equals", "d", "--assume", "d_model=n_heads*d_head"), 0, "verdict: equal"),
+        (("h d_head", "--equals", "d"), 1, "verdict: different"),
+        (("d_head = d/h", "--equals", "d = h*d_head", "--form", "relation"), 0, "verdict: equal"),
+        (("3d × 4d", "--equals", "(3*d, 4*d)", "--form", "tuple"), 0, "verdict: equal"),
+        (("12 dmodel",), 2, "Did you mean “d_model”?"),
+        (("12 (d",), 2, "   ^"),
+        (("",), 2, "there is no formula"),
+        (("exp(exp(exp(exp(d))))", "--equals", "d"), 2, "verdict: undecided"),
+        (("d", "--equals", "12 (d"), 2, ""),
+        (("d", "--assume", "nonsense=="), 2, ""),
+        (("d", "--form", "nonsense"), 2, ""),
+        (("d", "--question", "task3-b"), 2, ""),
+        (("d", "--rubric", "dl4nlp-exam", "--question", "task3-b"), 2, ""),
+    ],
+)
+def test_exit_codes(words: tuple[str, ...], code: int, said: str) -> None:
+    """0 is equal or read, 1 not equal, 2 not readable, not known, not decided or wrong usage."""
+    done = algebra(*words)
+    assert code == done.returncode, done.stderr
+    assert said in done.stdout
+
+
+def test_caret_points_at_the_place() -> None:
+    """Below the formula, the caret stands under the first character that cannot be read."""
+    lines = algebra("8*dmodel^2 + L").stdout.splitlines()
+    place = lines.index("8*dmodel^2 + L")
+    assert "  ^" == lines[place + 1]
+
+
+def test_json_is_one_object() -> None:
+    """Everything that is known stands in one object: reading, LaTeX, MathML, verdict, code."""
+    told = only_object(algebra("12 d", "--equals", EQUALS, "--json").stdout)
+    assert {"different", "12*d_model", r"12 \cdot d_{\text{model}}"} == {
+        told["verdict"],
+        told["reading"],
+        told["latex"],
+    }
+    assert told["mathml"].startswith("<math")
+    assert "diagnosis.several-factors" == told["code"]
+
+
+def test_switches_print_more() -> None:
+    """LaTeX and MathML are printed when they are asked for."""
+    plain = algebra("d/h").stdout
+    more = algebra("d/h", "--latex", "--mathml").stdout
+    assert "frac" not in plain
+    assert r"LaTeX: \frac{d_{\text{model}}}{n_{\text{heads}}}" in more
+    assert "<mfrac>" in more
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("8d²", "--question", "task3-b"), 0, "verdict: equal"),
+        (("4d²", "--question", "task3-b"), 1, "0.5 points"),
+        (("4d²", "--question", "task3-b", "--language", "de"), 1, "Das ist eine Matrix."),
+        (("d = h*d_k", "--question", "task3-e"), 0, "verdict: equal"),
+        (("12 d²", "--question", "task3-e", "--item", "formula"), 0, "verdict: equal"),
+        (("d", "--question", "task3-g"), 3, ""),
+        (("d", "--question", "task3-b", "--item", "why"), 3, ""),
+    ],
+)
+def test_questions_of_a_rubric(words: tuple[str, ...], code: int, said: str) -> None:
+    """Symbols, relations, right answers and partial credit come from the rubric."""
+    done = run("algebra", *words, "--rubric", "dl4nlp-exam")
+    assert code == done.returncode, done.stderr
+    assert said in done.stdout
+
+
+def test_latex_is_read_again() -> None:
+    """What is printed as LaTeX is read as the same formula."""
+    from hypothesis import given
+
+    from autograder.algebra.compare import Comparer
+    from autograder.algebra.latex import to_latex
+    from autograder.algebra.points import Points
+    from tests.algebra.examples import VOCABULARY, polynomials
+
+    comparer = Comparer(Points(VOCABULARY.domains))
+
+    @given(polynomials)
+    def read_again(tree: object) -> None:
+        again = parse(to_latex(tree), VOCABULARY)  # type: ignore[arg-type]
+        assert again == tree or comparer.equal(again, tree)  # type: ignore[arg-type]
+
+    read_again()

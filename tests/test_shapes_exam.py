@@ -1,0 +1,200 @@
+"""An assignment with shapes and quantities of every form: its key sits the exam, in the real sandbox."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading import Grader, Handed
+from autograder.sandbox.pool import Pool
+from autograder.verify import verify
+
+pytestmark = pytest.mark.sandbox
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "sizes"
+points = 6
+[assignment.symbols]
+batch = { aliases = ["b"] }
+n_heads = { aliases = ["h"] }
+seq = { aliases = ["s"] }
+d_head = {}
+d_model = {}
+[assignment.assume]
+heads = "d_model = n_heads*d_head"
+[[question]]
+id = "queries"
+kind = "shape"
+points = 1
+answer = "query_shape"
+[[question.item]]
+id = "shape"
+points = 1
+text = { en = "The shape of the queries" }
+value = ["batch", "n_heads", "seq", "d_head"]
+assume = ["heads"]
+[[question.item.mistake]]
+code = "order"
+when = "diagnosis:permuted"
+points = 0.5
+text = { en = "Think about the order." }
+[[question]]
+id = "scores"
+kind = "shape"
+points = 1
+answer = "score_shape"
+[[question.item]]
+id = "shape"
+points = 1
+text = { en = "The shape of the scores" }
+value = [8, 12, 128, 128]
+axes = ["batch", "heads", "queries", "keys"]
+[[question]]
+id = "memory"
+kind = "quantity"
+points = 1
+answer = "memory"
+unit = "MB"
+units = "required"
+[[question.item]]
+id = "weights"
+points = 1
+text = { en = "Memory of the weights" }
+value = 497.759232
+[[question]]
+id = "share"
+kind = "quantity"
+points = 1
+answer_cell = "share"
+answer = "share"
+unit = "%"
+tolerance = { digits = 3 }
+[[question.item]]
+id = "share"
+points = 1
+text = { en = "The share of the embeddings" }
+value = "100*38597376/124439808 %"
+[[question]]
+id = "cache"
+kind = "quantity"
+points = 2
+answer = "cache_size"
+reference = "sizes:cache_size"
+unit = "bytes per token"
+[[question.case]]
+args = [32, 8, 128]
+[[question.case]]
+name = "stated"
+args = [1, 1, 1]
+value = "4 B/token"
+[[question.item]]
+id = "size"
+points = 2
+text = { en = "Bytes of the cache for each token" }
+credit = "each"
+"""
+REFERENCE = '''
+"""Sizes of caches."""
+
+
+def cache_size(layers: int, heads: int, width: int) -> int:
+    """Bytes for each token: keys and values of two bytes."""
+    return 2 * 2 * layers * heads * width
+'''
+KEY = {
+    "queries": 'query_shape = "b × h × s × (d_model/h)"',
+    "scores": "import torch\nscore_shape = torch.zeros(8, 12, 128, 128).shape",
+    "memory": 'memory = f"{124439808 * 4 / 1e6} MB"',
+    "share": "$31{,}0\\,\\%$",
+    "cache": "import numpy\ndef cache_size(layers, heads, width):\n"
+    "    return numpy.int64(4 * layers * heads * width)",
+}
+STUDENT = {
+    "queries": 'query_shape = ("batch", "seq", "n_heads", "d_head")',
+    "scores": "score_shape = (8, 12, 128)",
+    "memory": 'memory = "474.7 MiB"',
+    "share": "0.31 %",
+    "cache": "def cache_size(layers, heads, width):\n    return '4 bytes per token'",
+}
+
+
+def cell(kind: str, source: str, **marks: Any) -> dict[str, Any]:
+    """One cell with nbgrader's marks."""
+    nbgrader = {
+        "grade": False,
+        "solution": False,
+        "locked": False,
+        "task": False,
+        "schema_version": 3,
+        **marks,
+    }
+    code = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    identifier = marks["grade_id"]
+    return {"cell_type": kind, "id": identifier, "metadata": {"nbgrader": nbgrader}, "source": source, **code}
+
+
+def source_notebook() -> str:
+    """A notebook with an answer cell and a check cell for each question, and the key in it."""
+    cells = []
+    for name, solution in KEY.items():
+        points = 2 if name == "cache" else 1
+        written = f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
+        if name == "share":
+            marks = {"grade_id": name, "solution": True, "grade": True, "points": points}
+            cells.append(cell("markdown", solution, **marks))
+            continue
+        cells.append(cell("code", written, grade_id=f"{name}-answer", solution=True))
+        cells.append(cell("code", f"check_{name} = 1", grade_id=name, grade=True, locked=True, points=points))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return json.dumps(
+        {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    )
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course with this one assignment, released."""
+    files = {
+        "rubrics/sizes.toml": RUBRIC,
+        "reference/sizes.py": REFERENCE,
+        "assignments/sizes/sizes.ipynb": source_notebook(),
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, "utf-8")
+    made = Course.at(tmp_path)
+    generate(made, "sizes")
+    return made
+
+
+def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
+    """Shapes as text and from torch, quantities from text, Markdown and functions: the key scores all of it.
+
+    A student with one slip in each answer gets what the rubric states for it.
+    """
+    assignment = assignments.load(course, "sizes")
+    release = json.loads(assignment.release_bytes["sizes"])
+    for one in release["cells"]:
+        name = one["metadata"].get("nbgrader", {}).get("grade_id", "").removesuffix("-answer")
+        if one["metadata"]["nbgrader"]["solution"]:
+            one["source"] = STUDENT[name]
+    with Pool() as pool:
+        assert () == verify(assignment, pool)
+        handed = Handed("ada", {"sizes": json.dumps(release).encode()})
+        items = Grader(assignment, pool).grade(handed).score.items
+    assert [
+        ("queries", "order", Decimal("0.5"), "(batch, seq, n_heads, d_head)"),
+        ("scores", "shape.missing", Decimal(0), ""),
+        ("memory", "quantity.digits", Decimal(0), "474.7 MiB"),
+        ("share", "quantity.percent", Decimal(0), "0.31 %"),
+        ("cache", "quantity.wrong", Decimal(1), ""),
+    ] == [(item.question, item.code, item.points, item.reading) for item in items]
