@@ -6,8 +6,9 @@ STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+FUZZ_ARGS ?=
 
-.PHONY: demo test format docs clean
+.PHONY: demo test fuzz format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -16,6 +17,10 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
