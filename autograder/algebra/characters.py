@@ -114,7 +114,10 @@ def _folded(text: str, position: int) -> str:
         return folded
     above, stroke, below = folded.partition("\u2044")
     if stroke and above.isdecimal() and below.isdecimal() and folded.replace("\u2044", "").isascii():
-        if text[:position].rstrip()[-1:].isdigit():
+        before = position - 1
+        while before > 0 and text[before].isspace():
+            before -= 1
+        if before >= 0 and text[before].isdigit():
             raise Unreadable("two-numbers", position)
         return f"({above}/{below})"
     raise Unreadable("unknown-character", position, character=character)

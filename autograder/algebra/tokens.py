@@ -75,6 +75,7 @@ _QUICK = re.compile(
     r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
     re.DOTALL,
 )
+_QUICKLY_REWRITTEN = 400
 _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
 _NOT_DIGITS = re.compile(r"[^0-9.]")
 _OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
@@ -106,7 +107,7 @@ def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) ->
     if len(text) > MAX_CHARS or ("," in text and not in_list and _GROUPED.search(text)):
         return None
     tokens = _quickly(text, vocabulary)
-    if tokens is None and needs_rewriting(text):
+    if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
         try:
             plain, _ = rewrite(text)
         except Unreadable:

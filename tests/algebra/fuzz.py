@@ -30,7 +30,7 @@ from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from tests.algebra.exam import FORMULAS, VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
-from tests.algebra.notations import HANDS, Hand
+from tests.algebra.notations import HANDS
 from tests.algebra.test_compare import value
 from tests.algebra.test_tokens import MORE_PIECES
 
@@ -141,7 +141,7 @@ def slipped(node: Node, draw: random.Random) -> Node:
 
 
 def witness(first: Node, second: Node, draw: random.Random, *, positive: bool = False) -> bool | None:
-    """Whether two formulas have different (positive) values at some small point; None where they have none."""
+    """Whether two formulas have different (positive) values at a small point; None where they have none."""
     defined = False
     for _ in range(POINTS):
         at = {name: Fraction(draw.randint(2, 60)) for name in NAMES}
