@@ -7,8 +7,10 @@ PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_ARGS ?=
+REDTEAM_ARGS ?=
+SURVIVAL_ARGS ?= --kills 200
 
-.PHONY: demo test fuzz format docs clean
+.PHONY: demo test fuzz redteam survival format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -21,6 +23,14 @@ test: $(STAMP)
 # A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
+
+# Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
+redteam: $(STAMP)
+	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
+
+# The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
+survival: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.survival.run $(SURVIVAL_ARGS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.course import Handin
@@ -18,6 +19,8 @@ from autograder.grading import Grader, Handed
 from autograder.ledger import Key, Ledger
 from autograder.notebook.files import read_file
 from autograder.records import Graded
+from autograder.sandbox.levels import Isolation, at_least, environment_digest
+from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 
 
@@ -42,7 +45,8 @@ def grade_class(
 ) -> Iterator[Outcome]:
     """Grade submissions and record each as soon as it is done; yields them in the order they finish.
 
-    A result that the ledger holds for the same bytes, rubric and environment is not computed again.
+    A result that the ledger holds for the same bytes, rubric and environment is not computed again, if it
+    was computed at the pool's level of isolation or a stronger one.
 
     Args:
         assignment: loaded.
@@ -57,30 +61,46 @@ def grade_class(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the database refused.
     """
+    leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
     records = _Records(assignment, gradebook, ledger)
     environment = assignment.digest()
-    gradebook.prepare(assignment.rubric, assignment.release_bytes)
     waiting: list[Handin] = []
+    known: list[tuple[Handin, Key, Graded]] = []
     for handin in handins:
         digest = collect(assignment, handin).digest()
         key = Key.of(handin.student, digest, assignment.rubric, environment)
-        found = None if again else ledger.find(key)
+        found = None if again else _known(ledger, key, pool.isolation)
         if found is None:
             waiting.append(handin)
-            continue
-        records.keep(key, found, handin.submitted_at)
-        yield Outcome(handin.student, found, handin.submitted_at, fresh=False)
-    if not waiting:
+        else:
+            known.append((handin, *found))
+    # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
+    grader = Grader(assignment, pool) if waiting else None
+    gradebook.prepare(assignment.rubric, assignment.release_bytes)
+    for handin, key, result in known:
+        records.keep(key, result, handin.submitted_at)
+        yield Outcome(handin.student, result, handin.submitted_at, fresh=False)
+    if grader is None:
         return
-    grader = Grader(assignment, pool)
-    run = ledger.begin(assignment.rubric, environment, "namespaces")
+    environment = environment_digest(environment, pool.isolation)
+    run = ledger.begin(assignment.rubric, environment, pool.isolation.value)
     workers = workers or os.cpu_count() or 1
     for handin, graded in _in_parallel(grader, waiting, workers):
         key = Key.of(handin.student, graded.digest, assignment.rubric, environment)
         records.keep(key, graded, handin.submitted_at, run)
         yield Outcome(handin.student, graded, handin.submitted_at, fresh=True)
     ledger.finish(run)
+
+
+def _known(ledger: Ledger, key: Key, isolation: Isolation) -> tuple[Key, Graded] | None:
+    """The result of the strongest level that is no weaker than the wanted one, and its key."""
+    for level in at_least(isolation):
+        at_level = replace(key, environment=environment_digest(key.environment, level))
+        found = ledger.find(at_level)
+        if found is not None:
+            return at_level, found
+    return None
 
 
 def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterator[tuple[Handin, Graded]]:
@@ -140,6 +160,6 @@ def _content(folder: Path, name: str) -> bytes | NotebookError:
     if folder.is_symlink():
         return NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
     try:
-        return read_file(folder / name)
+        return read_file(folder / name, only_name=True)
     except NotebookError as error:
         return error

@@ -7,6 +7,7 @@ import hashlib
 import os
 import secrets
 import stat
+import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,13 @@ from msgspec import Struct
 from autograder.errors import CourseError
 
 SECRET_BYTES = 32
+PRIVATE = ".autograder"
+"""The folder of a course that only the grader reads."""
+MOST_NAME = 128
+"""Characters of a student's id in the gradebook."""
+_NEVER_IN_A_NAME = frozenset('/\\<>"|`')
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_BEGINS_A_FORMULA = ("=", "+", "-", "@")
 
 
 class Handin(Struct, frozen=True):
@@ -70,7 +78,7 @@ class Course(Struct, frozen=True):
     @property
     def private(self) -> Path:
         """What only the grader reads: the secret and the cached expected values."""
-        return self.root / ".autograder"
+        return self.root / PRIVATE
 
     def rubric(self, assignment: str) -> Path:
         """The rubric of one assignment.
@@ -93,16 +101,37 @@ class Course(Struct, frozen=True):
         return self.root / "feedback" / student / assignment
 
     def handins(self, assignment: str) -> list[Handin]:
-        """Every student's folder below submitted/, by name. Links are listed, not followed."""
+        """Every student's folder below submitted/, by name. Links are listed, not followed.
+
+        Folders whose name cannot be a student's id are left out; see `misnamed`.
+
+        Raises:
+            CourseError: there is no folder of submissions.
+        """
+        return [
+            Handin(student.name, student / assignment, _timestamp(student / assignment))
+            for student in self._students(assignment)
+            if not name_fault(student.name)
+        ]
+
+    def misnamed(self, assignment: str) -> dict[str, str]:
+        """Folders below submitted/ that are not graded for their name, in ASCII, and what is wrong with it.
+
+        Raises:
+            CourseError: there is no folder of submissions.
+        """
+        found = {student: name_fault(student.name) for student in self._students(assignment)}
+        return {ascii(student.name): fault for student, fault in found.items() if fault}
+
+    def _students(self, assignment: str) -> list[Path]:
         submitted = self.root / "submitted"
         if not submitted.is_dir():
             raise CourseError(f"{submitted}: there is no folder of submissions; collect them there first")
-        found = []
-        for student in sorted(entry for entry in submitted.iterdir() if not entry.name.startswith(".")):
-            folder = student / assignment
-            if _is_folder(student) and _is_there(folder):
-                found.append(Handin(student.name, folder, _timestamp(folder)))
-        return found
+        return [
+            entry
+            for entry in sorted(submitted.iterdir())
+            if _is_folder(entry) and _is_there(entry / assignment)
+        ]
 
     def secret(self) -> bytes:
         """The course secret; made at the first use, readable by its owner alone.
@@ -139,6 +168,28 @@ class Course(Struct, frozen=True):
         return (path for path in sorted(self.reference.rglob("*.py")) if path.is_file())
 
 
+def name_fault(name: str) -> str:
+    """Why a name cannot be a student's id; empty when it can.
+
+    An id names folders, is shown in tables and pages, and stands in spreadsheets that nbgrader exports
+    as it is. So whatever would act in one of these places is refused.
+    """
+    if not name or len(name) > MOST_NAME:
+        return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
+    if any("\udc80" <= sign <= "\udcff" for sign in name):
+        return "it is not UTF-8"
+    for sign in name:
+        if unicodedata.category(sign) in _UNSEEN:
+            return f"it holds the invisible character U+{ord(sign):04X}"
+        if sign in _NEVER_IN_A_NAME:
+            return f"it holds {sign!r}"
+    if name.startswith(_BEGINS_A_FORMULA):
+        return f"it begins with {name[0]!r}, as a spreadsheet's formula does"
+    if name.startswith("."):
+        return "it begins with a dot, as hidden folders do"
+    return "it begins or ends with a space" if name != name.strip() else ""
+
+
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
@@ -162,6 +213,6 @@ def _timestamp(folder: Path) -> datetime | None:
             return None
         text = path.read_text(errors="replace").strip().removesuffix(" UTC")
         moment = datetime.fromisoformat(text)
-    except (OSError, ValueError):
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (OSError, ValueError, OverflowError):  # the last: another zone's first or last day of all
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -6,21 +6,22 @@ Computed once per rubric, reference and secret, and kept in the course's private
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from autograder import atomic
 from autograder.assignment import Assignment, packages
 from autograder.checks.base import Draw, Observations
 from autograder.errors import BoxEnded, CourseError
 from autograder.records import Limits, Scenario
 from autograder.rubric import Question
-from autograder.sandbox import values, wire
 from autograder.sandbox.base import Box
+from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.retry import made_up_for
 
 Expected = Mapping[str, Sequence[Observations]]
 """Question id → the reference's observations, one entry per scenario of its plan."""
@@ -68,9 +69,15 @@ def _compute(
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
+    return made_up_for(lambda: _compute_once(assignment, plans, pool))
+
+
+def _compute_once(
+    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+) -> dict[str, Sequence[Observations]]:
     environment = assignment.reference_environment()
     limits = assignment.rubric.assignment.limits
-    box = pool.sandbox(environment).open(limits)
+    box = pool.lasting(environment).open(limits)
     try:
         return {
             question_id: _ask(box, assignment.rubric.question(question_id), plan, limits)
@@ -123,11 +130,7 @@ def _store(path: Path, expected: Expected) -> None:
         for question, scenarios in expected.items()
     }
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.writelines(wire.pack({"expected": tree}, encoder.arrays))
-    partial.replace(path)
+    atomic.write(path, b"".join(wire.pack({"expected": tree}, encoder.arrays)), mode=0o600)
 
 
 def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Sequence[Observations]] | None:

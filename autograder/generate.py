@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
+from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.course import Course
@@ -35,9 +35,7 @@ def generate(course: Course, name: str) -> tuple[Path, ...]:
     written = []
     for file_name, content in files.items():
         path = folder / file_name
-        partial = path.with_name(f".{file_name}.{os.getpid()}")
-        partial.write_bytes(content)
-        partial.replace(path)
+        atomic.write(path, content)
         written.append(path)
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:

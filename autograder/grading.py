@@ -27,6 +27,7 @@ from autograder.records import (
 )
 from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 
 
@@ -56,18 +57,23 @@ class Grader:
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
-            SandboxUnavailable: student code cannot be confined on this machine.
+            SandboxUnavailable: student code cannot be confined on this machine, or the self-test found a
+                hole.
         """
         self.assignment = assignment
         self.pool = pool
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
         notebooks = assignment.rubric.assignment.notebooks
-        with ThreadPoolExecutor(1) as thread:
+        with ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
-            warming = thread.submit(pool.warm, [assignment.environment(one) for one in notebooks])
+            proving = threads.submit(
+                selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
+            )
+            warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
             self.expected: Expected = expected_values(assignment, self.secret, pool)
             warming.result()
+            proving.result()
 
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""
@@ -95,7 +101,7 @@ class _Run:
         self.results: dict[str, tuple[ItemResult, ...]] = {}
         self.notes: list[Note] = []
         self.executed: list[ExecutedNotebook] = []
-        self.isolation = "namespaces"
+        self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
 
     def notebook(self, notebook: NotebookFile) -> None:
@@ -115,12 +121,12 @@ class _Run:
             return
         self.notes += submission.notes
         try:
-            sandbox = self._grader.pool.sandbox(assignment.environment(notebook))
+            sandbox = self._grader.pool.lasting(assignment.environment(notebook))
         except SandboxError as fault:
             for question in assignment.questions(notebook.name):
                 self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")
             return
-        self.isolation = sandbox.isolation
+        self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
         with Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files) as session:
@@ -152,7 +158,7 @@ class _Run:
                 answer=answer,
                 answers=submission.answers,
                 draw=draw,
-                observed=session.ask(plan) if plan else (),
+                observed=session.ask(plan, place=question.id) if plan else (),
                 expected=self._grader.expected.get(question.id, ()),
                 earlier={
                     f"{result.question}.{result.item}": result

@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 Text = Mapping[str, str]
 """One sentence in several languages: language code → text."""
@@ -157,9 +157,35 @@ class Ending(enum.StrEnum):
     SUBMISSION_TIME = "submission-time"
     PROCESSOR_TIME = "processor-time"
     MEMORY = "memory"
+    DISK = "disk"
+    """Too many bytes or files on disk, where no file system of the box's own bounds them."""
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
     PROTOCOL = "protocol"
+    RESTARTS = "restarts"
+    """No box was opened any more: too many had been ended before."""
+
+
+class Met(enum.StrEnum):
+    """A limit that student code met without ending its box."""
+
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    OUTPUT = "output"
+    DISK = "disk"
+    FILES = "files"
+    DESCRIPTORS = "descriptors"
+    REPLY_SIZE = "reply-size"
+
+
+class Encounter(Struct, frozen=True):
+    """A limit that was met, and whose word that is. It chooses a wording, never a mark."""
+
+    met: Met
+    seen: bool = False
+    """Counted or measured outside of the box."""
+    told: bool = False
+    """The exception that was raised, or output that is missing, speaks of it: the box's own word."""
 
 
 class Observation(Struct, frozen=True, eq=False):
@@ -176,6 +202,9 @@ class Observation(Struct, frozen=True, eq=False):
     message: str = ""
     """The exception's text, capped; shown to students as their own code's words."""
     ending: Ending | None = None
+    met: tuple[Encounter, ...] = ()
+    limit: str = ""
+    """How much was allowed where a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
 
 
 class CellOutput(Struct, frozen=True):
@@ -197,24 +226,27 @@ class CellRun(Struct, frozen=True):
     seconds: float = 0.0
     truncated: bool = False
     """Some output was over the cap and is not kept."""
+    met: tuple[Encounter, ...] = ()
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one submission may use. The defaults in one place; a rubric overrides single ones."""
+    """What one submission may use: defaults, and the least and most that a rubric may set instead."""
 
-    cell_seconds: float = 30.0
-    call_seconds: float = 10.0
-    submission_seconds: float = 120.0
-    processor_seconds: int = 120
-    memory_mb: int = 2048
-    processes: int = 64
-    output_kb: int = 1024
+    cell_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 30.0
+    call_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 10.0
+    submission_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 120.0
+    processor_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 120
+    """Of all processes of one box together."""
+    memory_mb: Annotated[int, Meta(ge=64, le=1_048_576)] = 2048
+    processes: Annotated[int, Meta(ge=1, le=4096)] = 64
+    """Processes and threads at the same time, the first one included."""
+    output_kb: Annotated[int, Meta(ge=1, le=65_536)] = 1024
     """Kept per submission; four times as much ends the box."""
-    reply_mb: int = 64
-    scratch_mb: int = 64
-    scratch_files: int = 4096
-    descriptors: int = 256
-    restarts: int = 6
+    reply_mb: Annotated[int, Meta(ge=1, le=1024)] = 64
+    scratch_mb: Annotated[int, Meta(ge=1, le=65_536)] = 64
+    scratch_files: Annotated[int, Meta(ge=32, le=10_000_000)] = 4096
+    descriptors: Annotated[int, Meta(ge=32, le=65_536)] = 256
+    restarts: Annotated[int, Meta(ge=0, le=100)] = 6
     """How often a box is opened again after student code ended it."""
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from autograder import limits
 from autograder.errors import RubricError
 from autograder.records import Limits
 
@@ -155,7 +156,12 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
         raise RubricError(f"{place}: version: expected a whole number from 1, got {version!r}")
-    assignment = convert(table.get("assignment", {}), Assignment, f"{place}: [assignment]")
+    written = table.get("assignment", {})
+    if isinstance(written, dict) and isinstance(written.get("limits"), dict):
+        where = f"{place}: [assignment.limits]"
+        known(written["limits"], msgspec.structs.fields(Limits), where)
+        limits.check(written["limits"], where)
+    assignment = convert(written, Assignment, f"{place}: [assignment]")
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
     for notebook in assignment.notebooks:

@@ -13,7 +13,7 @@ from autograder.rubric import Item, Question, Rubric
 
 NO_POINTS = Decimal(0)
 
-_OURS = frozenset({"not-readable"})
+_OURS = frozenset({"not-readable", "hard-link"})
 """Refusals that may be our own fault: a person looks before anybody loses a point."""
 
 

@@ -14,6 +14,7 @@ from autograder.errors import CourseError, NotebookError
 from autograder.grading import Grader, Handed
 from autograder.notebook.files import read_file
 from autograder.records import Graded, ItemResult, Status
+from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 
 
@@ -34,6 +35,7 @@ def verify(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
         CourseError: a source or a reference solution is not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
     """
+    leftovers.sweep_groups()
     grader = Grader(assignment, pool)
     sources = {}
     for notebook in assignment.rubric.assignment.notebooks:

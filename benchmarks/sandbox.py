@@ -23,8 +23,8 @@ import numpy as np
 
 from autograder.records import Call, Limits, Scenario, Tensor
 from autograder.sandbox.base import Environment
-from autograder.sandbox.box import NamespaceBox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 
 PRELOAD = ("numpy", "torch")
 CELLS = ("import torch", "def double(x):\n    return 2 * x", "total = double(21)\ntotal")
@@ -38,8 +38,8 @@ sys.path.insert(0, sys.argv[1])
 for name in {preload!r}:
     importlib.import_module(name)
 import torch, torch._dynamo
-from autograder.sandbox import jail, pages
-from autograder.sandbox.shell import make_shell
+from autograder.sandbox.inside import jail, pages
+from autograder.sandbox.inside.shell import make_shell
 torch.set_num_threads(1)
 shell = make_shell()
 gc.collect(); gc.freeze()

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import settings
 
 from autograder.errors import SandboxUnavailable
+from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
 
 # Shared cores make deadlines flicker, and a database of examples would be written beside the sources.
 settings.register_profile("suite", deadline=None, database=None)
@@ -57,6 +59,43 @@ def start_sandbox(environment: Environment) -> NamespaceSandbox:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
+
+
+class Levels:
+    """One real sandbox per level of isolation, with torch or without, started when first asked for."""
+
+    def __init__(self) -> None:
+        self._running: dict[tuple[Isolation, bool], ZygoteSandbox] = {}
+
+    def sandbox(self, isolation: Isolation, *, torch: bool = False) -> ZygoteSandbox:
+        """The sandbox; where the machine cannot have it the test is skipped, and in CI it fails."""
+        if (isolation, torch) not in self._running:
+            environment = Environment(preload=("torch",) if torch else ())
+            self._running[isolation, torch] = self.fresh(isolation, environment)
+        return self._running[isolation, torch]
+
+    @staticmethod
+    def fresh(isolation: Isolation, environment: Environment | None = None) -> ZygoteSandbox:
+        """A sandbox that the caller closes."""
+        try:
+            return pool.start_sandbox(environment or Environment(), isolation)
+        except SandboxUnavailable as error:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(str(error))
+
+    def close(self) -> None:
+        """End them all."""
+        for sandbox in self._running.values():
+            sandbox.close()
+
+
+@pytest.fixture(scope="module")
+def levels() -> Iterator[Levels]:
+    """Sandboxes of every level."""
+    made = Levels()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

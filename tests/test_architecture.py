@@ -18,7 +18,8 @@ REFERENCE = ROOT / "reference"
 
 LAYERS = (
     {"records"},
-    {"errors"},
+    {"errors", "atomic"},
+    {"limits"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger"},
@@ -33,7 +34,11 @@ LAYERS = (
 )
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
 
-GUEST = {"autograder.sandbox.zygote", "autograder.sandbox.guest", "autograder.sandbox.shell"}
+GUEST = {
+    "autograder.sandbox.inside.zygote",
+    "autograder.sandbox.inside.guest",
+    "autograder.sandbox.inside.shell",
+}
 """What runs on the untrusted side, or starts it."""
 
 STUDENTS_LIBRARIES = {"torch", "transformers", "reference"}
@@ -156,7 +161,7 @@ def test_loading_the_whole_command_line_loads_no_torch() -> None:
     code = (
         "import sys, autograder.cli.app, autograder.cli.report, autograder.batch, autograder.grading,"
         "autograder.verify, autograder.generate, autograder.gradebook, autograder.feedback.publish,"
-        "autograder.demo.course, autograder.sandbox.doctor\n"
+        "autograder.demo.course, autograder.sandbox.proof.doctor\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'torch', 'transformers', 'reference', 'sympy'}))"
     )

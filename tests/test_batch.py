@@ -20,6 +20,7 @@ from autograder.ledger import Ledger
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.records import Graded, Status
+from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
 
 pytestmark = pytest.mark.sandbox
@@ -115,10 +116,10 @@ def hand_in(course: Course, student: str, data: bytes) -> Path:
     return path
 
 
-def grade(course: Course, **options: bool) -> dict[str, Outcome]:
+def grade(course: Course, isolation: Isolation = Isolation.NAMESPACES, **options: bool) -> dict[str, Outcome]:
     """Grade everything that was handed in."""
     assignment = assignments.load(course, NAME)
-    with Gradebook(course.gradebook) as gradebook, Pool() as pool:
+    with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
         graded = batch.grade_class(assignment, course.handins(NAME), gradebook, pool, **options)
         return {outcome.student: outcome for outcome in graded}
 
@@ -258,6 +259,33 @@ def test_a_killed_run_resumes(tmp_path: Path) -> None:
     assert set(stopped_after) <= known
     assert len(known) < len(outcomes)
     assert {tuple(FULL.items())} == {tuple(points(one.graded).items()) for one in outcomes.values()}
+
+
+def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None:
+    """Graded again at a stronger level; a stronger result is kept, and runs and comments tell the level."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    graded = []
+    none, reduced, namespaces = reversed(Isolation)
+    for isolation in (none, reduced, none, namespaces, reduced):
+        outcome = grade(course, isolation)["ada"]
+        graded.append((outcome.fresh, outcome.graded.score.isolation))
+        assert FULL == points(outcome.graded)
+    assert graded == [
+        (True, "none"),
+        (True, "reduced"),
+        (False, "reduced"),
+        (True, "namespaces"),
+        (False, "namespaces"),
+    ]
+    with sqlite3.connect(course.gradebook) as connection:
+        runs = [row[0] for row in connection.execute("select isolation from autograder_run order by id")]
+        comments = "".join(text or "" for (text,) in connection.execute("select auto_comment from comment"))
+    connection.close()
+    assert ["none", "reduced", "namespaces"] == runs
+    assert "isolation" not in comments
+    outcome = grade(course, Isolation.REDUCED, again=True)["ada"]
+    assert (True, "reduced") == (outcome.fresh, outcome.graded.score.isolation)
 
 
 def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:

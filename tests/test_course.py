@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Course
+from autograder.course import Course, name_fault
 from autograder.errors import CourseError
 
 
@@ -52,6 +52,8 @@ def test_handins_are_the_students_who_have_the_assignment(course: Course) -> Non
         ("2026-02-12 09:30:00 UTC", datetime(2026, 2, 12, 9, 30, tzinfo=UTC)),
         ("2026-02-12T10:30:00+01:00", datetime(2026, 2, 12, 9, 30, tzinfo=UTC)),
         ("yesterday", None),
+        ("0001-01-01 00:00:00+14:00", None),
+        ("9999-12-31 23:59:59-14:00", None),
         ("x" * 1000, None),
         (None, None),
     ],
@@ -65,6 +67,51 @@ def test_timestamps_are_read_as_nbgrader_writes_them(
     if text is not None:
         (folder / "timestamp.txt").write_text(text)
     assert expected == course.handins("exam")[0].submitted_at
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("", "it has 0 characters"),
+        ("x" * 129, "it has 129 characters"),
+        (os.fsdecode(b"ada\xff"), "it is not UTF-8"),
+        ("ada\x1b[31m", "U+001B"),
+        ("ada\nbob", "U+000A"),
+        ("ada\u202e", "U+202E"),
+        ("ada\u200b", "U+200B"),
+        ("a\\b", "it holds '\\\\'"),
+        ("<b>", "it holds '<'"),
+        ('=HYPERLINK("x")', "it holds '\"'"),
+        ("=1+1", "it begins with '='"),
+        ("-rf", "it begins with '-'"),
+        (".hidden", "it begins with a dot"),
+        ("ada ", "begins or ends with a space"),
+    ],
+)
+def test_names_that_would_act_somewhere_are_no_ids(name: str, fault: str) -> None:
+    """In a path, a page, a terminal or a spreadsheet; and what is wrong is said."""
+    assert fault in name_fault(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["s1001", "ada.lovelace+dl@example.org", "o'neil", "Müller, Zoë", "Ада", "李", "a b"]
+)
+def test_names_that_people_have_are_ids(name: str) -> None:
+    """Letters of any script, spaces inside, marks of addresses."""
+    assert "" == name_fault(name)
+
+
+def test_a_folder_whose_name_is_no_id_is_left_out_and_reported(course: Course) -> None:
+    """Its neighbours are graded; the report is readable on every terminal."""
+    for student in ("ada", "=1+1", "b\x1b[2J", os.fsdecode(b"c\xff")):
+        (course.root / "submitted" / student / "exam").mkdir(parents=True)
+    (course.root / "submitted" / ".git").mkdir()
+    assert ["ada"] == [handin.student for handin in course.handins("exam")]
+    assert {
+        "'=1+1'": "it begins with '=', as a spreadsheet's formula does",
+        "'b\\x1b[2J'": "it holds the invisible character U+001B",
+        "'c\\udcff'": "it is not UTF-8",
+    } == course.misnamed("exam")
 
 
 def test_a_timestamp_that_is_a_link_is_not_followed(course: Course) -> None:

@@ -14,11 +14,12 @@ import msgspec
 import pytest
 import typer
 
+from autograder import limits
 from autograder.checks import KINDS
 from autograder.cli import reference
 from autograder.cli.app import app
 from autograder.records import Limits
-from autograder.sandbox.namespaces import FIRST_UID, LAST_UID
+from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID
 from tests.cli.running import only_object, run
 from tests.test_architecture import LAYERS
 
@@ -169,9 +170,26 @@ def test_pages_are_short() -> None:
 
 
 def test_table_of_limits() -> None:
-    """The operators' page lists every limit with its default."""
-    rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", PAGES["docs/operators.md"], re.MULTILINE))
-    assert {name: f"{value:g}" for name, value in msgspec.to_builtins(Limits()).items()} == rows
+    """The operators' page lists every limit with its default and its range."""
+    found = re.findall(
+        r"^\| `(\w+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", PAGES["docs/operators.md"], re.MULTILINE
+    )
+    rows = {name: tuple(map(float, numbers)) for name, *numbers in found}
+    defaults = msgspec.to_builtins(Limits())
+    assert {name: (defaults[name], *limits.ranges()[name]) for name in defaults} == rows
+
+
+def test_table_of_limits_that_are_met() -> None:
+    """The instructors' page names, for every limit, all the sentences about it."""
+    section = TUTORIAL.partition("### When a limit is met")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", section, re.MULTILINE)
+    told = {name: set(re.findall(r"`([a-z.-]+)`", codes)) for name, codes in rows}
+    expected: dict[str, set[str]] = {name: set() for name in Limits.__struct_fields__}
+    for ending, name in limits.OF_ENDING.items():
+        expected[name].add(f"ending.{ending.value}")
+    for met, name in limits.OF_MET.items():
+        expected[name].add(f"limit.{met.value}")
+    assert expected == told
 
 
 def test_user_ids_of_sandboxes() -> None:
@@ -207,7 +225,8 @@ def test_tutorial_works(warmup: Path) -> None:
     written = run("generate", "warmup", cwd=warmup)
     assert (0, "") == (written.returncode, written.stderr)
     validated = run("validate", "warmup", "--json", cwd=warmup)
-    assert {"assignment": "warmup", "findings": []} == only_object(validated.stdout)
+    expected = {"assignment": "warmup", "isolation": "namespaces", "findings": []}
+    assert expected == only_object(validated.stdout)
 
 
 @pytest.mark.sandbox

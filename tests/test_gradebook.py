@@ -359,6 +359,20 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         Gradebook(tmp_path / "no" / "gradebook.db")
 
 
+def test_names_in_a_roster_that_would_act_are_made_harmless(tmp_path: Path) -> None:
+    """nbgrader exports names as they are: formulas, markup and hidden characters become plain text."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        'id,first_name,last_name,email\nada,"=HYPERLINK(""x"")",<b>L</b>,\u202eada@example.org\n'
+    )
+    (student,) = read_roster(roster)
+    assert ('\'=HYPERLINK("x")', "‹b›L‹/b›", "⟨U+202E⟩ada@example.org") == (
+        student.first_name,
+        student.last_name,
+        student.email,
+    )
+
+
 def test_roster_is_entered_and_never_emptied(book: Gradebook, path: Path, tmp_path: Path) -> None:
     """Names come from the class list; a later list with empty fields keeps them."""
     roster = tmp_path / "roster.csv"
@@ -379,6 +393,7 @@ def test_roster_is_entered_and_never_emptied(book: Gradebook, path: Path, tmp_pa
         (b"", "expected the columns"),
         (b"id\nada\nada\n", "line 3: 'ada' stands twice"),
         (b"id,email\n,a@example.org\n", "line 2: the id is empty"),
+        (b"id\n=1+1\n", "line 2: '=1.1' cannot be an id: it begins with '='"),
         (b"id\n\xff\n", "not UTF-8"),
         (b'id\n"ada', "not a CSV line"),
     ],

@@ -18,7 +18,7 @@ from autograder.generate import generate
 from autograder.grading import Grader, Handed
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 
 pytestmark = pytest.mark.sandbox

@@ -116,7 +116,7 @@ def trouble(observations: Observations, calls: int, name: str, what: str) -> Fin
         if observation.ok:
             continue
         if observation.ending is not None:
-            return _ended(observation.ending, what)
+            return _ended(observation.ending, what, observation.limit)
         if observation.error and observation.error != "Skipped":
             return _raised(observation, name, what)
         return review(f"{what}: not asked: {observation.error} {observation.message}".rstrip())
@@ -136,8 +136,9 @@ def reference_value(observations: Observations, index: int) -> tuple[Any, Findin
     return observations[index].value, None
 
 
-def _ended(ending: Ending, what: str) -> Finding:
-    return failed(f"ending.{ending.value}", f"{what}: the box ended: {ending.value}", what=what)
+def _ended(ending: Ending, what: str, limit: str) -> Finding:
+    staff = f"{what}: the box ended: {ending.value}" + (f", allowed: {limit}" if limit else "")
+    return failed(f"ending.{ending.value}", staff, what=what, limit=limit or "–")
 
 
 def _raised(observation: Observation, name: str, what: str) -> Finding:
@@ -145,10 +146,12 @@ def _raised(observation: Observation, name: str, what: str) -> Finding:
     staff = f"{what}: {error}: {text}"
     if error == "NameError" and (not text or f"'{name}'" in text):
         return no_answer("name.missing", staff, name=name)
-    if error == "ReplyTooLarge":
-        return failed("ending.reply-size", staff, what=what)
     if error == "NotImplementedError":
         return no_answer("not-implemented", staff, name=name)
+    met = next((one.met for one in observation.met if one.told), None)
+    if met is not None:
+        staff, limit = f"{staff}; met a limit: {met.value}", observation.limit or "–"
+        return failed(f"limit.{met.value}", staff, what=what, error=error, limit=limit)
     return failed("raised", staff, what=what, error=error, text=text or "–")
 
 

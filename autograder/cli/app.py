@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.errors import AutograderError, SandboxUnavailable
+from autograder.sandbox.levels import Isolation
 
 if TYPE_CHECKING:
     from autograder.batch import Outcome
@@ -46,7 +47,16 @@ WorkersOption = Annotated[
     int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: one per core.")
 ]
 LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]
+IsolationOption = Annotated[
+    Isolation,
+    typer.Option(
+        "--isolation",
+        help="How student code is confined. reduced and none are weaker, for machines that cannot do better; "
+        "never chosen by themselves, and noted on every result.",
+    ),
+]
 HERE = Path()
+FULL = Isolation.NAMESPACES
 
 
 @app.command(epilog="Example: autograder generate dl4nlp-exam")
@@ -65,7 +75,12 @@ def generate(name: NameArgument, course: CourseOption = HERE, json: JsonOption =
 
 
 @app.command(epilog="Example: autograder validate dl4nlp-exam")
-def validate(name: NameArgument, course: CourseOption = HERE, json: JsonOption = False) -> None:
+def validate(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    isolation: IsolationOption = FULL,
+    json: JsonOption = False,
+) -> None:
     """Let the answer key sit the exam: it must score everything, and the untouched release nothing."""
     from autograder import assignment, verify
     from autograder import generate as generating
@@ -75,16 +90,20 @@ def validate(name: NameArgument, course: CourseOption = HERE, json: JsonOption =
 
     place = Course.at(course)
     generating.generate(place, name)
-    with Pool() as pool:
-        findings = verify.verify(assignment.load(place, name), pool)
-    if json:
-        import msgspec
+    with report.at_isolation(isolation):
+        with Pool(isolation=isolation) as pool:
+            findings = verify.verify(assignment.load(place, name), pool)
+        if json:
+            import msgspec
 
-        report.print_json({"assignment": name, "findings": msgspec.to_builtins(findings)})
-    elif findings:
-        report.console().print(report.findings_table(findings))
-    else:
-        report.console().print(f"{name}: the answer key scores everything, the untouched release nothing.")
+            found = msgspec.to_builtins(findings)
+            report.print_json({"assignment": name, "isolation": isolation.value, "findings": found})
+        elif findings:
+            report.console().print(report.findings_table(findings))
+        else:
+            report.console().print(
+                f"{name}: the answer key scores everything, the untouched release nothing."
+            )
     raise typer.Exit(EXIT_FINDINGS if findings else 0)
 
 
@@ -95,6 +114,7 @@ def grade(
     student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
     workers: WorkersOption = 0,
     again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
+    isolation: IsolationOption = FULL,
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
@@ -103,20 +123,34 @@ def grade(
 
     started = time.monotonic()
     place = Course.at(course)
-    outcomes = _grade(place, name, student or [], workers, again=again)
-    figures = report.grading_summary(outcomes, time.monotonic() - started)
-    if json:
-        marks = {one.student: one.graded.score.points for one in outcomes}
-        report.print_json({"assignment": name, **figures, "points": marks})
-        return
-    console = report.console()
-    console.print(report.grading_table(outcomes, name))
-    console.print(report.summary_table(figures, "this run"))
-    console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+    with report.at_isolation(isolation):
+        outcomes = _grade(place, name, student or [], workers, isolation, again=again)
+        figures = report.grading_summary(outcomes, time.monotonic() - started)
+        misnamed = place.misnamed(name)
+        if json:
+            marks = {one.student: one.graded.score.points for one in outcomes}
+            report.print_json(
+                {"assignment": name, **figures, "not graded for the name": misnamed, "points": marks}
+            )
+        else:
+            console = report.console()
+            console.print(report.grading_table(outcomes, name))
+            console.print(report.summary_table(figures, "this run"))
+            console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+        for folder, fault in misnamed.items():
+            sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")
+    if misnamed:
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def _grade(
-    course: Course, name: str, students: list[str], workers: int, *, again: bool = False
+    course: Course,
+    name: str,
+    students: list[str],
+    workers: int,
+    isolation: Isolation,
+    *,
+    again: bool = False,
 ) -> list[Outcome]:
     from autograder import assignment as assignments
     from autograder import batch
@@ -130,7 +164,7 @@ def _grade(
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
-    with Gradebook(course.gradebook) as gradebook, Pool() as pool:
+    with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
         roster = course.root / "roster.csv"
         if roster.is_file():
             gradebook.enrol(read_roster(roster))
@@ -170,19 +204,24 @@ def _feedback(course: Course, name: str, language: str) -> list[Path]:
 
 
 @app.command(epilog="Example: autograder doctor --json")
-def doctor(json: JsonOption = False) -> None:
-    """Test the sandbox of this machine: each layer, what was found, and what to do."""
+def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
+    """Test the sandbox of this machine afresh: each layer, what was found, and what to do."""
     import msgspec
 
     from autograder.cli import report
-    from autograder.sandbox import doctor as examination
+    from autograder.course import PRIVATE
+    from autograder.sandbox.proof import doctor as examination
+    from autograder.sandbox.proof import selftest
 
     layers = examination.examine()
     healthy = examination.healthy(layers)
+    remembered = selftest.remembered(course / PRIVATE)
     if json:
-        report.print_json({"healthy": healthy, "layers": msgspec.to_builtins(layers)})
+        layers_found = msgspec.to_builtins(layers)
+        report.print_json({"healthy": healthy, "layers": layers_found, "self-test of the course": remembered})
     else:
         report.console().print(report.layers_table(layers))
+        report.console().print(f"self-test of this course: {remembered}", soft_wrap=True, markup=False)
     raise typer.Exit(0 if healthy else EXIT_NO_SANDBOX)
 
 
@@ -192,6 +231,7 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="Another seed, another class.")] = 1,
     folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
     workers: WorkersOption = 0,
+    isolation: IsolationOption = FULL,
     language: LanguageOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -202,23 +242,24 @@ def demo(
 
     started = time.monotonic()
     place, people = demo_course.make(folder, students=students, seed=seed)
-    outcomes = _grade(place, ASSIGNMENT, [], workers)
-    graded = time.monotonic()
-    _feedback(place, ASSIGNMENT, language)
-    verdict = demo_course.compare(people, outcomes)
-    figures = {
-        **report.grading_summary(outcomes, graded - started),
-        "seconds for the feedback pages": round(time.monotonic() - graded, 2),
-        **verdict.figures(),
-    }
-    if json:
-        report.print_json({"course": str(place.root), **figures})
-    else:
-        console = report.console()
-        console.print(report.grading_table(outcomes, f"{len(outcomes)} invented students"))
-        console.print(report.summary_table(figures, "this run"))
-        for line in demo_course.where_to_look(place, outcomes):
-            console.print(line, soft_wrap=True, markup=False)
+    with report.at_isolation(isolation):
+        outcomes = _grade(place, ASSIGNMENT, [], workers, isolation)
+        graded = time.monotonic()
+        _feedback(place, ASSIGNMENT, language)
+        verdict = demo_course.compare(people, outcomes)
+        figures = {
+            **report.grading_summary(outcomes, graded - started),
+            "seconds for the feedback pages": round(time.monotonic() - graded, 2),
+            **verdict.figures(),
+        }
+        if json:
+            report.print_json({"course": str(place.root), **figures})
+        else:
+            console = report.console()
+            console.print(report.grading_table(outcomes, f"{len(outcomes)} invented students"))
+            console.print(report.summary_table(figures, "this run"))
+            for line in demo_course.where_to_look(place, outcomes):
+                console.print(line, soft_wrap=True, markup=False)
     raise typer.Exit(0 if verdict.exact else EXIT_FINDINGS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import sys
@@ -9,8 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.panel import Panel
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -26,7 +29,8 @@ from rich.text import Text
 
 from autograder.batch import Outcome
 from autograder.records import Status
-from autograder.sandbox.doctor import Layer
+from autograder.sandbox.levels import Isolation, warning
+from autograder.sandbox.proof.doctor import Layer
 from autograder.verify import Finding
 
 T = TypeVar("T")
@@ -46,6 +50,22 @@ def print_json(value: Any) -> None:
 
 def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else str(value)
+
+
+@contextlib.contextmanager
+def at_isolation(isolation: Isolation) -> Iterator[None]:
+    """Say on standard error, before and after what is run, that student code is confined less than fully."""
+    _warn(warning(isolation))
+    try:
+        yield
+    finally:
+        _warn(warning(isolation))
+
+
+def _warn(text: str) -> None:
+    if text:
+        panel = Panel(Text(text), title="weaker isolation", border_style="bold red", box=box.HEAVY)
+        Console(stderr=True, width=None if sys.stderr.isatty() else 120, highlight=False).print(panel)
 
 
 class RateColumn(ProgressColumn):

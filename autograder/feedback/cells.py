@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from autograder.feedback import sanitise
 from autograder.feedback.labels import Labels
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown, Met
 
 MOST_OUTPUTS = 60
 """Of one cell."""
@@ -61,28 +61,30 @@ class NotebookView(Struct, frozen=True):
         return next((cell for cell in self.cells if cell.name == grade_id), None)
 
 
-def notebook_view(notebook: ExecutedNotebook, position: int, labels: Labels) -> NotebookView:
+def notebook_view(notebook: ExecutedNotebook, position: int, labels: Labels, limits: Limits) -> NotebookView:
     """A notebook for the page.
 
     Args:
         notebook: the cells and their runs.
         position: which notebook of the submission, for the anchors.
         labels: the page's words.
+        limits: what the cells were allowed.
     """
     cells = [
-        _cell_view(cell, run, f"cell-{position}-{number}", number, labels)
+        _cell_view(cell, run, f"cell-{position}-{number}", number, labels, limits=limits)
         for number, (cell, run) in enumerate(zip(notebook.cells, notebook.runs, strict=False), start=1)
     ]
     return NotebookView(sanitise.visible(notebook.name, 200), tuple(cells))
 
 
 def _cell_view(
-    cell: Cell | Markdown, run: CellRun | None, anchor: str, number: int, labels: Labels
+    cell: Cell | Markdown, run: CellRun | None, anchor: str, number: int, labels: Labels, *, limits: Limits
 ) -> CellView:
     code = isinstance(cell, Cell)
     outputs = run.outputs if run else ()
-    notices = []
-    if run and run.truncated:
+    met = [encounter.met for encounter in run.met] if run else []
+    notices = [labels.met(one, limits) for one in met]
+    if run and run.truncated and Met.OUTPUT not in met:
         notices.append(labels("truncated"))
     if len(outputs) > MOST_OUTPUTS:
         notices.append(labels("more-outputs", number=len(outputs) - MOST_OUTPUTS))
@@ -95,7 +97,7 @@ def _cell_view(
         source=sanitise.visible(cell.source),
         ran=run is not None,
         error=sanitise.visible(run.error, 100) if run else "",
-        ending=labels.ending(run.ending, run.seconds) if run and run.ending else "",
+        ending=labels.ending(run.ending, limits) if run and run.ending else "",
         outputs=tuple(_output_view(output, labels) for output in outputs[:MOST_OUTPUTS]),
         notices=tuple(notices),
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from autograder.records import Ending, Text
+from autograder import messages
+from autograder.limits import amount
+from autograder.records import Ending, Limits, Message, Met, Text
 
 LABELS: Mapping[str, Text] = {
     "feedback": {"en": "Feedback", "de": "Rückmeldung"},
@@ -75,49 +77,6 @@ ICONS: Mapping[str, str] = {
     "needs-review": "⋯",
 }
 
-ENDINGS: Mapping[Ending, Text] = {
-    Ending.EXITED: {
-        "en": "This cell ended Python; the rest was run without it.",
-        "de": "Diese Zelle hat Python beendet; der Rest lief ohne sie.",
-    },
-    Ending.CRASHED: {
-        "en": "This cell crashed Python; the rest was run without it.",
-        "de": "Diese Zelle hat Python zum Absturz gebracht; der Rest lief ohne sie.",
-    },
-    Ending.CELL_TIME: {
-        "en": "This cell was stopped after {seconds} seconds; the rest was run without it.",
-        "de": "Diese Zelle wurde nach {seconds} Sekunden angehalten; der Rest lief ohne sie.",
-    },
-    Ending.CALL_TIME: {
-        "en": "A call of your code took too long and was stopped; the rest was run without this cell.",
-        "de": "Ein Aufruf Ihres Codes dauerte zu lange und wurde angehalten; der Rest lief ohne diese Zelle.",
-    },
-    Ending.SUBMISSION_TIME: {
-        "en": "The time for the whole notebook was used up in this cell.",
-        "de": "In dieser Zelle war die Zeit für das ganze Notebook aufgebraucht.",
-    },
-    Ending.PROCESSOR_TIME: {
-        "en": "This cell used up the processor time; the rest was run without it.",
-        "de": "Diese Zelle hat die Rechenzeit aufgebraucht; der Rest lief ohne sie.",
-    },
-    Ending.MEMORY: {
-        "en": "This cell needed more memory than there is; the rest was run without it.",
-        "de": "Diese Zelle brauchte mehr Speicher als vorhanden; der Rest lief ohne sie.",
-    },
-    Ending.OUTPUT: {
-        "en": "This cell printed far more than the limit and was stopped; the rest was run without it.",
-        "de": "Diese Zelle schrieb weit mehr als erlaubt und wurde angehalten; der Rest lief ohne sie.",
-    },
-    Ending.REPLY_SIZE: {
-        "en": "A result was larger than the limit; the rest was run without this cell.",
-        "de": "Ein Ergebnis war größer als erlaubt; der Rest lief ohne diese Zelle.",
-    },
-    Ending.PROTOCOL: {
-        "en": "This cell disturbed the connection to the grader; the rest was run without it.",
-        "de": "Diese Zelle störte die Verbindung zur Auswertung; der Rest lief ohne sie.",
-    },
-}
-
 
 class Labels:
     """The page's words in one language; English for a language that is not there."""
@@ -142,9 +101,16 @@ class Labels:
         plain = f"{value.normalize():f}".replace("-", "−")
         return plain.replace(".", ",") if self.language == "de" else plain
 
-    def ending(self, ending: Ending, seconds: float) -> str:
+    def ending(self, ending: Ending, limits: Limits) -> str:
         """Why a cell was ended before it was done."""
-        return ENDINGS[ending][self.language].format_map({"seconds": round(seconds)})
+        return self._limit(f"cell.ending.{ending.value}", amount(ending, limits))
+
+    def met(self, met: Met, limits: Limits) -> str:
+        """Which limit a cell met without being ended."""
+        return self._limit(f"cell.limit.{met.value}", amount(met, limits))
+
+    def _limit(self, code: str, limit: str) -> str:
+        return messages.render(Message(code, {"limit": limit}), self.language)
 
     def pending(self, points: Decimal) -> str:
         """How many points a person still decides on."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from autograder import atomic
 from autograder.course import Course
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
@@ -38,7 +39,5 @@ def pages(
 
 def _write(path: Path, page: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(path)
+    atomic.write(path, page.encode())
     return path

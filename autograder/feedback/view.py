@@ -102,7 +102,7 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
     """Everything the page shows; only students' texts, never staff's."""
     score, assignment = graded.score, rubric.assignment
     notebooks = tuple(
-        notebook_view(notebook, position, labels)
+        notebook_view(notebook, position, labels, assignment.limits)
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
     results = {(result.question, result.item): result for result in score.items}

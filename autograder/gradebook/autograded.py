@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from autograder import atomic
 from autograder.errors import GradebookError
 from autograder.feedback.sanitise import image_uri, visible
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, Markdown
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, Markdown, Met
 
 MOST_SOURCE = 200_000
 
@@ -128,6 +127,7 @@ def _outputs(number: int, run: CellRun) -> list[dict[str, Any]]:
     notices = []
     if run.truncated:
         notices.append("[some output was over the limit and is not kept]")
+    notices += [f"[this cell met a limit: {one.met.value}]" for one in run.met if one.met is not Met.OUTPUT]
     if run.ending is not None:
         notices.append(f"[this cell ended the run: {run.ending.value}; the rest was run without it]")
     return outputs + [_stream(notice + "\n") for notice in notices]
@@ -165,12 +165,4 @@ def _replace(path: Path, content: bytes) -> None:
     with contextlib.suppress(FileNotFoundError):
         if path.read_bytes() == content:
             return
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".autograded-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    atomic.write(path, content)

@@ -7,10 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder.course import name_fault
 from autograder.errors import CourseError
+from autograder.gradebook.comments import harmless
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 _MOST_BYTES = 16 * 2**20
+_MOST_CHARACTERS = 128
+_BEGINS_A_FORMULA = ("=", "+", "-", "@")
 
 
 class Student(Struct, frozen=True):
@@ -25,9 +29,12 @@ class Student(Struct, frozen=True):
 def read_roster(path: Path) -> tuple[Student, ...]:
     """Read a class list; further columns are ignored.
 
+    Names are people's own choice: what hides or reorders text is spelled out, and what a spreadsheet
+    would take for a formula is preceded by an apostrophe, because nbgrader exports names as they are.
+
     Raises:
-        CourseError: not readable, not UTF-8, without an ``id`` column, or with an id that is empty or
-            stands twice; names the line.
+        CourseError: not readable, not UTF-8, without an ``id`` column, or with an id that is empty, cannot
+            be one, or stands twice; names the line.
     """
     try:
         data = path.read_bytes()
@@ -50,10 +57,19 @@ def read_roster(path: Path) -> tuple[Student, ...]:
         )
     students: dict[str, Student] = {}
     for line, row in enumerate(rows, start=2):
-        student = Student(**{column: (row.get(column) or "").strip() for column in COLUMNS})
+        student = Student(
+            (row.get("id") or "").strip(), *(_harmless((row.get(name) or "").strip()) for name in COLUMNS[1:])
+        )
         if not student.id:
             raise CourseError(f"{path}: line {line}: the id is empty")
+        if fault := name_fault(student.id):
+            raise CourseError(f"{path}: line {line}: {student.id!a} cannot be an id: {fault}")
         if student.id in students:
             raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
         students[student.id] = student
     return tuple(students.values())
+
+
+def _harmless(name: str) -> str:
+    shown = harmless(name)[:_MOST_CHARACTERS]
+    return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

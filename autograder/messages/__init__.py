@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, repair
+from autograder.messages import algebra, checks, limits, repair
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
 
-SENTENCES: Mapping[str, Text] = {**algebra.SENTENCES, **checks.SENTENCES, **repair.SENTENCES}
+SENTENCES: Mapping[str, Text] = {
+    **algebra.SENTENCES,
+    **checks.SENTENCES,
+    **limits.SENTENCES,
+    **repair.SENTENCES,
+}
 
 
 def render(message: Message, language: str) -> str:

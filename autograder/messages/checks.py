@@ -69,61 +69,6 @@ _GENERAL: Mapping[str, Text] = {
     },
 }
 
-_ENDINGS: Mapping[str, Text] = {
-    "ending.exited": {
-        "en": "{what} ended the whole Python process. Remove calls such as exit() or os._exit().",
-        "de": "{what} beendete den ganzen Python-Prozess. Bitte Aufrufe wie exit() oder os._exit() "
-        "entfernen.",
-    },
-    "ending.crashed": {
-        "en": "{what} crashed the Python process. Run it on a small input and look where it breaks.",
-        "de": "{what} brachte den Python-Prozess zum Absturz. Bitte mit kleiner Eingabe suchen, wo es "
-        "bricht.",
-    },
-    "ending.cell-time": {
-        "en": "{what}: a cell ran longer than it may and was stopped. Look for a loop that never ends.",
-        "de": "{what}: eine Zelle lief länger als erlaubt und wurde beendet. Bitte nach einer endlosen "
-        "Schleife "
-        "suchen.",
-    },
-    "ending.call-time": {
-        "en": "{what} took longer than it may and was stopped. Look for a loop that never ends.",
-        "de": "{what} brauchte länger als erlaubt und wurde beendet. Bitte nach einer endlosen "
-        "Schleife suchen.",
-    },
-    "ending.submission-time": {
-        "en": "{what} was not reached: the notebook as a whole used up its time. Find the cells that "
-        "take long.",
-        "de": "{what} wurde nicht erreicht: das Notebook als Ganzes verbrauchte seine Zeit. Bitte die "
-        "langsamen "
-        "Zellen suchen.",
-    },
-    "ending.processor-time": {
-        "en": "{what} used more processor time than the notebook has. Look for needless work or extra "
-        "threads.",
-        "de": "{what} verbrauchte mehr Rechenzeit, als das Notebook hat. Bitte nach unnötiger Arbeit oder "
-        "zusätzlichen Threads suchen.",
-    },
-    "ending.memory": {
-        "en": "{what} needed more memory than it may use. Look for arrays that grow with every step.",
-        "de": "{what} brauchte mehr Speicher als erlaubt. Bitte nach Arrays suchen, die mit jedem "
-        "Schritt wachsen.",
-    },
-    "ending.output": {
-        "en": "{what} printed more than it may. Remove prints from loops.",
-        "de": "{what} gab mehr aus als erlaubt. Bitte Ausgaben aus Schleifen entfernen.",
-    },
-    "ending.reply-size": {
-        "en": "{what} returned far too much. Check the size of what it returns.",
-        "de": "{what} gab viel zu viel zurück. Bitte die Größe des Ergebnisses prüfen.",
-    },
-    "ending.protocol": {
-        "en": "{what} disturbed the connection to the grader. Do not use file descriptors that are not "
-        "your own.",
-        "de": "{what} störte die Verbindung zur Bewertung. Bitte keine fremden Dateideskriptoren benutzen.",
-    },
-}
-
 _VALUES: Mapping[str, Text] = {
     "value.form": {
         "en": "{what}{place}: “{form}” is not the kind of value that is asked for.",
@@ -267,7 +212,6 @@ _CHOICES: Mapping[str, Text] = {
 
 SENTENCES: Mapping[str, Text] = {
     **_GENERAL,
-    **_ENDINGS,
     **_VALUES,
     **_COUNTS,
     **_SHAPES,

@@ -11,15 +11,20 @@ from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: Path, *, only_name: bool = False) -> bytes:
     """The bytes of a notebook handed in; only a regular file, never through a link.
 
     The folder is trusted, its entry is not: the checks are made on the opened file, so that it cannot be
     exchanged in between.
 
+    Args:
+        path: of the file.
+        only_name: refuse a file that has another name on the same disk. An unpacked archive can bring a
+            second name of any file here, the answer key's among them.
+
     Raises:
         NotebookError: ``missing``, ``symlink``, ``dangling-symlink``, ``directory``, ``not-a-file``,
-            ``too-large`` or ``not-readable``.
+            ``too-large``, ``not-readable`` or ``hard-link``.
     """
     # Non-blocking, because opening a named pipe would wait for a writer for ever.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -35,19 +40,27 @@ def read_file(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             raise _link(path, name) from error
+        if isinstance(error, OSError) and error.errno == errno.ENXIO:  # a socket
+            raise _no_file(name) from error
         raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
     try:
-        return _content(descriptor, name)
+        return _content(descriptor, name, only_name=only_name)
     finally:
         os.close(descriptor)
 
 
-def _content(descriptor: int, name: str) -> bytes:
+def _content(descriptor: int, name: str, *, only_name: bool) -> bytes:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise _directory(name)
     if not stat.S_ISREG(status.st_mode):
-        raise NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")
+        raise _no_file(name)
+    if only_name and status.st_nlink > 1:
+        raise NotebookError(
+            "hard-link",
+            f"{name}: the file has {status.st_nlink} names on this disk and may be somebody else's. "
+            "Staff look at it; where all is well, they copy the file and grade it again.",
+        )
     if status.st_size > MAX_BYTES:
         raise NotebookError(
             "too-large",
@@ -81,3 +94,7 @@ def _link(path: Path, name: str) -> NotebookError:
 
 def _directory(name: str) -> NotebookError:
     return NotebookError("directory", f"{name}: is a folder; hand in the notebook file itself.")
+
+
+def _no_file(name: str) -> NotebookError:
+    return NotebookError("not-a-file", f"{name}: expected a file, got a pipe, socket or device.")

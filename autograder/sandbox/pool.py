@@ -2,40 +2,97 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from autograder.sandbox.base import Environment, Sandbox
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.records import Limits
+from autograder.sandbox.base import Box, Environment, Sandbox
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.retry import made_up_for
 from autograder.sandbox.system import refuse_other_systems
 
 if TYPE_CHECKING:
-    from autograder.sandbox.namespaces import NamespaceSandbox
+    from autograder.sandbox.outside.namespaces import ZygoteSandbox
 
 
-def start_sandbox(environment: Environment) -> NamespaceSandbox:
-    """The real sandbox for an environment.
+def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAMESPACES) -> ZygoteSandbox:
+    """The real sandbox for an environment, at exactly this level of isolation.
 
     Raises:
         SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
         SandboxFault: it did not start.
     """
     refuse_other_systems()
-    from autograder.sandbox.namespaces import NamespaceSandbox
+    from autograder.sandbox.outside.namespaces import NamespaceSandbox
+    from autograder.sandbox.outside.unjailed import BareSandbox, ReducedSandbox
 
-    return NamespaceSandbox(environment)
+    levels: dict[Isolation, type[ZygoteSandbox]] = {
+        Isolation.NAMESPACES: NamespaceSandbox,
+        Isolation.REDUCED: ReducedSandbox,
+        Isolation.NONE: BareSandbox,
+    }
+    return levels[isolation](environment)
+
+
+class LastingSandbox:
+    """A pool's sandbox for one environment, whichever it is by now; a `Sandbox` that is never dead."""
+
+    def __init__(self, pool: Pool, environment: Environment) -> None:
+        self._pool = pool
+        self._environment = environment
+        self.isolation = pool.sandbox(environment).isolation
+
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
+        """A box of the running sandbox; what cannot be started in the middle of a run is our fault."""
+        sandbox = self._running()
+        try:
+            return sandbox.open(limits, seed=seed, files=files)
+        except SandboxFault:
+            if sandbox.alive():
+                raise
+        return self._running().open(limits, seed=seed, files=files)  # it died in between
+
+    def _running(self) -> Sandbox:
+        try:
+            return self._pool.sandbox(self._environment)
+        except SandboxUnavailable as error:
+            raise SandboxFault(f"a sandbox that ran before cannot be started again: {error}") from error
+
+    def alive(self) -> bool:
+        """Always: what has died is replaced."""
+        return True
+
+    def close(self) -> None:
+        """Nothing: the pool closes its own."""
 
 
 class Pool:
-    """Keeps a sandbox ready for every environment that was asked for. Thread safe."""
+    """Keeps a sandbox ready for every environment that was asked for. Thread safe.
 
-    def __init__(self, start: Callable[[Environment], Sandbox] = start_sandbox) -> None:
-        self._start = start
+    Args:
+        start: how to start one; by default `start_sandbox` at the level of isolation.
+        isolation: the level that all of them have.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[Environment], Sandbox] | None = None,
+        *,
+        isolation: Isolation = Isolation.NAMESPACES,
+    ) -> None:
+        self.isolation = isolation
+        self._start: Callable[[Environment], Sandbox] = start or functools.partial(
+            start_sandbox, isolation=isolation
+        )
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -50,9 +107,11 @@ class Pool:
 
         Raises:
             SandboxUnavailable: this machine lacks a layer of confinement.
-            SandboxFault: it did not start.
+            SandboxFault: it did not start, or the pool is closed.
         """
         with self._lock:
+            if self._closed:
+                raise SandboxFault("the pool of sandboxes is closed")
             starting = self._starting.setdefault(environment, threading.Lock())
         with starting:
             running = self._running.get(environment)
@@ -60,8 +119,17 @@ class Pool:
                 running.close()
                 running = None
             if running is None:
-                running = self._running[environment] = self._start(environment)
+                running = made_up_for(lambda: self._start(environment))
+                self._running[environment] = running
             return running
+
+    def lasting(self, environment: Environment) -> LastingSandbox:
+        """A sandbox that outlives its zygote: every box comes from the one that runs by then."""
+        return LastingSandbox(self, environment)
+
+    def start_apart(self, environment: Environment) -> Sandbox:
+        """One more sandbox of the same kind that the pool does not keep; whoever asks closes it."""
+        return self._start(environment)
 
     def warm(self, environments: Iterable[Environment]) -> None:
         """Start several at the same time; importing torch takes seconds, and there are several cores."""
@@ -77,7 +145,9 @@ class Pool:
             running.close()
 
     def close(self) -> None:
-        """End them all."""
+        """End them all, and start no more."""
+        with self._lock:
+            self._closed = True
         for running in self._running.values():
             running.close()
         self._running.clear()

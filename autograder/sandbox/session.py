@@ -14,7 +14,9 @@ from typing import Self
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario
+from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox
+from autograder.sandbox.retry import FAULTS
 
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
@@ -41,7 +43,8 @@ class Session:
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._restarts_left = limits.restarts
-        self._faults_left = 1
+        self._faults_left = FAULTS
+        self._box_asked_for = 0.0
         self._given_up: Ending | None = None
         self.runs: list[CellRun | None] = [None] * len(cells)
         self.notes: list[Note] = []
@@ -59,17 +62,29 @@ class Session:
         """Run all cells; one entry per cell, None for markdown and for cells that were not reached.
 
         Raises:
-            SandboxFault: our side failed twice.
+            SandboxFault: our side failed more than `FAULTS` times.
         """
         self._ensure_box()
         return self.runs
 
-    def ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+    def ask(self, scenarios: Sequence[Scenario], *, place: str = "") -> list[tuple[Observation, ...]]:
         """One entry per scenario, as `Box.ask`; opens new boxes as needed.
 
+        Args:
+            scenarios: what to ask.
+            place: the question that asks, for the notes.
+
         Raises:
-            SandboxFault: our side failed twice.
+            SandboxFault: our side failed more than `FAULTS` times.
         """
+        asked = self._ask(scenarios)
+        results = [remarks.with_limits(observations, self._limits) for observations in asked]
+        for scenario, observations in zip(scenarios, results, strict=True):
+            notes = remarks.call_notes(scenario.name, observations, self._limits, place)
+            remarks.add(self.notes, notes)
+        return results
+
+    def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         results: list[tuple[Observation, ...]] = []
         endings = 0
         while len(results) < len(scenarios):
@@ -83,6 +98,8 @@ class Session:
             except SandboxFault as fault:
                 self._after_fault(fault)
                 continue
+            if answers and self._left() <= 0:
+                answers[-1] = remarks.out_of_time(answers[-1])
             results += answers
             if answers and _ending(answers[-1]):
                 endings += 1
@@ -108,11 +125,11 @@ class Session:
         """A box in which every runnable cell has run; False when there will be none any more."""
         while self._box is None and self._given_up is None:
             if self._restarts_left < 0:
-                self._give_up(self._last_ending())
+                self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
+            self._box_asked_for = started = time.monotonic()
             try:
-                started = time.monotonic()
                 self._box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
                 self.seconds_in_sandbox += time.monotonic() - started
                 self._run_cells(self._box)
@@ -138,13 +155,15 @@ class Session:
                 late = ended.ending is Ending.CELL_TIME and self._left() <= 0
                 self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
                 raise
+            remarks.add(self.notes, remarks.cell_notes(number, run.met, self._limits))
             if self.runs[number] is None:
                 self.runs[number] = run
 
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)
-        text = f"the box ended ({ending.value}); the other cells were run again without this one"
-        self.notes.append(Note("cell-ended-box", text, place=f"cell {number + 1}"))
+        how = remarks.ended(ending, self._limits)
+        text = f"the box ended ({how}); the other cells were run again without this one"
+        self.notes.append(Note(remarks.CELL_ENDED, text, place=f"cell {number + 1}"))
 
     def _lose_box(self) -> None:
         """End and forget the open box, if any, and add up what it cost."""
@@ -154,20 +173,19 @@ class Session:
             self._box = None
 
     def _after_fault(self, fault: SandboxFault) -> None:
-        """Our own failure: once is tolerated and does not count as the student's restart."""
+        """Our own failure: run again, at the cost of neither the student's restarts nor their time."""
         self.close()
+        self._deadline += time.monotonic() - self._box_asked_for
         if self._faults_left == 0:
             raise fault
         self._faults_left -= 1
         self._restarts_left += 1
+        self.notes.append(Note("run-again", f"our side failed and the submission was run again: {fault}"))
 
     def _give_up(self, ending: Ending) -> None:
         self._given_up = ending
-        self.notes.append(Note("gave-up", f"no further box was opened: {ending.value}"))
-
-    def _last_ending(self) -> Ending:
-        endings = [run.ending for run in self.runs if run and run.ending]
-        return endings[-1] if endings else Ending.CRASHED
+        text = f"no further box was opened: {remarks.ended(ending, self._limits)}"
+        self.notes.append(Note("gave-up", text))
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.checks import make_check
 from autograder.checks.base import Check, Draw, Evidence
-from autograder.records import Answer, Ending, ItemResult, Observation
+from autograder.records import Answer, Encounter, Ending, ItemResult, Met, Observation
 from autograder.rubric import parse
 
 DRAW = Draw(b"a secret of the tests")
@@ -42,6 +42,11 @@ def value(*values: Any) -> tuple[Observation, ...]:
 def error(name: str, message: str = "") -> tuple[Observation, ...]:
     """The observation of a call that raised."""
     return (Observation(ok=False, error=name, message=message),)
+
+
+def met(limit: Met, name: str) -> tuple[Observation, ...]:
+    """The observation of a call that raised because it met a limit."""
+    return (Observation(ok=False, error=name, met=(Encounter(limit, told=True),), limit="3 of them"),)
 
 
 def ended(ending: Ending) -> tuple[Observation, ...]:

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.records import Ending, ItemResult, Observation, Status, Tensor
-from tests.checks.asking import DRAW, answer, check_of, ended, error, value
+from autograder.records import Ending, ItemResult, Met, Observation, Status, Tensor
+from tests.checks.asking import DRAW, answer, check_of, ended, error, met, value
 from tests.support.local_box import LocalBox
 
 ATTENTION = """
@@ -358,7 +358,9 @@ text = { en = "Doubles" }
     [
         (ended(Ending.CRASHED), Status.FAILED, "ending.crashed"),
         (error("NameError", "name 'Attention' is not defined"), Status.NO_ANSWER, "name.missing"),
-        (error("ReplyTooLarge"), Status.FAILED, "ending.reply-size"),
+        (met(Met.REPLY_SIZE, "ReplyTooLarge"), Status.FAILED, "limit.reply-size"),
+        (met(Met.MEMORY, "MemoryError"), Status.FAILED, "limit.memory"),
+        (met(Met.DISK, "NotImplementedError"), Status.NO_ANSWER, "not-implemented"),
         ((Observation(ok=False),), Status.NEEDS_REVIEW, "review.fault"),
         ((), Status.NEEDS_REVIEW, "review.fault"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.records import Limits, Status
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from tests.checks.asking import DRAW, answer, check_of
 from tests.checks.test_behaviour import ATTENTION, RIGHT
 from tests.checks.test_count import FUNCTION, TOTAL

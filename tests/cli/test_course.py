@@ -93,6 +93,19 @@ def test_grading_again_changes_nothing(course: Path) -> None:
     assert before == (rows(course), files(course, "autograded"))
 
 
+def test_a_folder_whose_name_is_no_id_is_reported_and_the_others_are_graded(course: Path) -> None:
+    """Exit code 1, and a line that is harmless on a terminal; nothing of it in gradebook or folders."""
+    (course / "submitted" / "=1+1\x1b[2J" / ASSIGNMENT).mkdir(parents=True)
+    before = rows(course)
+    done = run("grade", ASSIGNMENT, "--json", cwd=course)
+    figures = only_object(done.stdout)
+    assert (1, STUDENTS) == (done.returncode, figures["known before"])
+    assert {r"'=1+1\x1b[2J'": "it holds the invisible character U+001B"} == figures["not graded for the name"]
+    assert r"submitted/'=1+1\x1b[2J' is not graded" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert before == rows(course)
+
+
 def test_pages_again_are_the_same(course: Path) -> None:
     """Writing the feedback again gives the same bytes."""
     before = files(course, "feedback")

@@ -15,18 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.feedback import render
-from autograder.feedback.labels import ENDINGS, ICONS, LABELS, Labels
+from autograder.feedback.labels import ICONS, LABELS, Labels
 from autograder.feedback.sanitise import POLICY
+from autograder.limits import amount
+from autograder.messages import SENTENCES
 from autograder.records import (
     Cell,
     CellOutput,
     CellRun,
+    Encounter,
     Ending,
     ExecutedNotebook,
     Graded,
     ItemResult,
     Markdown,
     Message,
+    Met,
     Status,
 )
 from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
@@ -269,7 +273,7 @@ def test_troubled_cells_are_unfolded() -> None:
     found = page(middling())
     cells = [attributes for tag, attributes in found.elements if attributes.get("class") == "cell"]
     assert [False, False, False, False, True, True] == ["open" in attributes for attributes in cells]
-    assert "This cell was stopped after 30 seconds; the rest was run without it." in found.text
+    assert "This cell was stopped after 30 s; the rest was run without it." in found.text
     assert "Some output was longer than the limit" in found.text
 
 
@@ -277,10 +281,22 @@ def test_troubled_cells_are_unfolded() -> None:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     """Each way in which a cell can end the run has its sentence in both languages."""
-    run = CellRun(ending=ending, seconds=29.9996)
-    executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (run,))
-    expected = ENDINGS[ending][language].format(seconds=30)
+    executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (CellRun(ending=ending),))
+    limit = amount(ending, RUBRIC.assignment.limits)
+    expected = SENTENCES[f"cell.ending.{ending.value}"][language].format(limit=limit)
     assert expected in page(graded("x", (), executed), language).text
+
+
+@pytest.mark.parametrize("met", list(Met))
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_limit_met_is_explained(met: Met, language: str) -> None:
+    """A cell that met a limit without being ended says which, how much it is, and what to do."""
+    run = CellRun(met=(Encounter(met, seen=True),), truncated=met is Met.OUTPUT)
+    executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
+    limit = amount(met, RUBRIC.assignment.limits)
+    expected = SENTENCES[f"cell.limit.{met.value}"][language].format(limit=limit)
+    text = page(graded("x", (), executed), language).text
+    assert (1, 0) == (text.count(expected), text.count(LABELS["truncated"][language]))
 
 
 def test_many_outputs_are_cut_with_a_notice() -> None:
@@ -343,8 +359,8 @@ def test_an_unknown_language_is_english() -> None:
 
 
 def test_every_label_has_both_languages() -> None:
-    """Each label and ending has English and German with the same placeholders; each status has a sign."""
-    texts = [*LABELS.values(), *ENDINGS.values()]
+    """Each label has English and German with the same placeholders; each status has a sign."""
+    texts = list(LABELS.values())
     assert {("en", "de")} == {tuple(text) for text in texts}
     placeholders = [{tuple(re.findall(r"{\w+}", words)) for words in text.values()} for text in texts]
     assert [] == [found for found in placeholders if len(found) != 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from pathlib import Path
 
@@ -51,6 +52,27 @@ def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
     assert code_of(tmp_path / "file" / "below.ipynb") == "not-readable"
     assert code_of(tmp_path / ("x" * 300)) == "not-readable"
     assert code_of(tmp_path / "a\x00b") == "not-readable"
+
+
+def test_a_socket_is_not_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sockets cannot even be opened; they are refused like pipes and devices, not taken for our fault."""
+    monkeypatch.chdir(tmp_path)  # the path of a socket has at most 107 bytes
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("exam.ipynb")
+    assert "not-a-file" == code_of(tmp_path / "exam.ipynb")
+
+
+def test_a_second_name_of_a_file_is_refused_where_only_one_is_allowed(tmp_path: Path) -> None:
+    """A hard link to the answer key is not read as a submission; the answer key itself still can be."""
+    key, submission = tmp_path / "key.ipynb", tmp_path / "exam.ipynb"
+    key.write_bytes(b"{}")
+    submission.hardlink_to(key)
+    with pytest.raises(NotebookError) as caught:
+        read_file(submission, only_name=True)
+    assert "hard-link" == caught.value.code
+    assert b"{}" == read_file(key)
+    key.unlink()
+    assert b"{}" == read_file(submission, only_name=True)
 
 
 def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:

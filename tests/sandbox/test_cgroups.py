@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import cgroups
-from autograder.sandbox.cgroups import Version1, Version2, find_driver
+from autograder.sandbox.outside.cgroups import Counts, Version1, Version2, base, find_driver
 
 V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 V1_MOUNTS = (
@@ -37,7 +36,7 @@ class Tree:
 @pytest.fixture(autouse=True)
 def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the real tree a group's files vanish with it; here they are removed first."""
-    remove = cgroups._remove
+    remove = base.remove
 
     def with_files(folder: Path) -> None:
         if folder.is_dir():
@@ -46,7 +45,7 @@ def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
                     file.unlink()
         remove(folder)
 
-    monkeypatch.setattr(cgroups, "_remove", with_files)
+    monkeypatch.setattr(base, "remove", with_files)
 
 
 def version_2(root: Path, controllers: str = "cpu memory pids") -> Tree:
@@ -94,11 +93,13 @@ def test_version_2_reads_what_the_kernel_counts(tmp_path: Path) -> None:
     driver = find_driver(tmp_path)
     assert driver is not None
     group = driver.group(memory_bytes=1, processes=1)
-    assert (False, 0) == (group.out_of_memory(), group.peak_bytes())
+    assert (Counts(), 0) == (group.counts(), group.peak_bytes())
     (folder,) = tmp_path.glob("sys/fs/cgroup/user/app/autograder-*/box-0")
     (folder / "memory.events").write_text("low 0\noom 3\noom_kill 1\n")
+    (folder / "pids.events").write_text("max 4\n")
+    (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n")
     (folder / "memory.peak").write_text("12345\n")
-    assert (True, 12345) == (group.out_of_memory(), group.peak_bytes())
+    assert (Counts(4, 1), 2.5, 12345) == (group.counts(), group.processor_seconds(), group.peak_bytes())
 
 
 def test_version_2_without_the_controllers_is_not_used(tmp_path: Path) -> None:
@@ -137,11 +138,13 @@ def test_version_1_reads_what_the_kernel_counts(tmp_path: Path) -> None:
     driver = find_driver(tmp_path)
     assert driver is not None
     group = driver.group(memory_bytes=1, processes=1)
-    assert (False, 0) == (group.out_of_memory(), group.peak_bytes())
+    assert (Counts(), 0) == (group.counts(), group.peak_bytes())
     (folder,) = tmp_path.glob("sys/fs/cgroup/memory/ours/autograder-*/box-0")
     (folder / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
     (folder / "memory.max_usage_in_bytes").write_text("678\n")
-    assert (True, 678) == (group.out_of_memory(), group.peak_bytes())
+    (pids,) = tmp_path.glob("sys/fs/cgroup/pids/ours/autograder-*/box-0")
+    (pids / "pids.events").write_text("max 3\n")
+    assert (Counts(3, 2), None, 678) == (group.counts(), group.processor_seconds(), group.peak_bytes())
 
 
 def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
-"""The contract of a sandbox, shown on the real one and on the fake one."""
+"""The contract of a sandbox, shown on the real one at every level of isolation and on the fake one."""
 
 from __future__ import annotations
 
 import pytest
 
+from autograder.sandbox.levels import Isolation
+from tests.conftest import Levels
 from tests.sandbox import contract
 from tests.sandbox.contract import Fact
 from tests.sandbox.facts_asks import ASKS, TORCH
@@ -20,11 +22,11 @@ def says(fact: Fact) -> str:
 
 
 @pytest.mark.sandbox
+@pytest.mark.parametrize("isolation", Isolation)
 @pytest.mark.parametrize("fact", FACTS, ids=says)
-def test_holds_for_the_real_sandbox(fact: Fact, request: pytest.FixtureRequest) -> None:
-    """The real sandbox keeps the contract."""
-    sandbox = request.getfixturevalue("torch_sandbox" if fact.torch else "plain_sandbox")
-    contract.check(sandbox, fact)
+def test_holds_for_the_real_sandbox(fact: Fact, isolation: Isolation, levels: Levels) -> None:
+    """The real sandbox keeps the contract at every level; what the levels differ in is no part of it."""
+    contract.check(levels.sandbox(isolation, torch=fact.torch), fact)
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=says)

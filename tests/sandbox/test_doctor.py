@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import platform
 
+import msgspec
 import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.sandbox import doctor
 from autograder.sandbox.base import Environment
-from autograder.sandbox.doctor import Layer, examine, healthy
-from autograder.sandbox.namespaces import NamespaceSandbox, refuse_other_systems
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, refuse_other_systems
+from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof.canaries import CANARIES
+from autograder.sandbox.proof.doctor import Layer, examine, healthy
 from tests.conftest import start_sandbox
 
 
@@ -21,8 +23,7 @@ def by_name(layers: list[Layer]) -> dict[str, Layer]:
 
 def only(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Leave one canary, with this code."""
-    name, promise, _ = doctor.CANARIES[0]
-    monkeypatch.setattr(doctor, "CANARIES", ((name, promise, code),))
+    monkeypatch.setattr(doctor, "CANARIES", (msgspec.structs.replace(CANARIES[0], code=code),))
 
 
 @pytest.mark.sandbox
@@ -30,7 +31,7 @@ def test_every_layer_holds_here() -> None:
     """On a machine that grades, no canary reaches anything."""
     layers = examine(start_sandbox)
     assert [] == [layer for layer in layers if layer.required and not layer.ok]
-    assert {name for name, _, _ in doctor.CANARIES} <= set(by_name(layers))
+    assert {canary.name for canary in CANARIES} <= set(by_name(layers))
     assert healthy(layers)
 
 

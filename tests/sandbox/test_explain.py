@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.sandbox import namespaces
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox, explain_failure
+from autograder.sandbox.outside import namespaces
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure
 from autograder.sandbox.runtime import current_runtime
 from tests.sandbox.contract import LIMITS
 

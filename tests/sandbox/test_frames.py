@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.sandbox import wire
+from autograder.sandbox.exchange import wire
 
 FORESEEN = (wire.ProtocolError, wire.ClosedError, wire.DeadlineError)
 

@@ -11,9 +11,9 @@ import pytest
 
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Environment
-from autograder.sandbox.box import NamespaceBox
-from autograder.sandbox.jail import covered
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.inside.jail import covered
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import current_runtime
 
 pytestmark = pytest.mark.sandbox

@@ -11,9 +11,9 @@ import pytest
 
 from autograder.errors import BoxEnded
 from autograder.records import Call, Ending, Limits, Scenario
-from autograder.sandbox import cgroups
 from autograder.sandbox.base import Environment
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from tests.conftest import start_sandbox
 
 pytestmark = pytest.mark.sandbox

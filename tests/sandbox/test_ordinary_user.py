@@ -24,6 +24,8 @@ UID = 61_999
 SCRIPT = Path(__file__).parents[1] / "support/ordinary_user.py"
 SUBSET = (
     "tests/sandbox/test_contract.py",
+    "tests/sandbox/test_confinement.py",
+    "tests/sandbox/test_reduced.py",
     "tests/sandbox/test_isolation.py",
     "tests/sandbox/test_leftovers.py",
     "tests/sandbox/test_doctor.py",
@@ -87,4 +89,4 @@ def test_the_contract_holds_for_an_ordinary_user(home: Path) -> None:
 def test_attacks_on_an_ordinary_users_sandbox_reach_nothing(home: Path) -> None:
     """Here every file within reach would be the user's own."""
     chosen = ("-k", "files or identity or kernel or network or disk or answers")
-    assert passed(as_user(home, *pytest_options(home), *chosen, "tests/hostile/test_attacks.py")) > 30
+    assert passed(as_user(home, *pytest_options(home), *chosen, "tests/redteam/test_boxes.py")) > 30

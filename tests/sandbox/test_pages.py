@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from autograder.sandbox import pages
+from autograder.sandbox.inside import pages
 
 MAPS = """\
 55d0c0000000-55d0c0200000 r-xp 00000000 08:01 123 /usr/bin/python3
@@ -20,7 +20,7 @@ MAPS = """\
 """
 GATHER = """
 import os, sys
-from autograder.sandbox import jail, pages
+from autograder.sandbox.inside import jail, pages
 proc = jail.open_proc()
 kept = [bytearray(os.urandom(1 << 20)) for _ in range(40)]
 def huge():

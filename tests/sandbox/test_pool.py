@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.errors import SandboxFault
+from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.retry import FAULTS
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeSandbox
@@ -68,6 +69,9 @@ def test_closing_a_pool_closes_every_sandbox() -> None:
     with Pool(starts) as pool:
         pool.warm([FIRST, SECOND])
     assert [True, True] == [fake.closed for _, fake in starts.made]
+    with pytest.raises(SandboxFault, match="closed"):
+        pool.sandbox(FIRST)
+    assert 2 == len(starts.made)
 
 
 def test_a_dead_sandbox_is_closed_and_replaced() -> None:
@@ -82,8 +86,8 @@ def test_a_dead_sandbox_is_closed_and_replaced() -> None:
 
 
 def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
-    """A failure is told to the one who asked, and is not remembered."""
-    outcomes = iter([SandboxFault("no"), FakeSandbox()])
+    """A fault is made up for a few times, then told to the one who asked, and is not remembered."""
+    outcomes = iter([*[SandboxFault("once")] * FAULTS, SandboxFault("no"), FakeSandbox()])
 
     def start(environment: Environment) -> Sandbox:
         outcome = next(outcomes)
@@ -95,6 +99,37 @@ def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
         with pytest.raises(SandboxFault, match="no"):
             pool.sandbox(FIRST)
         assert pool.sandbox(FIRST).alive()
+
+
+def test_a_lasting_sandbox_opens_boxes_of_the_one_that_runs() -> None:
+    """After the death of the first one, boxes come from the second; closing it closes nothing."""
+    starts = Starts()
+    with Pool(starts) as pool:
+        lasting = pool.lasting(FIRST)
+        lasting.open(LIMITS)
+        starts.made[0][1].close()
+        lasting.open(LIMITS, seed=7, files={"a": b"1"})
+        lasting.close()
+        assert lasting.alive()
+        assert [False] == [fake.closed for _, fake in starts.made[1:]]
+    assert [(7, {"a": b"1"})] == [(box.seed, box.files) for box in starts.made[1][1].boxes]
+
+
+def test_what_cannot_be_started_again_in_the_middle_is_our_fault() -> None:
+    """A layer that went missing during a run costs nobody points and stops nobody else."""
+    outcomes = iter([FakeSandbox(), SandboxUnavailable("no namespaces any more")])
+
+    def start(environment: Environment) -> Sandbox:
+        outcome = next(outcomes)
+        if isinstance(outcome, SandboxUnavailable):
+            raise outcome
+        return outcome
+
+    with Pool(start) as pool:
+        lasting = pool.lasting(FIRST)
+        pool.sandbox(FIRST).close()
+        with pytest.raises(SandboxFault, match="no namespaces any more"):
+            lasting.open(LIMITS)
 
 
 @pytest.mark.sandbox

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from autograder.errors import SandboxUnavailable
-from autograder.sandbox import seccomp
+from autograder.sandbox.inside import seccomp
 
 GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)
 BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl", "setsockopt"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from autograder.errors import SandboxFault
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
 from autograder.sandbox.base import Box
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.retry import FAULTS
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, Session
 from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeSandbox
@@ -89,25 +91,46 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
 
 
 def test_restarts_are_bounded() -> None:
-    """After the last restart nothing is opened; every further answer carries the ending."""
+    """After the last restart nothing is opened; every further answer says that it is for that."""
     fake = FakeSandbox(dict.fromkeys(("one", "two", "three"), Ending.CRASHED))
     with session(fake, restarts=1) as running:
         runs = running.run()
         answers = running.ask([scenario("q")])
     assert 2 == len(fake.boxes)
     assert [Ending.CRASHED, None, Ending.CRASHED, None, None] == [run.ending if run else None for run in runs]
-    assert [Ending.CRASHED] == [one[0].ending for one in answers]
-    assert "gave-up" == running.notes[-1].code
+    assert [(Ending.RESTARTS, "1")] == [(one[0].ending, one[0].limit) for one in answers]
+    assert ["cell-ended-box", "cell-ended-box", "gave-up", "call-ended-box"] == [
+        note.code for note in running.notes
+    ]
 
 
-def test_a_fault_of_ours_is_retried_once_and_costs_no_restart() -> None:
-    """The second fault is raised."""
-    fake = FakeSandbox(answers={"q": OK}, faults=1)
+def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
+    """Up to `FAULTS` in one submission, each with a note for staff; the one after them is raised."""
+    fake = FakeSandbox(answers={"q": OK}, faults=FAULTS)
     with session(fake, restarts=0) as running:
         assert [OK] == running.ask([scenario("q")])
-    fake = FakeSandbox(faults=2)
+        assert ["run-again"] * FAULTS == [note.code for note in running.notes]
+    fake = FakeSandbox(faults=FAULTS + 1)
     with session(fake) as running, pytest.raises(SandboxFault, match="canned"):
         running.run()
+
+
+def test_time_that_a_fault_of_ours_took_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A box that is lost late leaves the next one as much time as it had itself."""
+    fake = FakeSandbox()
+    slow = fake.open
+
+    def late(limits: Limits, **options: Any) -> Any:
+        if not fake.faults:
+            return slow(limits, **options)
+        time.sleep(0.3)
+        return slow(limits, **options)
+
+    fake.faults = 1
+    monkeypatch.setattr(fake, "open", late)
+    with session(fake, submission_seconds=0.25, cell_seconds=9) as running:
+        assert [None, None] == [run.ending for run in running.run() if run][:2]
+    assert 0.2 < fake.boxes[0].seconds[0] <= 0.25
 
 
 def test_a_fault_while_asking_asks_again_from_where_it_was() -> None:

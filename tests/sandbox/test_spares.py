@@ -9,8 +9,8 @@ import pytest
 
 from autograder.errors import SandboxFault
 from autograder.records import Limits
-from autograder.sandbox.box import NamespaceBox
-from autograder.sandbox.spares import Spares
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.spares import Spares
 
 
 class Opened:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from safetensors.numpy import load, save
 
-from autograder.sandbox import tensors
+from autograder.sandbox.exchange import tensors
 
 DTYPES = ["bool", "float16", "float32", "float64"]
 DTYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]

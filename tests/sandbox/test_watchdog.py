@@ -1,11 +1,14 @@
-"""The memory of a tree of processes: own pages only, children included."""
+"""The memory and processor time of a tree of processes: own pages only, children included."""
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
-from autograder.sandbox.watchdog import tree_bytes
+import pytest
+
+from autograder.sandbox.outside.watchdog import Watchdog, tree_bytes
 
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:
@@ -47,3 +50,63 @@ def test_a_process_that_has_ended_counts_nothing(tmp_path: Path) -> None:
 def test_this_process_has_memory_of_its_own() -> None:
     """The real /proc has the lines that are read."""
     assert tree_bytes(os.getpid()) > 1 << 20
+
+
+def busy(root: Path, pid: int, own: int, waited_for: int = 0, started: int = 100) -> None:
+    """The processor ticks of a faked process."""
+    fields = [*"0123456789", str(own), "0", str(waited_for), "0", "20", "0", "1", "0", str(started)]
+    (root / str(pid) / "stat").write_text(f"{pid} (a) b) S {' '.join(fields)} 0\n")
+
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def test_processor_time_of_all_descendants_is_added(tmp_path: Path) -> None:
+    """Their own, and that of what they have waited for."""
+    process(tmp_path, 1, 1, 0, "2")
+    process(tmp_path, 2, 1, 0)
+    busy(tmp_path, 1, TICKS, 2 * TICKS)
+    busy(tmp_path, 2, 3 * TICKS)
+    dog = Watchdog(1, tmp_path)
+    assert (6.0, 2) == (dog.look().processor_seconds, dog.look().tasks)
+    assert (6.0, 2) == (dog.processor_seconds, dog.most_tasks)
+
+
+def test_what_a_process_used_is_remembered_when_nobody_waited_for_it(tmp_path: Path) -> None:
+    """Its number may come back; it is another process then."""
+    process(tmp_path, 1, 1, 0, "2")
+    process(tmp_path, 2, 1, 0)
+    busy(tmp_path, 1, 0)
+    busy(tmp_path, 2, 4 * TICKS)
+    dog = Watchdog(1, tmp_path)
+    dog.look()
+    busy(tmp_path, 2, TICKS, started=200)
+    dog.look()
+    assert 5.0 == dog.processor_seconds
+    (tmp_path / "1/task/1/children").write_text("")
+    assert (0.0, 1) == (dog.look().processor_seconds, dog.look().tasks)
+    assert (5.0, 2) == (dog.processor_seconds, dog.most_tasks)
+
+
+def test_this_process_has_used_a_processor() -> None:
+    """The real /proc has the fields that are read."""
+    spent = time.process_time()
+    dog = Watchdog(os.getpid())
+    assert spent - 0.1 <= dog.look().processor_seconds
+    assert dog.most_tasks >= 1
+
+
+@pytest.mark.parametrize(("enough", "seen"), [(-1, 33), (59, 33), (60, 60), (1000, 60)])
+def test_an_upper_bound_does_where_it_is_small_enough(tmp_path: Path, enough: int, seen: int) -> None:
+    """What the processes share is counted once only where it decides."""
+    for pid, children in ((1, "2"), (2, "")):
+        process(tmp_path, pid, 10 + pid, 5, children)
+        (tmp_path / str(pid) / "status").write_text("RssAnon:\t 20 kB\nRssFile:\t 999 kB\nRssShmem: 10 kB\n")
+    assert seen << 10 == Watchdog(1, tmp_path).look(enough=enough << 10 if enough > 0 else -1).memory_bytes
+
+
+def test_the_real_upper_bound_is_no_less_than_the_number() -> None:
+    """The kernel's two files agree about this very process, give or take what it does meanwhile."""
+    dog = Watchdog(os.getpid())
+    exact, most = (dog.look(enough=enough).memory_bytes for enough in (-1, 1 << 62))
+    assert 0 < exact <= most * 1.1

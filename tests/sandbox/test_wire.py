@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from autograder.records import Opaque, Ref, Tensor
-from autograder.sandbox import values, wire
+from autograder.sandbox.exchange import values, wire
 from tests.sandbox.contract import assert_same
 
 KEYS = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.sandbox.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 
 PATIENCE_SECONDS = 3.0
 

@@ -31,7 +31,7 @@ def closed_ancestor(path: Path) -> Path | None:
 
 def open_up() -> None:
     """Cover closed folders, in a mount namespace of our own."""
-    from autograder.sandbox import linux
+    from autograder.sandbox.inside import linux
 
     linux.unshare(linux.CLONE_NEWNS)
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)

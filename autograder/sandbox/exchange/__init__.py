@@ -1,0 +1,1 @@
+"""What crosses the pipes between the two sides, and what is made of it."""

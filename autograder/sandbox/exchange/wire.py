@@ -1,0 +1,305 @@
+"""Frames on a pipe: a header with capped lengths, JSON, and safetensors for arrays. Never pickle.
+
+    frame = magic "AG" | u32 length of the JSON | u64 length of the tensors | JSON | safetensors
+
+The JSON is an object with the request's id; values inside it are a tagged tree. Both sides use this
+module, the trusted one and the guest, so it imports nothing of ours and no torch. Whatever arrives on
+the trusted side was written by student code: lengths, depth and node counts are capped before anything
+is built from it, and every other defect is a `ProtocolError`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.sandbox.exchange import tensors as layout
+from autograder.sandbox.exchange.tensors import Buffer
+
+MAGIC = b"AG"
+HEADER = struct.Struct("<2sIQ")
+MAX_DEPTH = 32
+MAX_NODES = 200_000
+MAX_INTEGER_BITS = 65_536
+MAX_CONTAINERS = 2_000_000
+"""Lists and objects in a reply, by its brackets (those in texts count too): more would take memory and
+seconds to build before they could be refused."""
+MAX_EXACT_FLOAT = 2**53
+_CHUNK = 1 << 20
+
+ArrayMaker = Callable[[np.ndarray, Mapping[str, Any]], Any]
+OtherMaker = Callable[[str, Mapping[str, Any]], Any]
+
+
+class ProtocolError(Exception):
+    """The other side broke the protocol."""
+
+
+class DeadlineError(Exception):
+    """The deadline passed before the frame was complete."""
+
+
+class ClosedError(Exception):
+    """The other side closed the pipe."""
+
+
+class OversizeError(ProtocolError):
+    """The frame is larger than allowed."""
+
+
+class Encoder:
+    """Turns values into a tagged tree and collects the arrays beside it.
+
+    Subclasses add types by overriding `other`; it returns a dict with a ``"$"`` tag.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self.nodes = 0
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """The tagged tree of one value.
+
+        Raises:
+            ProtocolError: it is nested too deeply or has too many parts.
+        """
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise ProtocolError(f"the value is nested deeper than {MAX_DEPTH} or has over {MAX_NODES} parts")
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return self._integer(value)
+        if kind is float:
+            return value if math.isfinite(value) else {"$": "float", "v": repr(value)}
+        if kind is list:
+            return [self.encode(part, depth + 1) for part in value]
+        if kind is tuple:
+            return {"$": "tuple", "v": [self.encode(part, depth + 1) for part in value]}
+        if kind is dict:
+            pairs = [
+                [self.encode(key, depth + 1), self.encode(part, depth + 1)] for key, part in value.items()
+            ]
+            return {"$": "dict", "v": pairs}
+        if kind is np.ndarray:
+            return self.array(value, {"$": "numpy"})
+        return self.other(value, depth)
+
+    def array(self, value: np.ndarray, tag: dict[str, Any]) -> dict[str, Any]:
+        """Put an array beside the tree; ``tag`` says how the other side makes its value from it."""
+        if value.dtype.kind == "c" and value.dtype.itemsize <= 16:
+            parts = np.float32 if value.dtype.itemsize == 8 else np.float64
+            pairs = np.ascontiguousarray(value).view(parts)
+            value, tag = pairs.reshape(*value.shape, 2), {**tag, "complex": True}
+        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+            return self.other(value, 0)
+        key = str(len(self.arrays))
+        self.arrays[key] = np.asarray(value, order="C")  # ascontiguousarray would make 0-d arrays 1-d
+        return {**tag, "k": key}
+
+    def other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
+        """A type that is not plain; the base class keeps only the type's name."""
+        return {"$": "opaque", "type": type(value).__name__[:80], "text": ""}
+
+    def _integer(self, value: int) -> Any:
+        if abs(value) < MAX_EXACT_FLOAT:
+            return value
+        if value.bit_length() > MAX_INTEGER_BITS:
+            return {"$": "opaque", "type": "int", "text": ""}
+        return {"$": "int", "v": hex(value)}
+
+
+class Decoder:
+    """Builds values from a tagged tree and its arrays, counting depth and nodes."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], array: ArrayMaker, other: OtherMaker) -> None:
+        self._arrays = arrays
+        self._array = array
+        self._other = other
+        self.nodes = 0
+
+    def decode(self, tree: Any, depth: int = 0) -> Any:
+        """The value of one tree.
+
+        Raises:
+            ProtocolError: it is too deep, too large, or has an unknown tag or a missing array.
+        """
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise ProtocolError("the reply is nested too deeply or has too many parts")
+        if tree is None or isinstance(tree, bool | float):
+            return tree
+        if isinstance(tree, int):
+            if abs(tree) >= MAX_EXACT_FLOAT:
+                raise ProtocolError("a large integer came without its tag")
+            return tree
+        if isinstance(tree, str):
+            return well_formed(tree)
+        if isinstance(tree, list):
+            return [self.decode(part, depth + 1) for part in tree]
+        if not isinstance(tree, dict):
+            raise ProtocolError(f"a {type(tree).__name__} cannot stand in a tree")
+        return self._tagged(tree, depth)
+
+    def _tagged(self, tree: Mapping[str, Any], depth: int) -> Any:
+        tag, inner = tree.get("$"), tree.get("v")
+        if tag in ("tensor", "numpy"):
+            array = self._arrays.get(str(tree.get("k")))
+            if array is None:
+                raise ProtocolError("an array is missing")
+            if tree.get("complex"):
+                array = _complex(array)
+            return self._array(array, tree)
+        if tag == "tuple" and isinstance(inner, list):
+            return tuple(self.decode(part, depth + 1) for part in inner)
+        if tag == "dict" and isinstance(inner, list):
+            return self._dictionary(inner, depth)
+        if tag == "int" and isinstance(inner, str) and len(inner) <= MAX_INTEGER_BITS // 4 + 3:
+            return _integer(inner)
+        if tag == "float" and inner in ("nan", "inf", "-inf"):
+            return float(inner)
+        return self._other(str(tag)[:80], tree)
+
+    def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        try:
+            return dict(self._pair(pair, depth) for pair in pairs)
+        except TypeError as error:  # a tuple that holds a list is no key
+            raise ProtocolError(str(error)) from None
+
+    def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ProtocolError("a dictionary entry is not a pair")
+        key = self.decode(pair[0], depth + 1)
+        if not isinstance(key, str | int | float | bool | tuple | None):
+            raise ProtocolError(f"a {type(key).__name__} cannot be a dictionary key")
+        return key, self.decode(pair[1], depth + 1)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise ProtocolError("an integer is not in hexadecimal") from None
+
+
+def _complex(array: np.ndarray) -> np.ndarray:
+    if array.ndim < 1 or array.shape[-1] != 2 or array.dtype not in (np.float32, np.float64):
+        raise ProtocolError("a complex array does not come as pairs of floats")
+    wide = np.complex64 if array.dtype == np.float32 else np.complex128
+    return np.ascontiguousarray(array).view(wide)[..., 0]
+
+
+def well_formed(text: str) -> str:
+    """The text with lone surrogates replaced, so that it can be written as UTF-8 anywhere."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
+    """One frame, in parts; the arrays' own memory is among them, so they must not change until it is sent."""
+    body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    numbers = layout.parts(arrays or {})
+    length = sum(len(part) for part in numbers)
+    return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
+
+
+def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The message and its arrays; values in the message are still tagged trees, arrays are views.
+
+    Raises:
+        ProtocolError: not JSON, not an object, or not safetensors.
+    """
+    text = bytes(body)
+    if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
+        raise ProtocolError("the message has too many parts")
+    try:
+        message = json.loads(text, parse_constant=_refuse_constant)
+        arrays = layout.read(tensors)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
+    if not isinstance(message, dict):
+        raise ProtocolError("the message is not an object")
+    return message, arrays
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ProtocolError(f"the constant {name} is not JSON")
+
+
+Waiter = Callable[[float], bool]
+"""Waits at most so many seconds; True when the pipe has something to read."""
+
+
+def read_frame(
+    descriptor: int,
+    *,
+    max_json: int,
+    max_tensors: int,
+    deadline: float = math.inf,
+    wait: Waiter | None = None,
+) -> tuple[Buffer, Buffer]:
+    """The two parts of the next frame, read within a deadline on the monotonic clock.
+
+    Raises:
+        DeadlineError: not complete in time.
+        OversizeError: longer than allowed.
+        ProtocolError: it does not begin like a frame.
+        ClosedError: the other side closed the pipe.
+    """
+    header = _read(descriptor, HEADER.size, deadline, wait)
+    magic, json_length, tensor_length = HEADER.unpack(header)
+    if magic != MAGIC:
+        raise ProtocolError("the bytes do not begin like a frame")
+    if json_length > max_json or tensor_length > max_tensors:
+        raise OversizeError(f"a reply of {json_length + tensor_length:,} bytes is over the limit")
+    body = _read(descriptor, json_length, deadline, wait)
+    return body, _read(descriptor, tensor_length, deadline, wait)
+
+
+def _read(descriptor: int, length: int, deadline: float, wait: Waiter | None) -> bytearray:
+    buffer = bytearray(length)
+    view, filled = memoryview(buffer), 0
+    while filled < length:
+        if wait is not None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise DeadlineError
+            if not wait(left):
+                continue
+        count = os.readv(descriptor, [view[filled : filled + _CHUNK]])
+        if count == 0:
+            raise ClosedError
+        filled += count
+    return buffer
+
+
+def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = math.inf) -> None:
+    """Write a frame within a deadline; the descriptor is non-blocking when a deadline is given.
+
+    Raises:
+        DeadlineError: the other side did not read in time.
+        BrokenPipeError: the other side is gone.
+    """
+    poller = select.poll()
+    poller.register(descriptor, select.POLLOUT)
+    for part in frame:
+        view = memoryview(part)
+        while view:
+            if deadline != math.inf:
+                left = deadline - time.monotonic()
+                if left <= 0 or not poller.poll(left * 1000):
+                    raise DeadlineError
+            try:
+                view = view[os.write(descriptor, view[:_CHUNK]) :]
+            except BlockingIOError:
+                continue

@@ -1,0 +1,268 @@
+"""Answers requests inside a box. The only code of ours beside student code, and not trusted after it.
+
+One request at a time is read, carried out and answered: run a cell, or run a scenario of calls. All
+that is promised to the other side is the form of the replies; their content is the student's word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.exchange import wire
+from autograder.sandbox.exchange.tensors import Buffer
+from autograder.sandbox.inside.hints import limits_told
+from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
+
+__all__ = ["make_shell", "serve"]
+
+MAX_MESSAGE = 600
+MAX_TEXT = 20_000
+MAX_REQUEST = 1 << 31
+
+
+def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[str, Any]) -> None:
+    """Answer requests until the other side closes the pipe."""
+    guest = Guest(shell, limits)
+    with contextlib.suppress(wire.ClosedError, BrokenPipeError):
+        wire.write_frame(replies, wire.pack({"id": "ready"}))
+        while True:
+            body, tensors = wire.read_frame(requests, max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
+            request, arrays = wire.unpack(body, tensors)
+            for frame in guest.answer(request, arrays):
+                wire.write_frame(replies, frame)
+
+
+class Guest:
+    """Carries out requests in the notebook's namespace."""
+
+    def __init__(self, shell: NotebookShell, limits: Mapping[str, Any]) -> None:
+        self._shell = shell
+        self._max_reply = int(limits["reply_mb"]) << 20
+        shell.outputs.limit(int(limits["output_kb"]) << 10)
+
+    def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
+        """The reply frames of one request."""
+        if request["op"] == "cell":
+            yield self._cell(request)
+        elif request["op"] == "files":
+            yield _write_files(request["id"], arrays)
+        else:
+            for number, calls in enumerate(request["scenarios"]):
+                yield self._scenario(request["id"], number, calls, arrays)
+
+    def _cell(self, request: Mapping[str, Any]) -> list[Buffer]:
+        outputs = self._shell.outputs
+        outputs.begin()
+        started = time.perf_counter()
+        with _streams(outputs):
+            result = self._shell.run_cell(request["source"], store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+        reply = {
+            "id": request["id"],
+            "outputs": [_plain_output(output) for output in outputs.items],
+            "error": type(error).__name__[:80] if error else "",
+            "truncated": outputs.truncated,
+            "met": limits_told(error),
+            "seconds": time.perf_counter() - started,
+        }
+        return wire.pack(reply)
+
+    def _scenario(
+        self, request_id: str, number: int, calls: Any, arrays: Mapping[str, np.ndarray]
+    ) -> list[Buffer]:
+        started = time.perf_counter()
+        encoder = GuestEncoder()
+        kept: dict[str, Any] = {}
+        observations: list[dict[str, Any]] = []
+        with _streams(Outputs()):
+            for call in calls:
+                observations.append(self._call(call, arrays, kept, encoder))
+                if "v" not in observations[-1]:
+                    break
+        observations += [{"error": "Skipped", "message": ""}] * (len(calls) - len(observations))
+        reply = {"id": request_id, "n": number, "observations": observations}
+        return wire.pack({**reply, "seconds": time.perf_counter() - started}, encoder.arrays)
+
+    def _call(
+        self,
+        call: Mapping[str, Any],
+        arrays: Mapping[str, np.ndarray],
+        kept: dict[str, Any],
+        encoder: GuestEncoder,
+    ) -> dict[str, Any]:
+        before = len(encoder.arrays)
+        try:
+            decoder = wire.Decoder(arrays, _guest_array, functools.partial(_guest_other, kept))
+            with _torch_state(call):
+                value = self._value(call, kept, decoder)
+            if call["keep"]:
+                kept[call["keep"]] = value
+                return {"v": {"$": "ref", "v": call["keep"]}}
+            tree = encoder.encode(value)
+            if sum(array.nbytes for array in encoder.arrays.values()) > self._max_reply:
+                encoder.forget(before)
+                text = f"over {self._max_reply >> 20} MB were returned"
+                return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
+        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
+            met = limits_told(error)
+            return {"error": type(error).__name__[:80], "message": _text_of(error), "met": met}
+        return {"v": tree}
+
+    def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
+        target = call["target"]
+        if isinstance(target, dict):
+            found = kept[target["v"]]
+        elif target.startswith("@"):
+            found = sys.modules[target[1:]]
+        elif target in self._shell.user_ns:
+            found = self._shell.user_ns[target]
+        else:
+            raise NameError(f"name '{target}' is not defined")
+        if call["attribute"]:
+            found = operator.attrgetter(call["attribute"])(found)
+        if call["read"]:
+            return found
+        args, kwargs = decoder.decode(call["args"]), decoder.decode(call["kwargs"])
+        return found(*args, **kwargs)
+
+
+def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> list[Buffer]:
+    try:
+        for name, content in files.items():
+            with open(name, "xb") as file:  # noqa: PTH123 - one import less in every box
+                file.write(content.tobytes())
+    except OSError as error:
+        return wire.pack({"id": request_id, "error": str(error)})
+    return wire.pack({"id": request_id})
+
+
+def _plain_output(output: Mapping[str, Any]) -> dict[str, Any]:
+    if output["kind"] == "stream":
+        return {"kind": "stream", "name": output["name"], "data": {"text/plain": "".join(output["parts"])}}
+    return {"kind": output["kind"], "name": output["data"].pop("name", ""), "data": output["data"]}
+
+
+@contextlib.contextmanager
+def _streams(outputs: Outputs) -> Iterator[None]:
+    """Standard output and error of one request; set anew each time, whatever student code put there."""
+    if not outputs.budget:
+        # What hidden calls print is thrown away, but a flood ends the box all the same.
+        outputs.limit(1 << 20)
+    sys.stdout, sys.stderr = CapturedStream(outputs, "stdout"), CapturedStream(outputs, "stderr")
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+
+
+@contextlib.contextmanager
+def _torch_state(call: Mapping[str, Any]) -> Iterator[None]:
+    """Seeds, autograd and the default dtype for one call, put back afterwards."""
+    torch = sys.modules.get("torch")
+    if call["seed"] is not None:
+        sys.modules["random"].seed(call["seed"])
+        np.random.seed(call["seed"] % 2**32)  # student code uses the global generator
+    if torch is None:
+        yield
+        return
+    if call["seed"] is not None:
+        # torch.manual_seed formats a stack trace at every call, for devices that are not here.
+        torch.default_generator.manual_seed(call["seed"])
+    before = torch.get_default_dtype()
+    if call["default_dtype"]:
+        torch.set_default_dtype(getattr(torch, call["default_dtype"]))
+    try:
+        with torch.set_grad_enabled(bool(call["grad"])):
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)[:MAX_MESSAGE]
+    except BaseException:  # noqa: BLE001 - a hostile __str__ is not worth a reply of its own
+        return ""
+
+
+def _guest_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
+    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied."""
+    copy = np.array(array) if tag.get("shared") or not array.flags.writeable else array
+    if tag["$"] == "numpy":
+        return copy
+    torch = sys.modules["torch"]
+    tensor = torch.from_numpy(copy).to(getattr(torch, tag["dtype"]))
+    return tensor.requires_grad_(bool(tag.get("grad")))
+
+
+def _guest_other(kept: Mapping[str, Any], tag: str, tree: Mapping[str, Any]) -> Any:
+    if tag == "ref":
+        return kept[tree["v"]]
+    raise wire.ProtocolError(f"unknown tag {tag!r}")
+
+
+class GuestEncoder(wire.Encoder):
+    """Adds what notebooks return: tensors, numpy scalars, subclasses of plain types, sympy expressions."""
+
+    def forget(self, first: int) -> None:
+        """Drop the arrays from the given one on; those of earlier calls are still answered for."""
+        for key in list(self.arrays)[first:]:
+            del self.arrays[key]
+
+    def other(self, value: Any, depth: int) -> Any:
+        """The plain form of a value that is not of an exact plain type."""
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            return self._tensor(torch, value)
+        if isinstance(value, np.generic):
+            return self.encode(value.item(), depth + 1)
+        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+            return self.encode(np.array(value, copy=True, subok=False), depth + 1)
+        for plain in (int, float, str, tuple, list, dict):
+            # bool cannot be subclassed. The constructors read the object's own storage for exact bases.
+            if isinstance(value, plain) and type(value) is not plain:
+                return self.encode(_as_plain(value, plain), depth + 1)
+        text = ""
+        module = type(value).__module__.partition(".")[0]
+        if module == "sympy" or (torch is not None and isinstance(value, torch.dtype | torch.device)):
+            text = str(value)[:MAX_TEXT]
+        return {"$": "opaque", "type": type(value).__name__[:80], "text": text}
+
+    def _tensor(self, torch: Any, value: Any) -> Any:
+        with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
+            plain = value.detach()
+            dtype = str(plain.dtype).removeprefix("torch.")
+            device, grad = str(plain.device)[:20], bool(value.requires_grad)
+            tag = {"$": "tensor", "dtype": dtype, "device": device, "grad": grad}
+            if plain.is_sparse or plain.is_quantized or plain.layout is not torch.strided:
+                plain = plain.to_dense() if not plain.is_quantized else plain.dequantize()
+            plain = plain.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
+            if plain.dtype not in _numpy_dtypes(torch):
+                plain = plain.to(torch.float32)
+            return self.array(plain.contiguous().numpy(), tag)
+
+
+@functools.cache
+def _numpy_dtypes(torch: Any) -> frozenset[Any]:
+    names = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
+    return frozenset(getattr(torch, name) for name in names.split())
+
+
+def _as_plain(value: Any, plain: type) -> Any:
+    if plain is str:
+        return str.__str__(value)
+    if plain is int:
+        return int.__index__(value)
+    if plain is float:
+        return float.__float__(value)
+    if plain is dict:
+        return dict(dict.items(value))
+    return list(list.__iter__(value)) if plain is list else tuple(tuple.__iter__(value))

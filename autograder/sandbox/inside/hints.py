@@ -1,0 +1,56 @@
+"""What an exception says about a limit that was met. Runs in the box: the student's word, no more.
+
+The other side asks the kernel whether it is so (see outside/watch.py), and chooses a sentence by it.
+"""
+
+from __future__ import annotations
+
+import errno
+
+AGAIN = "again"
+"""A process was refused, or a descriptor was not ready: only the kernel's counters can tell."""
+
+_BY_NUMBER = {
+    errno.EAGAIN: AGAIN,
+    errno.ENOSPC: "disk",
+    errno.EDQUOT: "disk",
+    errno.EFBIG: "disk",
+    errno.EMFILE: "descriptors",
+    errno.ENOMEM: "memory",
+}
+# C++ libraries raise RuntimeError with the text of the error number.
+_BY_TEXT = (
+    ("can't start new thread", "processes"),
+    ("can't allocate memory", "memory"),
+    ("Cannot allocate memory", "memory"),
+    ("No space left on device", "disk"),
+    ("Too many open files", "descriptors"),
+)
+_DEEPEST = 8
+
+
+def limits_told(error: BaseException | None) -> list[str]:
+    """The limits that an exception, or one it came from, speaks of; each once."""
+    words: list[str] = []
+    try:
+        for _ in range(_DEEPEST):
+            if error is None:
+                break
+            word = _word(error)
+            if word and word not in words:
+                words.append(word)
+            error = error.__cause__ or error.__context__
+    except BaseException:  # noqa: BLE001 - an exception class of the student's may do anything when it is looked at
+        return words
+    return words
+
+
+def _word(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "memory"
+    if isinstance(error, OSError):
+        return _BY_NUMBER.get(error.errno or 0, "")
+    if isinstance(error, RuntimeError):
+        text = str(error)[:600]
+        return next((word for sign, word in _BY_TEXT if sign in text), "")
+    return ""

@@ -1,0 +1,284 @@
+"""The order in which a process gives up what it could reach. Runs in the zygote and its children only.
+
+The zygote is confined once (`enter`): a private view of the file system that holds the interpreter, its
+libraries and the assignment's files, everything read-only; fresh namespaces of every kind; an identity
+of its own. Each box is confined again inside it (`confine_box`): its own namespaces, a scratch space
+of bounded size, resource limits, no capabilities, Landlock, and last the system call filter.
+
+As root the mounts come first, because only root may read an interpreter below a private home; then the
+dedicated uid; then the user namespace. An ordinary user needs the user namespace to mount at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import resource
+import signal
+import socket
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox.inside import linux
+
+INNER_ID = 1000
+NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
+DATA = "/data"
+PACKAGES = "/packages"
+SCRATCH = ("/w", "/tmp", "/dev/shm")
+"""Where a box may write; what lay there before is covered."""
+ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
+EXIT_NOT_CONFINED = 97
+"""Exit status of a box that failed before any student code ran: our fault."""
+EXIT_NO_MEMORY = 98
+"""Exit status of a box whose memory does not even suffice to answer."""
+
+
+class Jail:
+    """The level `namespaces`; see `autograder.sandbox.inside.zygote.Confinement`."""
+
+    home = "/w"
+    packages = PACKAGES
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._config = config
+        self._ids = (os.getuid(), os.getgid())
+        self.proc = open_proc()
+
+    def enter(self, control: socket.socket) -> None:
+        """Enter the jail; the caller goes on as its process 1, without privileges."""
+        config = self._config
+        enter(config, self.proc)
+        # Student code can read this memory: where files lie on the machine is no business of its own.
+        config["files"] = [name for name, _ in config["files"]]
+        config["packages"] = [name for name, _ in config["packages"]]
+        config["readable"] = covered(config["readable"])
+        if os.fork():
+            # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
+            control.close()
+            os.wait()
+            os._exit(0)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.drop_capabilities()
+        linux.no_new_privileges()
+
+    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+        """Process 1 of a box, in namespaces of its own."""
+        del request
+        self._ids = os.getuid(), os.getgid()
+        pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
+        if pid:
+            socket.send_fds(status, [b"box"], [pidfd])
+        return pid, pidfd
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """Die with the zygote, and be somebody in the new user namespace."""
+        del request
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        write_id_maps(self.proc, *self._ids)
+
+    def confine(self, request: dict[str, Any]) -> None:
+        """See `confine_box`."""
+        config = self._config
+        program = base64.b64decode(config["filter"])
+        confine_box(request["limits"], program, config["files"], config["readable"])
+        os.environ["TMPDIR"] = "/tmp"
+
+    def leave(self) -> None:
+        """Nothing to do: the kernel ends everything in this process's namespace with it."""
+
+    def collect(self, pid: int) -> dict[str, Any]:
+        """How process 1 ended; its end was that of every other process of the box."""
+        _, status, usage = os.wait4(pid, 0)
+        return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
+
+
+def open_proc() -> int:
+    """A descriptor on /proc, kept to write id maps after /proc is gone from the file system."""
+    return os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def write_id_maps(proc: int, uid: int, gid: int) -> None:
+    """Map the given outer ids to the inner ones in this process's new user namespace."""
+    lines = (
+        ("setgroups", "deny"),
+        ("uid_map", f"{INNER_ID} {uid} 1"),
+        ("gid_map", f"{INNER_ID} {gid} 1"),
+    )
+    for name, text in lines:
+        descriptor = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
+        try:
+            os.write(descriptor, text.encode())
+        except OSError as error:
+            raise OSError(error.errno, f"writing {name}: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+
+
+def enter(config: Mapping[str, Any], proc: int) -> None:
+    """Build the private file system and enter fresh namespaces; the next fork is their process 1."""
+    if os.geteuid() == 0:
+        linux.unshare(linux.CLONE_NEWNS)
+        _build_root(config)
+        _become(config["uid"])
+        linux.unshare(linux.ALL_NAMESPACES)
+        write_id_maps(proc, config["uid"], config["uid"])
+    else:
+        uid, gid = os.getuid(), os.getgid()
+        linux.unshare(linux.ALL_NAMESPACES)
+        write_id_maps(proc, uid, gid)
+        _build_root(config)
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    # Changing the uid makes the process non-dumpable, and then its own id maps belong to root.
+    linux.prctl(linux.PR_SET_DUMPABLE, 1)
+
+
+def _build_root(config: Mapping[str, Any]) -> None:
+    """A tmpfs root with read-only views of what a box needs, and nothing else; then pivot into it."""
+    files = contents(config)
+    linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    trees = _clone_views(config["readable"])
+    new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
+    linux.mount("tmpfs", new_root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, ROOT_OPTIONS)
+    for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:], PACKAGES[1:]):
+        Path(new_root, folder).mkdir(parents=True, exist_ok=True)
+    for path, tree in trees:
+        attach(new_root + path, tree)
+    for masked in config["masked"]:
+        _mask(new_root + masked)
+    Path(new_root, "etc/passwd").write_text(PASSWD)
+    write_contents(new_root, files)
+    _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
+    linux.pivot_root(new_root)
+    flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
+    linux.mount("none", "/", None, flags)
+
+
+def contents(config: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    """The environment's own files and the modules of its packages: path in a box → content."""
+    files = [(f"{DATA}/{name}", Path(path).read_bytes()) for name, path in config["files"]]
+    for name, folder in config["packages"]:
+        files += [(f"{PACKAGES}/{name}/{inner}", data) for inner, data in _python_files(Path(folder))]
+    return files
+
+
+def write_contents(root: str, files: Sequence[tuple[str, bytes]]) -> None:
+    """Write them below a folder, for everybody to read and nobody to write."""
+    for path, data in files:
+        target = Path(root + path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        target.chmod(0o444)
+
+
+def _python_files(folder: Path) -> list[tuple[str, bytes]]:
+    """The modules of a package, read before the jail is entered; links are not followed."""
+    modules = [path for path in sorted(folder.rglob("*.py")) if path.is_file() and not path.is_symlink()]
+    return [(str(path.relative_to(folder)), path.read_bytes()) for path in modules]
+
+
+def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:
+    """Detached read-only views of the given paths (the link text for symbolic links), shortest first."""
+    views: list[tuple[str, int | str]] = []
+    for path in sorted(set(readable), key=lambda path: (path.count("/"), path)):
+        if Path(path).is_symlink():
+            views.append((path, str(Path(path).readlink())))
+        elif Path(path).exists():
+            views.append((path, linux.clone_mount(path, execute=True)))
+    devices = [f"/dev/{name}" for name in DEVICES]
+    # Read-only covers the nodes themselves (their times are the machine's); data passes all the same.
+    views += [(path, linux.clone_mount(path, devices=True)) for path in devices]
+    # torch and numpy ask how many cores of which kind there are; without an answer torch does not import.
+    views += [(path, linux.clone_mount(path)) for path in ("/proc/cpuinfo", "/sys/devices/system/cpu")]
+    return views
+
+
+def attach(target: str, tree: int | str) -> None:
+    """Attach a view from `_clone_views` at its place, which is made if need be."""
+    path = Path(target)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(tree, str):
+        path.symlink_to(tree)
+        return
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        path.mkdir(exist_ok=True)
+    else:
+        path.touch()
+    linux.attach_mount(tree, target)
+
+
+def _mask(path: str) -> None:
+    """Hide a folder below a view, if it is there: the grader's own code is no student's business."""
+    if Path(path).is_dir():
+        flags = linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+        linux.mount("tmpfs", path, "tmpfs", flags, "size=0,nr_inodes=1,mode=755")
+
+
+def _scratch(path: str, size: str, uid: int | None = None) -> None:
+    owner = f",uid={uid},gid={uid}" if uid is not None and os.geteuid() == 0 else ""
+    flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+    linux.mount("tmpfs", path, "tmpfs", flags, f"{size},mode=700{owner}")
+
+
+def covered(readable: Sequence[str]) -> list[str]:
+    """Those of the paths that a box's scratch space would cover: an installation somewhere below /tmp."""
+    return [path for path in readable if any(Path(path).is_relative_to(folder) for folder in SCRATCH)]
+
+
+def confine_box(
+    limits: Mapping[str, Any], program: bytes, files: Sequence[str], readable: Sequence[str] = ()
+) -> None:
+    """Confine process 1 of a box for good; after this only system calls of the table remain.
+
+    Args:
+        limits: the fields of `records.Limits`, and ``address_space`` (bytes) where no cgroup bounds memory.
+        program: the compiled system call filter.
+        files: names below /data that appear in the working directory.
+        readable: paths below the scratch space that stay visible there; see `covered`.
+    """
+    linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    trees = [(path, linux.clone_mount(path, execute=True)) for path in readable if Path(path).exists()]
+    _scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
+    for folder, target in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("w", "/w")):
+        # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
+        Path("/w", folder).mkdir()
+        linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
+    for path, tree in trees:
+        attach(path, tree)
+    linux.set_host_name(b"sandbox")
+    os.chdir("/w")
+    for name in files:
+        Path("/w", name).symlink_to(f"{DATA}/{name}")
+    limit_resources(limits)
+    linux.drop_capabilities()
+    linux.no_new_privileges()
+    if linux.landlock_version():
+        linux.landlock(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
+    linux.load_filter(program)
+
+
+def limit_resources(limits: Mapping[str, Any]) -> None:
+    """The limits of one process, as `confine_box` is given them."""
+    values = {
+        resource.RLIMIT_CPU: limits["processor_seconds"],
+        resource.RLIMIT_NOFILE: limits["descriptors"],
+        resource.RLIMIT_NPROC: limits["processes"],
+        resource.RLIMIT_FSIZE: limits["scratch_mb"] << 20,
+        resource.RLIMIT_STACK: 8 << 20,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    if limits.get("address_space"):
+        values[resource.RLIMIT_AS] = limits["address_space"]
+    for name, value in values.items():
+        resource.setrlimit(name, (value, value))

@@ -1,0 +1,292 @@
+"""The Linux calls that confinement is made of, through ctypes; no policy, no state.
+
+Every function raises OSError whose text names the call that failed, so that a missing layer can be
+reported by name. Sources: the manual pages unshare(2), mount(2), mount_setattr(2), pivot_root(2),
+prctl(2), capset(2), landlock(7), seccomp(2), user_namespaces(7).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import signal
+import stat
+import struct
+from collections.abc import Sequence
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.syscall.restype = ctypes.c_long
+
+CLONE_NEWNS = 0x0002_0000
+CLONE_NEWCGROUP = 0x0200_0000
+CLONE_NEWUTS = 0x0400_0000
+CLONE_NEWIPC = 0x0800_0000
+CLONE_NEWUSER = 0x1000_0000
+CLONE_NEWPID = 0x2000_0000
+CLONE_NEWNET = 0x4000_0000
+ALL_NAMESPACES = (
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
+)
+
+_CLONE_PIDFD = 0x1000
+_MADV_COLLAPSE = 25
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+# noroot, no_setuid_fixup and keep_caps with their locks: no way back to capabilities through uid 0.
+SECUREBITS = 0x2F
+
+# These numbers are the same on every architecture; the four below them are not.
+_OPEN_TREE, _MOVE_MOUNT, _CLOSE_RANGE, _MOUNT_SETATTR = 428, 429, 436, 442
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+_BY_MACHINE = {
+    "x86_64": {"pivot_root": 155, "capset": 126, "seccomp": 317, "clone": 56},
+    "aarch64": {"pivot_root": 41, "capset": 91, "seccomp": 277, "clone": 220},
+}
+_AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
+_OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 1, 4
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_NOEXEC = 1, 2, 4, 8
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, *arguments: int | bytes | None, what: str) -> int:
+    """A raw system call; integers are passed as C longs.
+
+    Raises:
+        OSError: it failed; the text begins with ``what``.
+    """
+    converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return _checked(int(LIBC.syscall(ctypes.c_long(number), *converted)), what)
+
+
+def machine_syscall(name: str) -> int:
+    """The number of a system call that differs between architectures.
+
+    Raises:
+        OSError: this architecture is not supported.
+    """
+    try:
+        return _BY_MACHINE[platform.machine()][name]
+    except KeyError:
+        raise OSError(0, f"{name}: the architecture {platform.machine()} is not supported") from None
+
+
+def unshare(flags: int) -> None:
+    """Enter fresh namespaces."""
+    _checked(LIBC.unshare(flags), f"unshare({flags:#x})")
+
+
+def fork_into(namespaces: int) -> tuple[int, int]:
+    """Fork a child that begins in fresh namespaces; (its pid, a descriptor of it), or (0, -1) in the child.
+
+    One copy of the address space instead of the two that forking, unsharing and forking again cost: half
+    of the price of a box where torch is loaded. libc's bookkeeping is not told of the fork; that is
+    sound only for a single-threaded process that is number 1 of its own process namespace, forking into
+    another one, because then the thread id that libc remembers stays right.
+    """
+    descriptor = ctypes.c_int(-1)
+    arguments = (namespaces | _CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.addressof(descriptor), 0, 0)
+    ctypes.pythonapi.PyOS_BeforeFork()
+    number = ctypes.c_long(machine_syscall("clone"))
+    pid = int(LIBC.syscall(number, *[ctypes.c_ulong(argument) for argument in arguments]))
+    error = ctypes.get_errno()
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        return 0, -1
+    ctypes.pythonapi.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(error, f"clone({namespaces:#x}): {os.strerror(error)}")
+    return pid, descriptor.value
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """Mount a file system, or change a mount."""
+    arguments = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
+    result = LIBC.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None)
+    _checked(result, f"mount({source!r}, {target!r}, {kind!r}, {options!r})")
+
+
+def unmount(target: str, flags: int) -> None:
+    """Unmount; see umount2(2)."""
+    _checked(LIBC.umount2(os.fsencode(target), flags), f"umount2({target!r})")
+
+
+def prctl(option: int, argument: int = 0) -> None:
+    """Change a property of this process."""
+    _checked(LIBC.prctl(option, ctypes.c_ulong(argument), 0, 0, 0), f"prctl({option}, {argument})")
+
+
+def clone_mount(source: str, *, devices: bool = False, execute: bool = False) -> int:
+    """A detached read-only copy of the mounts below ``source`` (a folder or file).
+
+    Taking the copies first and attaching them later means that nothing mounted in between can hide a
+    source. Returns a descriptor for `attach_mount`.
+    """
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
+    tree = syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(source), flags, what=f"open_tree({source!r})")
+    attributes = _ATTR_NOSUID | _ATTR_RDONLY
+    attributes |= 0 if devices else _ATTR_NODEV
+    attributes |= 0 if execute else _ATTR_NOEXEC
+    request = struct.pack("QQQQ", attributes, 0, 0, 0)
+    where = f"mount_setattr({source!r})"
+    try:
+        how = _AT_EMPTY_PATH | _AT_RECURSIVE
+        syscall(_MOUNT_SETATTR, tree, b"", how, request, len(request), what=where)
+    except OSError:
+        os.close(tree)
+        raise
+    return tree
+
+
+def attach_mount(tree: int, target: str) -> None:
+    """Attach a detached mount at an existing path, and close its descriptor."""
+    where = f"move_mount({target!r})"
+    try:
+        path = os.fsencode(target)
+        syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, path, _MOVE_MOUNT_F_EMPTY_PATH, what=where)
+    finally:
+        os.close(tree)
+
+
+def pivot_root(new_root: str) -> None:
+    """Make ``new_root`` the root and detach everything else."""
+    os.chdir(new_root)
+    syscall(machine_syscall("pivot_root"), b".", b".", what="pivot_root")
+    unmount(".", MNT_DETACH)
+    os.chdir("/")
+
+
+def collapse(address: int, length: int) -> bool:
+    """Gather mapped memory into huge pages at once; False where the kernel or the memory does not let it."""
+    result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
+    return result == 0
+
+
+def close_from(first: int) -> None:
+    """Close every descriptor from ``first`` upwards."""
+    close_range(first, 0xFFFF_FFFF)
+
+
+def close_range(first: int, last: int) -> None:
+    """Close every descriptor from ``first`` to ``last``; nothing when ``last`` is smaller."""
+    if first <= last:
+        syscall(_CLOSE_RANGE, first, last, 0, what="close_range")
+
+
+def set_host_name(name: bytes) -> None:
+    """Name the host of this UTS namespace."""
+    _checked(LIBC.sethostname(name, len(name)), "sethostname")
+
+
+def drop_bounding_set() -> None:
+    """Give up what an exec could gain. Without CAP_SETPCAP nothing is given up and nothing can be gained."""
+    for capability in range(64):
+        if LIBC.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
+            break  # past the last capability this kernel knows
+
+
+def drop_capabilities() -> None:
+    """Give up every capability for good: bounding set, ambient set, securebits, and the sets in force."""
+    drop_bounding_set()
+    result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
+    _checked(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
+    prctl(PR_SET_SECUREBITS, SECUREBITS)
+    clear_capabilities()
+
+
+def clear_capabilities() -> None:
+    """Give up the capabilities in force; always allowed."""
+    version_3 = 0x2008_0522
+    syscall(machine_syscall("capset"), struct.pack("Ii", version_3, 0), bytes(24), what="capset")
+
+
+def no_new_privileges() -> None:
+    """From here on no exec can add a privilege."""
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def load_filter(program: bytes) -> None:
+    """Load a compiled seccomp filter (an array of struct sock_filter, 8 bytes each)."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    set_mode_filter = 1
+    syscall(machine_syscall("seccomp"), set_mode_filter, 0, header, what="seccomp(SET_MODE_FILTER)")
+
+
+# ---------------------------------------------------------------- Landlock
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REMOVE_FILE, _MAKE_CHAR, _MAKE_REG, _MAKE_BLOCK = 1 << 5, 1 << 6, 1 << 8, 1 << 11
+_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+
+
+def landlock_version() -> int:
+    """The kernel's Landlock ABI; 0 where it is not built in or not switched on."""
+    version = LIBC.syscall(ctypes.c_long(_LANDLOCK_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
+    return max(0, int(version))
+
+
+def landlock(
+    readable: Sequence[str],
+    writable: Sequence[str],
+    devices: Sequence[str],
+    listed: Sequence[str] = (),
+    shared: Sequence[str] = (),
+    *,
+    version: int | None = None,
+) -> None:
+    """Restrict the file system to reading some trees, writing others, and using a few device files.
+
+    Trees that are ``listed`` show their names and nothing more; in those that are ``shared`` files can be
+    made, used and removed by whoever knows their names, and not listed. No more is made use of than the
+    given version of the ABI has; by default that of the kernel.
+    TCP is refused altogether and signals and abstract sockets are scoped where the kernel's ABI can.
+    """
+    version = landlock_version() if version is None else version
+    handled = (1 << 13) - 1
+    for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
+        handled |= right if version >= since else 0
+    network = 3 if version >= 4 else 0  # bind and connect of TCP: handled, and never allowed
+    scoped = 3 if version >= 6 else 0  # abstract UNIX sockets and signals
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    attributes = struct.pack("QQQ", handled, network, scoped)[:size]
+    ruleset = syscall(_LANDLOCK_CREATE, attributes, size, 0, what="landlock_create_ruleset")
+    read = _READ_FILE | _READ_DIR
+    write = handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
+    device = (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
+    share = (_READ_FILE | _WRITE_FILE | _TRUNCATE | _MAKE_REG | _REMOVE_FILE) & handled
+    for paths, rights in (
+        (readable, read),
+        (writable, write),
+        (devices, device),
+        (listed, _READ_DIR),
+        (shared, share),
+    ):
+        for path in paths:
+            _landlock_rule(ruleset, path, rights)
+    syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")
+    os.close(ruleset)
+
+
+def _landlock_rule(ruleset: int, path: str, rights: int) -> None:
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        path_beneath = 1
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+        rule = struct.pack("=Qi", rights, descriptor)
+        syscall(_LANDLOCK_ADD, ruleset, path_beneath, rule, 0, what=f"landlock_add_rule({path!r})")
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,239 @@
+"""The zygote: confines itself once, imports what boxes need, and forks one box per request.
+
+Started by the broker as a fresh program (never forked from it, so nothing of the grader's memory comes
+along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``. The first message on the control socket is the
+configuration; every later one asks for a box and carries three descriptors: requests, replies, output,
+and a fourth, the status socket. Nothing here is trusted once student code runs in a child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import random
+import select
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CONTROL_MESSAGE = 1 << 17
+
+
+class Confinement(Protocol):
+    """How a level of isolation confines: `jail.Jail` with namespaces, `reduced.Reduced` without."""
+
+    home: str
+    """The home folder while modules are imported."""
+    packages: str
+    """Where the environment's own packages are imported from."""
+    proc: int
+    """A descriptor on /proc."""
+
+    def enter(self, control: socket.socket) -> None:
+        """Confine the zygote itself, as far as it goes, before anything is imported."""
+
+    def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+        """Fork a box and hand a descriptor of it to the broker; (0, -1) in the box.
+
+        Returns the process that the zygote has to wait for, and a descriptor of it.
+        """
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """The box's first steps, while it still has the zygote's descriptors."""
+
+    def confine(self, request: dict[str, Any]) -> None:
+        """Confine the box for good."""
+
+    def leave(self) -> None:
+        """The broker is gone: end what would not end with this process."""
+
+    def collect(self, pid: int) -> dict[str, Any] | None:
+        """Wait for a process that `fork` returned; what to report of it, if nobody has done so yet."""
+
+
+def main() -> None:
+    """Read the configuration, enter the jail, and serve."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    config = json.loads(control.recv(CONTROL_MESSAGE))
+    sys.path[:] = [*config["sys_path"], sys.argv[2]]
+    try:
+        _serve(control, config)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the broker must hear of it
+        control.send(json.dumps({"ready": False, "error": f"{type(error).__name__}: {error}"}).encode())
+        os._exit(1)
+
+
+def _serve(control: socket.socket, config: dict[str, Any]) -> None:
+    # All of our own modules are imported before the jail is entered: inside there are no files of ours.
+    from autograder.sandbox.inside import guest, jail, linux, pages, reduced
+
+    way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
+    way.enter(control)
+    _signals_as_usual()
+    _scrub_environment(way.home)
+    _preload(config["preload"])
+    shell = guest.make_shell()
+    if config["packages"]:
+        sys.path.insert(0, way.packages)
+    sys.path.remove(sys.argv[2])
+    sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
+    sys.argv[:] = ["notebook"]
+    config["address_base"] = pages.address_space(way.proc)
+    gc.collect()
+    gc.freeze()
+    pages.gather(way.proc)
+    control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
+    Zygote(control, config, way, shell).listen()
+
+
+class Zygote:
+    """Forks boxes on request and reports how each ended."""
+
+    def __init__(self, control: socket.socket, config: dict[str, Any], way: Confinement, shell: Any) -> None:
+        self._control = control
+        self._config = config
+        self._way = way
+        self._shell = shell
+        self._running: dict[int, tuple[int, socket.socket]] = {}
+        self._poller = select.poll()
+        self._poller.register(control, select.POLLIN)
+
+    def listen(self) -> None:
+        """Serve until the broker closes the control socket, or dies."""
+        while True:
+            for descriptor, _ in self._poller.poll():
+                if descriptor in self._running:
+                    self._report(descriptor)
+                    continue
+                message, descriptors, _, _ = socket.recv_fds(self._control, CONTROL_MESSAGE, 4)
+                if not message:
+                    self._way.leave()
+                    os._exit(0)
+                self._open(json.loads(message), descriptors)
+
+    def _open(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        """Fork a box whose ends of the pipes are the given descriptors."""
+        *pipes, status_fd = descriptors
+        status = socket.socket(fileno=status_fd)
+        try:
+            pid, pidfd = self._way.fork(request, status)
+            if pid == 0:
+                self._box(request, pipes)
+            self._running[pidfd] = (pid, status)
+            self._poller.register(pidfd, select.POLLIN)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                status.send(json.dumps({"error": str(error)}).encode())
+        for pipe in pipes:
+            os.close(pipe)
+
+    def _box(self, request: dict[str, Any], pipes: list[int]) -> None:
+        """The box's process: confine, seed, and hand over to the guest, which never returns."""
+        from autograder.sandbox.inside import guest, jail
+
+        limits, output = request["limits"], pipes[-1]
+        try:
+            self._way.begin(request)
+            os.setsid()
+            _place_descriptors(*pipes)
+            output = 2
+            if request["bound_address_space"]:
+                limits["address_space"] = self._config["address_base"] + (limits["memory_mb"] << 20)
+            self._way.confine(request)
+            _seed(request["seed"])
+        except BaseException as error:  # noqa: BLE001 - nothing of ours may pass for the student's failure
+            os.write(output, f"{type(error).__name__}: {error}".encode())
+            os._exit(jail.EXIT_NOT_CONFINED)
+        try:
+            guest.serve(self._shell, requests=3, replies=4, limits=limits)
+        except MemoryError:
+            os._exit(jail.EXIT_NO_MEMORY)
+        finally:
+            os._exit(0)  # whatever student code did to the guest, it never becomes a second zygote
+
+    def _report(self, pidfd: int) -> None:
+        """Collect a box that has ended and say how; the broker may be gone by then."""
+        self._poller.unregister(pidfd)
+        pid, status = self._running.pop(pidfd)
+        report = self._way.collect(pid)
+        with contextlib.suppress(OSError), status:
+            if report is not None:
+                status.send(json.dumps(report).encode())
+        os.close(pidfd)
+
+
+def _signals_as_usual() -> None:
+    """A grader started in the background ignores interruptions, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _scrub_environment(home: str) -> None:
+    os.environ.clear()
+    os.environ.update(
+        HOME=home,
+        IPYTHONDIR=f"{home}/.ipython",
+        LANG="C.UTF-8",
+        LOGNAME="student",
+        MKL_NUM_THREADS="1",
+        MPLBACKEND="module://matplotlib_inline.backend_inline",
+        MPLCONFIGDIR=f"{home}/.matplotlib",
+        OMP_NUM_THREADS="1",
+        OPENBLAS_NUM_THREADS="1",
+        PATH="/usr/bin:/bin",
+        PYTHONDONTWRITEBYTECODE="1",
+        TMPDIR=home,
+        USER="student",
+    )
+
+
+def _preload(modules: list[str]) -> None:
+    """Import what boxes share, with one thread."""
+    importlib.import_module("numpy.random")
+    for name in modules:
+        importlib.import_module(name)
+    if "torch" in sys.modules:
+        _warm_torch(sys.modules["torch"])
+
+
+def _warm_torch(torch: ModuleType) -> None:
+    """Resolve what torch imports late, so that every child does not repeat it in memory of its own."""
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    importlib.import_module("torch._dynamo")
+    module = torch.nn.Linear(2, 2)
+    for optimizer in (torch.optim.SGD, torch.optim.Adam):
+        optimizer(module.parameters(), 0.1).step()
+
+
+def _place_descriptors(requests: int, replies: int, output: int) -> None:
+    """0 null, 1 and 2 output, 3 requests, 4 replies; everything else closed."""
+    from autograder.sandbox.inside import linux
+
+    null = os.open("/dev/null", os.O_RDONLY)
+    high = [
+        os.dup2(descriptor, 100 + i) for i, descriptor in enumerate((null, output, output, requests, replies))
+    ]
+    for target, descriptor in enumerate(high):
+        os.dup2(descriptor, target)
+    linux.close_from(len(high))
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    sys.modules["numpy"].random.seed(seed % 2**32)
+    if "torch" in sys.modules:
+        # torch.manual_seed formats a stack trace at every call, for devices that are not here.
+        sys.modules["torch"].default_generator.manual_seed(seed)
+
+
+if __name__ == "__main__":
+    main()

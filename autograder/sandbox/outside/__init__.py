@@ -1,0 +1,1 @@
+"""The trusted side: starts zygotes, opens boxes, watches and ends them."""

@@ -1,0 +1,343 @@
+"""The trusted end of one box: sends requests, reads replies within deadlines, and ends it.
+
+Everything that arrives is the student's word. Unsolicited, malformed, late or oversized bytes end the
+box, and the ending says which.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.limits import FLOOD_FACTOR
+from autograder.records import CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox.base import Usage
+from autograder.sandbox.exchange import replies, values, wire
+from autograder.sandbox.outside import blame
+from autograder.sandbox.outside.watch import Watch
+
+OPEN_SECONDS = 30.0
+CLOSE_SECONDS = 10.0
+MAX_JSON = 16 << 20
+_PIPE_BYTES = 1 << 20
+
+SendRequest = Callable[[dict[str, Any], list[int]], None]
+
+
+class NamespaceBox:
+    """One box; see `autograder.sandbox.base.Box`."""
+
+    def __init__(self, send: SendRequest, request: dict[str, Any], limits: Limits, watch: Watch) -> None:
+        """Open the box and wait until it is confined.
+
+        Raises:
+            SandboxFault: it could not be confined.
+        """
+        started = time.monotonic()
+        self._limits = limits
+        self._watch = watch
+        self._group = watch.group
+        self._why: Ending | None = None
+        self._usage: Usage | None = None
+        self._printed = bytearray()
+        self._printed_total = 0
+        self._output_open = True
+        self._shown = 0
+        self._pidfd = -1
+        self.overhead = 0.0
+        self._connect(send, request)
+        try:
+            self._await_fork(started + OPEN_SECONDS)
+            self._await_ready(started + OPEN_SECONDS)
+        except OSError as error:
+            self.close()
+            raise SandboxFault(f"the box was not opened: {error}") from error
+        except BaseException:
+            self.close()
+            raise
+        self.open_seconds = time.monotonic() - started
+
+    def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
+        pipes: list[int] = []
+        try:
+            for _ in range(3):
+                pipes += os.pipe2(os.O_CLOEXEC)
+            self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            for descriptor in pipes:
+                os.close(descriptor)
+            if self._group:
+                self._group.remove()
+            raise SandboxFault(f"no pipes could be made for a box: {error}") from error
+        requests, self._requests, self._replies, replies, self._output, output = pipes
+        for pipe in (self._requests, self._replies):
+            with contextlib.suppress(OSError):  # over the user's share of pipe memory: the default size does
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(self._requests, False)
+        os.set_blocking(self._output, False)
+        try:
+            send(request, [requests, replies, output, status.fileno()])
+        except SandboxFault:
+            self.close()
+            raise
+        finally:
+            for descriptor in (requests, replies, output):
+                os.close(descriptor)
+            status.close()
+        self._poller = select.poll()
+        for descriptor in (self._replies, self._output):
+            self._poller.register(descriptor, select.POLLIN)
+
+    def _await_fork(self, deadline: float) -> None:
+        self._status.settimeout(max(0.1, deadline - time.monotonic()))
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
+        except TimeoutError:
+            raise SandboxFault(f"no box was opened within {OPEN_SECONDS:.0f} seconds") from None
+        if message != b"box" or not descriptors:
+            raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
+        self._pidfd = descriptors[0]
+        self._poller.register(self._pidfd, select.POLLIN)
+        described = _describe(self._pidfd)
+        self.pid = _pid_of(described)
+        self._process_one = blame.is_process_one(described)
+        self._watch.attach(self.pid)
+        if self._group:
+            try:
+                self._group.add(self.pid)
+            except OSError as error:
+                self._drain_output()  # when it has ended already, it says why
+                said = self._printed.decode(errors="replace")
+                what = f"confined: {said}" if said else f"put under its control group: {error}"
+                raise SandboxFault(f"the box could not be {what}") from error
+
+    def _await_ready(self, deadline: float) -> None:
+        try:
+            self._reply("ready", deadline, Ending.CELL_TIME)
+        except BoxEnded as ended:
+            text = self._printed.decode(errors="replace")
+            raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
+        self._watch.open_scratch()
+
+    # ------------------------------------------------------------ requests
+
+    def run_cell(self, source: str, *, seconds: float) -> CellRun:
+        """See `autograder.sandbox.base.Box.run_cell`."""
+        self._printed.clear()
+        request_id = self._request({"op": "cell", "source": source}, {}, seconds)
+        started = time.monotonic()
+        reply, _ = self._reply(request_id, started + seconds, Ending.CELL_TIME)
+        self._drain_output()
+        try:
+            run = replies.cell_run(reply, bytes(self._printed))
+        except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
+            self._fail(Ending.PROTOCOL, str(error))
+        self.overhead += max(0.0, time.monotonic() - started - run.seconds)
+        # The shell inside keeps to the limit; a reply that does not was made up by student code.
+        self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
+        if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
+            self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
+        full = len(self._printed) >= self._limits.output_kb << 10
+        return self._watch.mark(run, replies.told(reply), printed=full)
+
+    def put_files(self, files: Mapping[str, bytes]) -> None:
+        """Write files into the working directory before any student code runs.
+
+        Raises:
+            SandboxFault: they could not be written, for example because they do not fit.
+        """
+        arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
+        try:
+            request_id = self._request({"op": "files"}, arrays, OPEN_SECONDS)
+            reply, _ = self._reply(request_id, time.monotonic() + OPEN_SECONDS, Ending.CELL_TIME)
+        except BoxEnded as ended:
+            raise SandboxFault(f"files could not be put into the box: {ended}") from ended
+        if reply.get("error"):
+            raise SandboxFault(f"files could not be put into the box: {reply['error']}")
+
+    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
+        """See `autograder.sandbox.base.Box.ask`."""
+        encoder = values.TrustedEncoder()
+        plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
+        results: list[tuple[Observation, ...]] = []
+        try:
+            request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
+            for number, scenario in enumerate(scenarios):
+                started = time.monotonic()
+                reply, arrays = self._reply(request_id, started + seconds, Ending.CALL_TIME)
+                try:
+                    answers = replies.observations(reply, arrays, number, len(scenario.calls))
+                    told = replies.told_by_calls(reply)
+                except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
+                    self._fail(Ending.PROTOCOL, str(error))
+                if number == len(scenarios) - 1 or not all(answer.ok for answer in answers):
+                    answers = self._watch.confirm(answers, told)
+                results.append(answers)
+                inside = replies.believable_seconds(reply.get("seconds"))
+                self.overhead += max(0.0, time.monotonic() - started - inside)
+        except BoxEnded as ended:
+            scenario = scenarios[len(results)]
+            results.append(tuple(Observation(ok=False, ending=ended.ending) for _ in scenario.calls))
+        return results
+
+    def _request(self, message: dict[str, Any], arrays: Mapping[str, np.ndarray], seconds: float) -> str:
+        if self._why:
+            raise BoxEnded(self._why)
+        if self._usage:
+            raise SandboxFault("the box is closed")
+        self._end_when_over()  # what ran on since the last reply
+        waiting = select.poll()
+        waiting.register(self._replies, select.POLLIN)
+        if any(event & select.POLLIN for _, event in waiting.poll(0)):
+            self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
+        request_id = secrets.token_hex(16)
+        frame = wire.pack({"id": request_id, **message}, arrays)
+        try:
+            wire.write_frame(self._requests, frame, deadline=time.monotonic() + seconds)
+        except wire.DeadlineError:
+            self._fail(Ending.PROTOCOL, "the request was not read")
+        except OSError:
+            self._fail(self._ending_of_process())
+        return request_id
+
+    def _reply(
+        self, request_id: str, deadline: float, late: Ending
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        try:
+            body, tensors = wire.read_frame(
+                self._replies,
+                max_json=MAX_JSON,
+                max_tensors=self._limits.reply_mb << 20,
+                deadline=deadline,
+                wait=self._wait,
+            )
+            message, arrays = wire.unpack(body, tensors)
+        except wire.DeadlineError:
+            self._fail(late)
+        except wire.OversizeError as error:
+            self._fail(Ending.REPLY_SIZE, str(error))
+        except wire.ProtocolError as error:
+            self._fail(Ending.PROTOCOL, str(error))
+        except (wire.ClosedError, OSError):
+            self._fail(self._ending_of_process())
+        if message.get("id") != request_id:
+            self._fail(Ending.PROTOCOL, "the reply answers another request")
+        return message, arrays
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for a reply; meanwhile count output, and watch what the kernel does not bound by itself."""
+        events = dict(self._poller.poll(min(seconds, self._watch.pause()) * 1000))
+        if self._replies in events:
+            return True  # first: what was answered before a flood of output is not lost to it
+        if self._output in events:
+            self._drain_output()
+        if self._pidfd in events:
+            self._fail(self._ending_of_process())
+        self._end_when_over()
+        return False
+
+    def _end_when_over(self) -> None:
+        ending = self._watch.exceeded()
+        if ending is not None:
+            self._fail(ending)
+
+    def _drain_output(self) -> None:
+        keep = self._limits.output_kb << 10
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._output, 1 << 16):
+                self._printed_total += len(data)
+                self._printed += data[: max(0, keep - len(self._printed))]
+                if self._printed_total > FLOOD_FACTOR * keep:
+                    self._fail(Ending.OUTPUT)
+            if self._output_open:  # closed by every process of the box
+                self._poller.unregister(self._output)
+                self._output_open = False
+
+    # ------------------------------------------------------------ the end
+
+    def alive(self) -> bool:
+        """Whether the box still runs, as far as the kernel says."""
+        ended = select.poll()
+        ended.register(self._pidfd, select.POLLIN)
+        return self._usage is None and not ended.poll(0)
+
+    def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
+        if self._why is None:
+            self._why = ending
+        self.close()
+        raise BoxEnded(self._why, detail)
+
+    def _ending_of_process(self) -> Ending:
+        """Why the box ended by itself, from the kernel's word alone.
+
+        Raises:
+            SandboxFault: it was ended from outside.
+        """
+        self._drain_output()  # its last words
+        by_itself = blame.ends_by_itself(self._pidfd, self.pid)
+        self._kill()
+        report = self._final_report()
+        ending = self._watch.ending(report)
+        peak = self._group.peak_bytes() if self._group else 0
+        memory = (peak, self._limits.memory_mb << 20)
+        blame.check(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
+        return ending
+
+    def _kill(self) -> None:
+        if self._pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def _final_report(self) -> dict[str, Any]:
+        """What the reaper said about the end; read once, kept."""
+        if not hasattr(self, "_report"):
+            self._status.settimeout(CLOSE_SECONDS)
+            try:
+                report = json.loads(self._status.recv(4096) or b"{}")
+            except (OSError, ValueError):
+                report = {}
+            self._report: dict[str, Any] = report if isinstance(report, dict) else {}
+        return self._report
+
+    def close(self) -> Usage:
+        """See `autograder.sandbox.base.Box.close`."""
+        if self._usage:
+            return self._usage
+        started = time.monotonic()
+        self._kill()
+        report = self._final_report() if self._pidfd >= 0 else {}
+        peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
+        used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
+        self._watch.close()
+        self._usage = Usage(used, peak, getattr(self, "open_seconds", 0.0))
+        for descriptor in (self._requests, self._replies, self._output, self._pidfd):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._status.close()
+        if self._group:
+            self._group.remove()
+        self._watch.release()
+        self.overhead += time.monotonic() - started
+        return self._usage
+
+
+def _describe(pidfd: int) -> str:
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
+        return info.read()
+
+
+def _pid_of(described: str) -> int:
+    """The process id, as this side's /proc counts it."""
+    return next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))

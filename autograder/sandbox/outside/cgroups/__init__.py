@@ -1,0 +1,51 @@
+"""Bounds on memory and processes by control groups: version 2, else version 1, else none.
+
+Every box gets a group of its own. Where neither version is writable the broker falls back to an address
+space limit and a watchdog on the box's memory and processor time (watchdog.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from autograder.sandbox.outside.cgroups import version1, version2
+from autograder.sandbox.outside.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
+from autograder.sandbox.outside.cgroups.version1 import Version1
+from autograder.sandbox.outside.cgroups.version2 import Version2
+
+__all__ = ["Counts", "Driver", "Group", "Version1", "Version2", "find_driver"]
+
+
+def find_driver(root: Path = Path("/")) -> Driver | None:
+    """The best driver that works on this machine; None when no hierarchy is writable."""
+    mounts = _hierarchies(root)
+    own = _own_groups(root)
+    return version2.find(mounts.get(""), own.get("", "")) or version1.find(mounts, own)
+
+
+def _hierarchies(root: Path) -> dict[str, Path]:
+    """Controller → mount point of version 1; ``""`` → mount point of version 2."""
+    found: dict[str, Path] = {}
+    with contextlib.suppress(OSError):
+        for line in (root / "proc/self/mountinfo").read_text().splitlines():
+            before, _, after = line.partition(" - ")
+            kind, _, options = after.split(" ", 2)
+            point = root / before.split()[4].lstrip("/")
+            if kind == "cgroup2":
+                found.setdefault("", point)
+            elif kind == "cgroup":
+                names = options.split()[-1].split(",")
+                wanted = (*CONTROLLERS, FAIRNESS, ACCOUNTING)
+                found.update({name: point for name in wanted if name in names})
+    return found
+
+
+def _own_groups(root: Path) -> dict[str, str]:
+    """Controller (``""`` for version 2) → the path of this process's own group."""
+    own: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            own.update({name: path.lstrip("/") for name in names.split(",")})
+    return own

@@ -1,0 +1,102 @@
+"""Control groups version 1: one folder per box in each of several hierarchies."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from pathlib import Path
+
+from autograder.sandbox.outside.cgroups import base
+from autograder.sandbox.outside.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
+
+_NANO = 1e-9
+
+
+def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
+    """A driver where both hierarchies that are needed are writable.
+
+    Args:
+        mounts: controller → mount point.
+        own: controller → the path of this process's own group.
+    """
+    if not set(CONTROLLERS) <= set(mounts):
+        return None
+    folders: dict[str, Path] = {}
+    places: dict[Path, str] = {}
+    for name in (name for name in (*CONTROLLERS, FAIRNESS, ACCOUNTING) if name in mounts):
+        if mounts[name] in places:  # mounted together, as cpu and cpuacct often are: one folder serves both
+            folders[name] = folders[places[mounts[name]]]
+            continue
+        for parent in dict.fromkeys((mounts[name] / own.get(name, ""), mounts[name])):
+            with contextlib.suppress(OSError):
+                folders[name] = base.make(parent)
+                places[mounts[name]] = name
+                break
+    if not set(CONTROLLERS) <= set(folders):
+        for folder in set(folders.values()):
+            folder.rmdir()
+        return None
+    return Version1(folders)
+
+
+class Version1:
+    """One folder per box in each of the hierarchies."""
+
+    name = "cgroup v1"
+
+    def __init__(self, folders: dict[str, Path]) -> None:
+        self._folders = folders
+        self._numbers = itertools.count()
+
+    def group(self, *, memory_bytes: int, processes: int) -> Group:
+        """A fresh group; see `Driver.group`."""
+        name = f"box-{next(self._numbers)}"
+        folders = {controller: folder / name for controller, folder in self._folders.items()}
+        for folder in set(folders.values()):
+            folder.mkdir()
+        memory, pids = (folders[controller] for controller in CONTROLLERS)
+        (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
+        with contextlib.suppress(OSError):  # absent where the kernel has no swap accounting
+            (memory / "memory.memsw.limit_in_bytes").write_text(str(memory_bytes))
+        (pids / "pids.max").write_text(str(processes))
+        return Version1Group(folders)
+
+    def close(self) -> None:
+        """Remove the folders; see `Driver.close`."""
+        for folder in set(self._folders.values()):
+            base.remove_tree(folder)
+
+
+class Version1Group:
+    """The groups of one box under version 1."""
+
+    def __init__(self, folders: dict[str, Path]) -> None:
+        self._folders = folders
+        self._memory, self._pids = (folders[controller] for controller in CONTROLLERS)
+
+    def add(self, pid: int) -> None:
+        """See `Group.add`."""
+        for folder in set(self._folders.values()):
+            (folder / "cgroup.procs").write_text(str(pid))
+
+    def counts(self) -> Counts:
+        """See `Group.counts`."""
+        return Counts(
+            refused_processes=base.counter(self._pids / "pids.events", "max") or 0,
+            killed_for_memory=base.counter(self._memory / "memory.oom_control", "oom_kill") or 0,
+        )
+
+    def processor_seconds(self) -> float | None:
+        """See `Group.processor_seconds`."""
+        accounting = self._folders.get(ACCOUNTING)
+        used = base.number(accounting / "cpuacct.usage") if accounting else None
+        return None if used is None else used * _NANO
+
+    def peak_bytes(self) -> int:
+        """See `Group.peak_bytes`."""
+        return base.number(self._memory / "memory.max_usage_in_bytes") or 0
+
+    def remove(self) -> None:
+        """See `Group.remove`."""
+        for folder in set(self._folders.values()):
+            base.remove(folder)

@@ -1,0 +1,185 @@
+"""Control groups version 2, also by an ordinary user where a part of the tree was delegated to them.
+
+A group that bounds others must hold no process itself, and a process may be moved only below a common
+ancestor that the mover may write. So the first ancestor of our own group that grants both is used: for
+root usually the one above, for a user's service of systemd the nearest slice of the user's own tree.
+Where the delegated group is our own (``Delegate=yes``), and nobody but us is in it, we step aside into a
+leaf of it, which is what systemd asks of those it delegates to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.sandbox.outside.cgroups import base
+from autograder.sandbox.outside.cgroups.base import CONTROLLERS, FAIRNESS, Counts, Driver, Group
+
+_MICRO = 1e-6
+
+
+def find(mount: Path | None, own: str) -> Driver | None:
+    """A driver below the nearest group that lets us bound and move processes; None when there is none.
+
+    Args:
+        mount: where the hierarchy is mounted.
+        own: the path of this process's own group in it.
+    """
+    if mount is None:
+        return None
+    for parent in _parents(mount, own):
+        with contextlib.suppress(OSError):
+            return _driver(parent)
+    with contextlib.suppress(OSError):
+        return _beside(mount / own)
+    return None
+
+
+def _parents(mount: Path, own: str) -> Iterator[Path]:
+    """Our own group and those above it, as far as they are mounted."""
+    group = mount / own
+    if ".." in group.parts or not group.is_dir():  # /proc names groups outside of what is mounted so
+        group = mount
+    yield group
+    while group != mount:
+        group = group.parent
+        yield group
+
+
+def _driver(parent: Path) -> Driver:
+    """A driver below one group.
+
+    Raises:
+        OSError: the group is not ours to use.
+    """
+    there = _controllers(parent)
+    _pass_on(parent, there)
+    folder = base.make(parent)
+    try:
+        _pass_on(folder, there)
+        _try_to_move(folder)
+    except OSError:
+        base.remove_tree(folder)
+        raise
+    return Version2(folder)
+
+
+def _controllers(folder: Path) -> list[str]:
+    """The controllers that a group has.
+
+    Raises:
+        OSError: those that are needed are not among them.
+    """
+    there = (folder / "cgroup.controllers").read_text().split()
+    if not set(CONTROLLERS) <= set(there):
+        raise OSError(0, f"{folder} has no controllers for memory and processes")
+    return there
+
+
+def _pass_on(folder: Path, there: list[str]) -> None:
+    """Let the groups below be bounded; the kernel refuses it to a group that holds processes."""
+    control = folder / "cgroup.subtree_control"
+    passed = control.read_text().split() if control.exists() else []
+    if not set(CONTROLLERS) <= set(passed):
+        control.write_text(" ".join(f"+{name}" for name in CONTROLLERS))
+    if FAIRNESS in there and FAIRNESS not in passed:
+        with contextlib.suppress(OSError):  # boxes are bounded without it too
+            control.write_text(f"+{FAIRNESS}")
+
+
+def _try_to_move(folder: Path) -> None:
+    """Move a process of our own in: permission shows only in the doing."""
+    group = folder / "box-probe"
+    group.mkdir()
+    waiting = [sys.executable, "-I", "-S", "-c", "input()"]
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as probe:
+        try:
+            (group / "cgroup.procs").write_text(str(probe.pid))
+        finally:
+            probe.kill()
+            probe.wait()
+            base.remove(group)
+
+
+def _beside(own: Path) -> Driver | None:
+    """A driver in our own group, which we leave for a leaf of it; only when nobody else is in it.
+
+    Raises:
+        OSError: the group is not ours to use; we are in it as before.
+    """
+    _controllers(own)
+    me = str(os.getpid())
+    if (own / "cgroup.procs").read_text().split() != [me]:
+        return None
+    leaf = base.make(own)
+    try:
+        (leaf / "cgroup.procs").write_text(me)
+        return _driver(own)
+    except OSError:
+        with contextlib.suppress(OSError):
+            (own / "cgroup.procs").write_text(me)
+        base.remove(leaf)
+        raise
+
+
+class Version2:
+    """One folder per box below a group that holds no processes."""
+
+    name = "cgroup v2"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = itertools.count()
+
+    def group(self, *, memory_bytes: int, processes: int) -> Group:
+        """A fresh group; see `Driver.group`."""
+        folder = self._folder / f"box-{next(self._numbers)}"
+        folder.mkdir()
+        (folder / "memory.max").write_text(str(memory_bytes))
+        (folder / "pids.max").write_text(str(processes))
+        (folder / "memory.oom.group").write_text("1")
+        with contextlib.suppress(OSError):  # absent where the kernel has no swap accounting
+            (folder / "memory.swap.max").write_text("0")
+        return Version2Group(folder)
+
+    def close(self) -> None:
+        """Remove the folder; see `Driver.close`."""
+        base.remove_tree(self._folder)
+
+
+class Version2Group:
+    """The group of one box under version 2."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, pid: int) -> None:
+        """See `Group.add`."""
+        (self._folder / "cgroup.procs").write_text(str(pid))
+
+    def counts(self) -> Counts:
+        """See `Group.counts`."""
+        return Counts(
+            refused_processes=base.counter(self._folder / "pids.events", "max") or 0,
+            killed_for_memory=base.counter(self._folder / "memory.events", "oom_kill") or 0,
+        )
+
+    def processor_seconds(self) -> float | None:
+        """See `Group.processor_seconds`; the kernel counts this whether or not ``cpu`` is passed on."""
+        used = base.counter(self._folder / "cpu.stat", "usage_usec")
+        return None if used is None else used * _MICRO
+
+    def peak_bytes(self) -> int:
+        """See `Group.peak_bytes`."""
+        return base.number(self._folder / "memory.peak") or 0
+
+    def remove(self) -> None:
+        """See `Group.remove`."""
+        with contextlib.suppress(OSError):
+            (self._folder / "cgroup.kill").write_text("1")
+        base.remove(self._folder)

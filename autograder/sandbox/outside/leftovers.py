@@ -1,0 +1,124 @@
+"""Control groups that a killed grader left behind: named so that their owner can be told, and removed.
+
+A name holds the process that made the group, the process namespace that its number counts in, and when.
+The owner lives if a process of that number does and was there before the group: a number that was given
+out again belongs to a younger process. In another process namespace the number says nothing; what was
+made there is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_NAME = re.compile(r"autograder-(\d+)-(\d+)-(\d+)")
+REMOVAL_SECONDS = 1.0
+
+
+def group_name() -> str:
+    """A name for a folder of control groups of this process; no two are the same."""
+    made = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return f"autograder-{os.getpid()}-{_process_namespace(Path('/'))}-{made}"
+
+
+def sweep_groups(root: Path = Path("/")) -> list[Path]:
+    """Remove the groups of graders that are dead, with what still runs in them.
+
+    Only folders of this user that no living process can have made are touched; what the kernel does not
+    let go is left for the next time.
+    """
+    removed = []
+    for folder in _candidates(root):
+        with contextlib.suppress(OSError):
+            if folder.lstat().st_uid == os.geteuid() and _is_orphan(folder.name, root) and _remove(folder):
+                removed.append(folder)
+    return removed
+
+
+def _candidates(root: Path) -> Iterator[Path]:
+    """Folders with our names in every hierarchy: at its top, in our own group and those above, beside it."""
+    places: dict[Path, None] = {}
+    with contextlib.suppress(OSError):
+        mounts = (root / "proc/self/mountinfo").read_text(errors="replace").splitlines()
+        tops = [root / line.split()[4].lstrip("/") for line in mounts if " - cgroup" in line]
+        own = (root / "proc/self/cgroup").read_text(errors="replace").splitlines()
+        for top in tops:
+            for path in {line.split(":", 2)[2].strip("/") for line in own}:
+                group = top / path
+                if ".." not in group.parts and group.is_dir():
+                    places |= dict.fromkeys((group, *(one for one in group.parents if top in one.parents)))
+                    places |= dict.fromkeys(one for one in _folders(group.parent) if top in one.parents)
+            places[top] = None
+    for place in places:
+        yield from (folder for folder in _folders(place) if _NAME.fullmatch(folder.name))
+
+
+def _folders(place: Path) -> list[Path]:
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return []
+
+
+def _is_orphan(name: str, root: Path) -> bool:
+    found = _NAME.fullmatch(name)
+    if not found:
+        return False
+    pid, namespace, made = (int(number) for number in found.groups())
+    if namespace != _process_namespace(root):
+        return False
+    try:
+        fields = (root / "proc" / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
+        started, state = int(fields[19]), fields[0]
+    except FileNotFoundError:
+        return True
+    except (OSError, IndexError, ValueError):
+        return False
+    return state in "ZX" or started * 1_000_000_000 // os.sysconf("SC_CLK_TCK") > made
+
+
+def _process_namespace(root: Path) -> int:
+    """The number of this process's process namespace; 0 where it cannot be told."""
+    with contextlib.suppress(OSError, ValueError):
+        return int((root / "proc/self/ns/pid").readlink().name.strip("pid:[]"))
+    return 0
+
+
+def _remove(folder: Path) -> bool:
+    """Remove a group and those in it; a group with processes is emptied first."""
+    deadline = time.monotonic() + REMOVAL_SECONDS
+    while True:
+        for group in (*_folders(folder), folder):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+        if not folder.exists():
+            return True
+        if time.monotonic() > deadline:
+            return False
+        for group in (*_folders(folder), folder):
+            _kill(group)
+        time.sleep(0.005)
+
+
+def _kill(group: Path) -> None:
+    with contextlib.suppress(OSError):
+        if (group / "cgroup.kill").exists():
+            (group / "cgroup.kill").write_text("1")
+            return
+        for line in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                _kill_member(int(line), group)
+
+
+def _kill_member(pid: int, group: Path) -> None:
+    """Kill a process that is still a member once it is held fast, so that no other one is hit."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        if str(pid) in (group / "cgroup.procs").read_text().split():
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    finally:
+        os.close(descriptor)

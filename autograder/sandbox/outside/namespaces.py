@@ -1,0 +1,295 @@
+"""The real sandbox: a confined zygote that forks one confined box per submission (Linux).
+
+This is the trusted side of every level of isolation, and the level `namespaces`. It starts the zygote as
+a fresh program, asks it for boxes, bounds them from outside (deadlines, control groups, output counts) and
+talks to them over two plain pipes.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.inside.seccomp import shipped_filter
+from autograder.sandbox.levels import ALTERNATIVE, Isolation
+from autograder.sandbox.outside import cgroups, spares
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.watch import Watch
+from autograder.sandbox.runtime import Runtime, current_runtime
+from autograder.sandbox.system import refuse_other_systems
+
+START_SECONDS = 120.0
+# 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
+# containers that map only 65,536 ids.
+FIRST_UID, LAST_UID = 60_578, 61_183
+CONTROL_MESSAGE = 1 << 17
+_SPARE_PROCESSES = 8
+"""Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+class ZygoteSandbox:
+    """One zygote. Opens boxes for one environment; see `autograder.sandbox.base.Sandbox`."""
+
+    isolation: str
+
+    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
+        """Start the zygote and wait until it is ready.
+
+        Raises:
+            SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
+        """
+        refuse_other_systems()
+        self._lock = threading.Lock()
+        self._spares = spares.Spares(self._open, spares.depth())
+        self._identity = self._claim_identity()
+        self._cgroups = cgroups.find_driver()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        runtime = runtime or current_runtime()
+        script = str(Path(runtime.package_root, "autograder/sandbox/inside/zygote.py"))
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    runtime.executable,
+                    "-s",
+                    "-S",
+                    "-B",
+                    "-P",
+                    script,
+                    str(theirs.fileno()),
+                    runtime.package_root,
+                ],
+                pass_fds=[theirs.fileno()],
+                env=_ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+            )
+        try:
+            self._configure(environment, runtime)
+        except BaseException:
+            self.close()
+            raise
+
+    def _claim_identity(self) -> Identity | None:
+        """As root, an id that is nobody's; otherwise boxes run as whoever grades."""
+        return Identity() if os.geteuid() == 0 else None
+
+    def _particulars(self) -> dict[str, Any]:
+        """What this level's zygote has to know besides."""
+        return {}
+
+    def _configure(self, environment: Environment, runtime: Runtime) -> None:
+        config = {
+            "isolation": self.isolation,
+            "sys_path": runtime.sys_path,
+            "readable": runtime.readable,
+            "masked": runtime.masked,
+            "preload": environment.preload,
+            "files": [(name, str(path)) for name, path in environment.files],
+            "packages": [(name, str(path)) for name, path in environment.packages],
+            "uid": self._identity.uid if self._identity else None,
+            "filter": base64.b64encode(shipped_filter()).decode(),
+            **self._particulars(),
+        }
+        self._control.settimeout(START_SECONDS)
+        try:
+            self._control.send(json.dumps(config).encode())
+            report = json.loads(self._control.recv(CONTROL_MESSAGE) or b"{}")
+        except TimeoutError:
+            raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
+        except OSError:
+            report = {}
+        self._control.settimeout(None)
+        if not report.get("ready"):
+            said = report.get("error") or self._stderr()
+            if not said:  # a missing layer has a name; what is silent was killed
+                raise SandboxFault("the zygote was ended while it started")
+            raise SandboxUnavailable(self._explain(said))
+        self.landlock = int(report["landlock"])
+
+    def _explain(self, error: str) -> str:
+        return explain_failure(error)
+
+    def _stderr(self) -> str:
+        _, text = self._process.communicate(timeout=5)
+        return text.decode(errors="replace")[-2000:]
+
+    @property
+    def memory_bound(self) -> str:
+        """What bounds a box's memory and processes: a version of control groups, or the watchdog."""
+        return self._cgroups.name if self._cgroups else "address space limit and watchdog"
+
+    def open(
+        self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
+    ) -> NamespaceBox:
+        """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
+        box = self._spares.take(limits, seed)
+        if files:
+            try:
+                box.put_files(files)
+            except SandboxFault:
+                box.close()
+                raise
+        return box
+
+    def _open(self, limits: Limits, seed: int) -> NamespaceBox:
+        group = self._group(limits)
+        return NamespaceBox(self._send, self._request(limits, seed, group), limits, Watch(limits, group))
+
+    def _group(self, limits: Limits) -> cgroups.Group | None:
+        if not self._cgroups:
+            return None
+        try:
+            return self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
+        except OSError as error:
+            raise SandboxFault(f"no control group could be made: {error}") from error
+
+    def _request(self, limits: Limits, seed: int, group: cgroups.Group | None) -> dict[str, Any]:
+        """What the zygote is told of a new box."""
+        bounds = msgspec.to_builtins(limits)
+        if group is not None:
+            bounds["processes"] += _SPARE_PROCESSES
+        return {
+            "limits": bounds,
+            "seed": seed,
+            "bound_address_space": group is None,
+        }
+
+    def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        try:
+            with self._lock:
+                socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+        except OSError as error:
+            raise SandboxFault(f"the zygote is gone: {error}") from error
+
+    @property
+    def pid(self) -> int:
+        """The process that was started; the zygote is its only child."""
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Whether the zygote still runs: its end of the control socket dies with it, before its parent."""
+        if self._process.poll() is not None or self._control.fileno() < 0:
+            return False
+        ended = select.poll()
+        ended.register(self._control, 0)  # a hang-up is reported whether asked for or not
+        return not ended.poll(0)
+
+    def close(self) -> None:
+        """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""
+        self._spares.close()
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+        if self._cgroups:
+            self._cgroups.close()
+        if self._identity:
+            self._identity.release()
+
+
+class NamespaceSandbox(ZygoteSandbox):
+    """Full isolation: namespaces of every kind, a private file system, and all that the others have."""
+
+    isolation = Isolation.NAMESPACES
+
+    def _explain(self, error: str) -> str:
+        return f"{explain_failure(error)} {ALTERNATIVE}"
+
+
+class Identity:
+    """A user id that no other zygote on this machine uses, held until released or until we die."""
+
+    def __init__(self) -> None:
+        """Claim the first free id.
+
+        Raises:
+            SandboxUnavailable: all of them are taken.
+        """
+        self._claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        for uid in range(FIRST_UID, LAST_UID + 1):
+            try:
+                # An abstract socket name is free again the moment its holder dies, however it dies.
+                self._claim.bind(f"\0autograder-uid-{uid}")
+            except OSError:
+                continue
+            self.uid = uid
+            return
+        self._claim.close()
+        raise SandboxUnavailable(
+            f"all user ids from {FIRST_UID} to {LAST_UID} are taken; end other graders first"
+        )
+
+    def release(self) -> None:
+        """Give the id back."""
+        self._claim.close()
+
+
+REMEDIES = (
+    (
+        ("closed to others",),
+        "As root, boxes have users of their own, who cannot enter these folders. Remedies: install Python "
+        "and this environment where other users can read them (chmod o+x the folders on the way), or grade "
+        "as an ordinary user.",
+    ),
+    (
+        ("unshare", "uid_map", "setgroups", "gid_map"),
+        "User namespaces are switched off or restricted. Remedies: set kernel.unprivileged_userns_clone=1 "
+        "and user.max_user_namespaces=10000; on Ubuntu 24.04 or later set "
+        "kernel.apparmor_restrict_unprivileged_userns=0 or give this interpreter an AppArmor profile; in a "
+        "container allow unshare and mount (for example Docker's --security-opt seccomp=unconfined "
+        "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or run as root.",
+    ),
+    (
+        ("open_tree", "mount_setattr", "move_mount"),
+        "The mount interface of Linux 5.12 or later is needed. Remedies: a newer kernel, or in a container a "
+        "seccomp profile that allows these calls.",
+    ),
+    (
+        ("mount", "pivot_root", "umount2"),
+        "Mounting in a private namespace is refused. Remedies: in a container add CAP_SYS_ADMIN and an "
+        "AppArmor profile that allows mounts, or run outside of the container.",
+    ),
+    (("seccomp",), "The kernel was built without CONFIG_SECCOMP_FILTER. Remedy: another kernel."),
+    (
+        ("ModuleNotFoundError", "ImportError", "Permission denied", "PermissionError"),
+        "A module to preload is not installed, or not readable for other users (chmod -R o+rX its folder).",
+    ),
+)
+
+
+def explain_failure(error: str) -> str:
+    """The failing call and what to do about it."""
+    for calls, remedy in REMEDIES:
+        if any(call in error for call in calls):
+            return f"the sandbox cannot be built here: {error}. {remedy}"
+    return f"the sandbox cannot be built here: {error}"

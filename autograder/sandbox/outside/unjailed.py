@@ -1,0 +1,150 @@
+"""Sandboxes without namespaces: `reduced` and `none`. The trusted side; its other end is reduced.py.
+
+A box lies in a folder on disk instead of a file system of its own, which is therefore made, watched and
+removed here, and its processes are ended by a keeper (keeper.py) instead of the kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.inside import linux
+from autograder.sandbox.inside.reduced import closed_ancestor
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside import scratch
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import Identity, ZygoteSandbox, explain_failure
+from autograder.sandbox.outside.upkeep import Place
+from autograder.sandbox.outside.watch import Watch
+from autograder.sandbox.runtime import Runtime
+
+
+class UnjailedSandbox(ZygoteSandbox):
+    """What `reduced` and `none` have in common."""
+
+    own_users = False
+    """Whether each box has a user id of its own."""
+
+    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
+        """Start the zygote; see `ZygoteSandbox`."""
+        base = tempfile.gettempdir()
+        scratch.sweep(base)
+        self._folder = Path(tempfile.mkdtemp(prefix=scratch.PREFIX, dir=base))
+        self._claim = scratch.claim(str(self._folder))
+        self._numbers = itertools.count()
+        self._numbering = threading.Lock()
+        try:
+            super().__init__(environment, runtime)
+        except BaseException:
+            self._remove()
+            raise
+
+    def _claim_identity(self) -> Identity | None:
+        return Identity() if self.own_users and os.geteuid() == 0 else None
+
+    def _particulars(self) -> dict[str, Any]:
+        (self._folder / "zygote").mkdir(mode=0o700)
+        (self._folder / "boxes").mkdir(mode=0o711)
+        if self._identity:
+            closed = closed_ancestor(self._folder)
+            if closed is not None:
+                raise SandboxUnavailable(
+                    f"boxes have users of their own, who cannot enter {closed}, where their files would lie; "
+                    "set TMPDIR to a folder that other users can enter"
+                )
+            os.chown(self._folder, 0, self._identity.uid)
+            self._folder.chmod(0o710)
+        return {"folder": str(self._folder), "landlock": linux.landlock_version()}
+
+    def _explain(self, error: str) -> str:
+        return explain_failure(error)
+
+    def _open(self, limits: Limits, seed: int) -> NamespaceBox:
+        upkeep = self._make_place(limits)
+        try:
+            group = self._group(limits)
+            request = self._request(limits, seed, group)
+            request["folder"], request["uid"] = upkeep.folder, upkeep.uid
+            if upkeep.uid is None and os.geteuid() != 0:
+                # Counted are all processes of the user, not only those of the box.
+                request["limits"]["processes"] += threads_of(os.getuid())
+            return NamespaceBox(self._send, request, limits, Watch(limits, group, upkeep))
+        except BaseException:
+            upkeep.release()
+            raise
+
+    def _make_place(self, limits: Limits) -> Place:
+        with self._numbering:
+            folder = self._folder / "boxes" / str(next(self._numbers))
+        identity = None
+        try:
+            if self._identity:
+                identity = Identity()
+            folder.mkdir(mode=0o700)
+            if identity:
+                os.chown(folder, identity.uid, identity.uid)
+        except (OSError, SandboxUnavailable) as error:
+            if identity:
+                identity.release()
+            raise SandboxFault(f"no folder could be made for a box: {error}") from error
+        return Place(str(folder), limits, identity)
+
+    def close(self) -> None:
+        """End the zygote and remove the folder; see `autograder.sandbox.base.Sandbox.close`."""
+        super().close()
+        self._remove()
+
+    def _remove(self) -> None:
+        scratch.remove_tree(str(self._folder))
+        if self._claim >= 0:
+            os.close(self._claim)
+            self._claim = -1
+
+
+class ReducedSandbox(UnjailedSandbox):
+    """All that needs neither namespaces nor mounts."""
+
+    isolation = Isolation.REDUCED
+    own_users = True
+
+    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
+        """Start the zygote.
+
+        Raises:
+            SandboxUnavailable: a layer is missing. An ordinary user needs Landlock: without it student code
+                could read and change every file of that user.
+        """
+        if os.geteuid() != 0 and not linux.landlock_version():
+            raise SandboxUnavailable(
+                "--isolation=reduced as an ordinary user needs Landlock, which this kernel does not have; "
+                "without it student code could read and change all your files. Remedies: a kernel of Linux "
+                "5.13 or later started with landlock in its list lsm=…, or run as root, so that boxes get "
+                "users of their own."
+            )
+        super().__init__(environment, runtime)
+
+
+class BareSandbox(UnjailedSandbox):
+    """A forked process in a folder of its own, with limits; no protection."""
+
+    isolation = Isolation.NONE
+
+
+def threads_of(uid: int) -> int:
+    """How many threads of all processes a user has."""
+    total = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.stat().st_uid == uid:
+                fields = (process / "stat").read_text("ascii", "replace").rpartition(") ")[2].split()
+                total += int(fields[17])
+    return total

@@ -1,0 +1,213 @@
+"""What is known from outside about a box's use of its limits: when it must end, and which it has met.
+
+Sources, best first: the counters of its control group, its scratch space as the kernel sees it, a look at
+its processes. What student code says about itself is believed only for the choice of a sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observation
+from autograder.sandbox.inside import hints
+from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.outside import watchdog
+from autograder.sandbox.outside.cgroups import Counts, Group
+from autograder.sandbox.outside.upkeep import Upkeep
+from autograder.sandbox.outside.watchdog import Watchdog
+
+SCRATCH = "w"
+"""The folder of a box, below its root, in which everything is written."""
+_CORES = os.cpu_count() or 1
+_WORDS = {met.value: met for met in Met}
+_SPACE = {Met.DISK, Met.FILES}
+_TICK = 0.5
+"""Seconds by which the kernel's own limit on one process may be early."""
+
+
+class Watch:
+    """Watches one box. Not thread safe."""
+
+    def __init__(self, limits: Limits, group: Group | None, upkeep: Upkeep | None = None) -> None:
+        self._pid = 0
+        self._upkeep = upkeep
+        self._limits = limits
+        self.group = self._group = group
+        self._tree = Watchdog(0)
+        self._most_bytes = limits.memory_mb << 20
+        self._known = Counts()
+        self._full: set[Met] = set()
+        self._crowded = False
+        self._scratch = -1
+        self._next_look = time.monotonic() + (self._earliest(0.0) if group else 0.0)
+
+    def attach(self, pid: int) -> None:
+        """Begin to watch process 1 of the box, by the number it has on this side."""
+        self._pid = pid
+        # Without a process namespace, what a process of the box leaves behind goes to the keeper.
+        self._tree = Watchdog(self._upkeep.attach(pid), below=True) if self._upkeep else Watchdog(pid)
+        # All that a box has at first is the zygote's, and its share of it falls and rises with other boxes.
+        # It is allowed on top, so that nobody is ended for what is not theirs.
+        self._most_bytes += watchdog.resident_bytes(pid)
+
+    def open_scratch(self) -> None:
+        """Keep a descriptor on the scratch space; to be called once it is there, and before student code.
+
+        It can only be asked how full it is. Where the kernel refuses it, and where what is found is not of
+        the size that was asked for, the student's word is all there is.
+        """
+        flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        with contextlib.suppress(OSError):
+            self._scratch = os.open(f"/proc/{self._pid}/root/{SCRATCH}", flags)
+            room = os.fstatvfs(self._scratch)
+            if room.f_blocks * room.f_frsize != self._limits.scratch_mb << 20:
+                self.close()
+
+    # ------------------------------------------------------------ limits that end the box
+
+    def pause(self) -> float:
+        """Seconds until `exceeded` has something to look at."""
+        seconds = max(0.001, self._next_look - time.monotonic())
+        return min(seconds, watchdog.INTERVAL) if self._upkeep else seconds
+
+    def exceeded(self) -> Ending | None:
+        """The limit for which the box must end now; looks only when it is time to."""
+        over = self._upkeep.look() if self._upkeep and self._pid else None
+        now = time.monotonic()
+        if over is not None or now < self._next_look:
+            return over
+        used, memory = self._counted()
+        self._next_look = now + (self._earliest(used) if self._group else watchdog.INTERVAL)
+        if memory > self._most_bytes:
+            return Ending.MEMORY
+        return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds else None
+
+    def _counted(self) -> tuple[float, int]:
+        """Processor seconds, and bytes where no group bounds them."""
+        if self._group:
+            used = self._group.processor_seconds()
+            if used is None:
+                self._tree.look(enough=sys.maxsize)
+                used = self._tree.processor_seconds
+            return used, 0
+        memory = self._tree.look(enough=self._most_bytes).memory_bytes
+        return self._tree.processor_seconds, memory
+
+    def _earliest(self, used: float) -> float:
+        """Seconds in which all cores together cannot use up what is left."""
+        return max(watchdog.INTERVAL, (self._limits.processor_seconds - used) / _CORES)
+
+    def processor_seconds(self) -> float:
+        """Of all processes of the box, as far as it was counted."""
+        counted = self._group.processor_seconds() if self._group else None
+        return self._tree.processor_seconds if counted is None else counted
+
+    def ending(self, report: Mapping[str, Any]) -> Ending:
+        """Why the box ended by itself, from the kernel's word.
+
+        Args:
+            report: its wait status and processor seconds, where the zygote could tell them.
+        """
+        counts = self._group.counts() if self._group else self._known
+        if counts.killed_for_memory > self._known.killed_for_memory:
+            return Ending.MEMORY
+        status = report.get("status")
+        if not isinstance(status, int):
+            return Ending.CRASHED
+        if os.WIFEXITED(status):
+            return self._of_exit(os.WEXITSTATUS(status))
+        used = max(report.get("cpu", 0.0), self.processor_seconds())
+        return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds - _TICK else Ending.CRASHED
+
+    def _of_exit(self, status: int) -> Ending:
+        """Student code can exit with our own statuses too, and gains another sentence by it."""
+        if status == EXIT_NO_MEMORY and self._group is None:  # a group kills before memory is refused
+            return Ending.MEMORY
+        return Ending.CRASHED if status == EXIT_NOT_CONFINED else Ending.EXITED
+
+    # ------------------------------------------------------------ limits that do not
+
+    def met(self, told: Collection[str] = (), *, printed: bool = False) -> tuple[Encounter, ...]:
+        """The limits met since this was last asked, in the order of `Met`.
+
+        Args:
+            told: what the reply says, in words of `Met` and `hints.AGAIN`; the student's word.
+            printed: this side has counted more output than is kept.
+        """
+        words = {_WORDS[word] for word in told if word in _WORDS}
+        asked = Met.PROCESSES in words or hints.AGAIN in told
+        seen = self._counters(asked=asked) | ({Met.OUTPUT} if printed else set())
+        if hints.AGAIN in told and Met.PROCESSES in seen:
+            words.add(Met.PROCESSES)
+        full = self._fullness()
+        seen |= full - self._full
+        if words & _SPACE and full:
+            words = words - _SPACE | full  # one error number says either; the kernel knows which
+            seen |= full
+        self._full = full
+        if Met.DESCRIPTORS in words and self._open_descriptors() >= self._limits.descriptors:
+            seen.add(Met.DESCRIPTORS)
+        return tuple(
+            Encounter(met, seen=met in seen, told=met in words) for met in Met if met in seen | words
+        )
+
+    def mark(self, run: CellRun, told: Collection[str], *, printed: bool) -> CellRun:
+        """A cell's run with the limits it met; see `met`."""
+        truncated = run.truncated or printed
+        met = self.met((*told, Met.OUTPUT.value) if truncated else told, printed=printed)
+        return msgspec.structs.replace(run, met=met, truncated=truncated) if met else run
+
+    def confirm(
+        self, observations: tuple[Observation, ...], told: Collection[str]
+    ) -> tuple[Observation, ...]:
+        """The answers to a scenario; the one that failed, else the last, carries the limits met meanwhile."""
+        met = self.met(told)
+        if not met or not observations:
+            return observations
+        at = next((i for i, one in enumerate(observations) if not one.ok), len(observations) - 1)
+        marked = msgspec.structs.replace(observations[at], met=met)
+        return (*observations[:at], marked, *observations[at + 1 :])
+
+    def _counters(self, *, asked: bool) -> set[Met]:
+        if self._group:
+            before, self._known = self._known, self._group.counts()
+            refused = self._known.refused_processes > before.refused_processes
+            killed = self._known.killed_for_memory > before.killed_for_memory
+            return ({Met.PROCESSES} if refused else set()) | ({Met.MEMORY} if killed else set())
+        if asked:
+            self._tree.look(enough=sys.maxsize)
+        crowded = self._tree.most_tasks >= self._limits.processes
+        new = crowded and (asked or not self._crowded)
+        self._crowded = crowded
+        return {Met.PROCESSES} if new else set()
+
+    def _fullness(self) -> set[Met]:
+        if self._scratch < 0:
+            return set()
+        room = os.fstatvfs(self._scratch)
+        return ({Met.DISK} if room.f_bavail == 0 else set()) | ({Met.FILES} if room.f_favail == 0 else set())
+
+    def _open_descriptors(self) -> int:
+        """Of process 1."""
+        with contextlib.suppress(OSError):
+            return len(list(Path(f"/proc/{self._pid}/fd").iterdir()))
+        return 0
+
+    def release(self) -> None:
+        """Remove what the box has left, when nothing of it runs any more. Idempotent."""
+        if self._upkeep:
+            self._upkeep.release()
+
+    def close(self) -> None:
+        """Give the descriptor back. Idempotent."""
+        if self._scratch >= 0:
+            os.close(self._scratch)
+            self._scratch = -1

@@ -1,0 +1,101 @@
+"""The memory, processor time and tasks of a box, measured from outside where no control group counts them.
+
+Proportional set size, not resident set size: pages shared with the zygote are not the box's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+INTERVAL = 0.05
+"""Seconds between two looks."""
+
+_OWN_PAGES = ("Pss_Anon:", "Pss_Shmem:")
+_AT_MOST = ("RssAnon:", "RssShmem:")
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Tree(Struct, frozen=True):
+    """A process and all its descendants, at one moment."""
+
+    memory_bytes: int = 0
+    """Private and shared-anonymous memory; no less than that where it is at most what was called enough."""
+    tasks: int = 0
+    """Processes and threads."""
+    processor_seconds: float = 0.0
+    """Of what runs, and of what it has waited for."""
+
+
+class Watchdog:
+    """Looks at a tree of processes again and again, and remembers what is gone between two looks."""
+
+    def __init__(self, pid: int, proc: Path = Path("/proc"), *, below: bool = False) -> None:
+        """Watch a process and its descendants, or (``below``) the descendants alone."""
+        self._pid = pid
+        self._below = below
+        self._proc = proc
+        self._own_seconds: dict[tuple[int, str], float] = {}
+        self.most_tasks = 0
+        self.processor_seconds = 0.0
+
+    def look(self, *, enough: int = 0) -> Tree:
+        """The tree as it is now.
+
+        Args:
+            enough: bytes up to which an upper bound of the memory will do. The exact number takes the kernel
+                milliseconds for a process that has torch loaded, the bound microseconds.
+        """
+        tasks, seconds, open_ids = 0, 0.0, [self._pid]
+        processes: list[Path] = []
+        while open_ids:
+            pid = open_ids.pop()
+            process = self._proc / str(pid)
+            counted = pid != self._pid or not self._below
+            if counted:
+                processes.append(process)
+                seconds += self._seconds(pid, process)
+            with contextlib.suppress(OSError):  # it may end while we look
+                threads = list(process.glob("task/*/children"))
+                tasks += len(threads) if counted else 0
+                for children in threads:
+                    with contextlib.suppress(OSError):
+                        open_ids += [int(child) for child in children.read_text().split()]
+        memory = sum(_kilobytes(process / "status", _AT_MOST) for process in processes) << 10
+        if memory > enough:
+            memory = sum(_kilobytes(process / "smaps_rollup", _OWN_PAGES) for process in processes) << 10
+        self.most_tasks = max(self.most_tasks, tasks)
+        # A process whose end nobody waits for takes its time along; what was seen of it still counts.
+        self.processor_seconds = max(self.processor_seconds, seconds, sum(self._own_seconds.values()))
+        return Tree(memory, tasks, seconds)
+
+    def _seconds(self, pid: int, process: Path) -> float:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            fields = (process / "stat").read_text().rpartition(") ")[2].split()
+            own, waited_for = (int(fields[at]) + int(fields[at + 1]) for at in (11, 13))
+            self._own_seconds[pid, fields[19]] = own * _TICK
+            return (own + waited_for) * _TICK
+        return 0.0
+
+
+def _kilobytes(path: Path, lines: tuple[str, ...]) -> int:
+    """The sum of some lines of a file of sizes; 0 where the process has ended."""
+    total = 0
+    with contextlib.suppress(OSError):
+        for line in path.read_text(errors="replace").splitlines():
+            if line.startswith(lines):
+                total += int(line.split()[1])
+    return total
+
+
+def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
+    """Anonymous memory that a process has in view, its own or shared; cheap to ask."""
+    return _kilobytes(proc / str(pid) / "status", _AT_MOST) << 10
+
+
+def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
+    """Private and shared-anonymous memory of a process and all its descendants."""
+    return Watchdog(pid, proc).look(enough=-1).memory_bytes

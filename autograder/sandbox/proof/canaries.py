@@ -1,0 +1,344 @@
+"""What no student code may do, as code that tries it: the self-test's table.
+
+Each canary is run in a box of its own. It must return None, or be ended by one of the endings it names;
+whatever else it returns is what it reached. A test breaks each layer in turn and sees its canary sing.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autograder.records import Ending, Limits
+
+APART = ("namespaces",)
+CONFINED = ("namespaces", "reduced")
+ALWAYS = ("namespaces", "reduced", "none")
+
+LIMITS = Limits(
+    processes=24, scratch_mb=16, scratch_files=256, memory_mb=96, output_kb=64, descriptors=64, reply_mb=8
+)
+"""Small, so that reaching each of them takes milliseconds."""
+
+
+class Canary(Struct, frozen=True):
+    """One attempt. ``code`` defines ``canary()``; the names of `settings` are defined before it."""
+
+    name: str
+    promise: str
+    """What holds when nothing was reached."""
+    levels: tuple[str, ...]
+    """The isolation levels that promise it."""
+    code: str
+    ends: tuple[Ending, ...] = ()
+    """Endings of the box that show the layer at work."""
+    neighbour: str = ""
+    """Code that runs in another box of the same zygote, which stays open meanwhile."""
+    seconds: float = 20.0
+    """The deadline of the call."""
+
+
+def settings(port: int, socket_name: str, level: str) -> str:
+    """The names that canaries use: where this side listens, the level, the limits they must not pass."""
+    return (
+        f"PORT, SOCKET, LEVEL = {port}, {socket_name!r}, {level!r}\n"
+        f"PROCESSES, DESCRIPTORS = {LIMITS.processes}, {LIMITS.descriptors}\n"
+        f"SCRATCH, MEMORY, OUTPUT = {LIMITS.scratch_mb << 20}, {LIMITS.memory_mb << 20}, "
+        f"{LIMITS.output_kb << 10}\n"
+        f"FILES, PROCESSOR = {LIMITS.scratch_files}, {LIMITS.processor_seconds}\n"
+    )
+
+
+CANARIES: tuple[Canary, ...] = (
+    Canary(
+        "private file system",
+        "the root holds only what a notebook needs; no home, no /etc/shadow, no device but five",
+        APART,
+        """
+def canary():
+    import os
+    seen = [p for p in ('/etc/shadow', '/var', '/boot', '/run', '/sys/kernel') if os.path.exists(p)]
+    for folder, allowed in (('/dev', 'null zero full random urandom shm'), ('/etc', 'passwd ld.so.cache')):
+        seen += [f'{folder}/{name}' for name in os.listdir(folder) if name not in allowed.split()]
+    return seen[:10] or None
+""",
+    ),
+    Canary(
+        "no process file system",
+        "/proc tells nothing but the kind of processor",
+        APART,
+        """
+def canary():
+    import os
+    return sorted(set(os.listdir('/proc')) - {'cpuinfo'})[:5] or None
+""",
+    ),
+    Canary(
+        "read-only mounts",
+        "nothing outside the scratch space can be written",
+        APART,
+        """
+def canary():
+    import os, sysconfig
+    hit = []
+    places = ['/', '/usr/lib', '/data', '/etc', '/dev', *map(sysconfig.get_path, ('purelib', 'stdlib'))]
+    for p in places:
+        try:
+            open(os.path.join(p, 'canary'), 'w').close(); hit.append(p)
+            os.unlink(os.path.join(p, 'canary'))
+        except OSError: pass
+        if os.path.exists(p) and not os.statvfs(p).f_flag & os.ST_RDONLY: hit.append(p + ' is not read-only')
+    return hit or None
+""",
+    ),
+    Canary(
+        "own process namespace",
+        "no process outside can be seen or signalled",
+        APART,
+        """
+def canary():
+    import os
+    hit = []
+    for pid in range(2, 300):
+        try: os.kill(pid, 0); hit.append(pid)
+        except OSError: pass
+    return hit or (None if os.getpid() == 1 and os.getppid() == 0 else [os.getpid()])
+""",
+    ),
+    Canary(
+        "no network",
+        "no socket of a network can be made, and no address can be reached",
+        CONFINED,
+        """
+def canary():
+    import socket
+    hit = []
+    for family in (socket.AF_INET, socket.AF_INET6, 16, 40):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
+            try: socket.socket(family, kind).close(); hit.append([int(family), int(kind)])
+            except OSError: pass
+    try:
+        socket.create_connection(('127.0.0.1', PORT), timeout=1); hit.append('connected')
+    except OSError: pass
+    return hit or None
+""",
+    ),
+    Canary(
+        "no socket of the machine",
+        "the network namespace is the box's own: names outside cannot be called",
+        APART,
+        """
+def canary():
+    import socket
+    with socket.socket(socket.AF_UNIX) as caller:
+        try: caller.connect('\\0' + SOCKET)
+        except OSError: return None
+    return 'connected'
+""",
+    ),
+    Canary(
+        "no privileges",
+        "no user id, capability or namespace can be gained",
+        CONFINED,
+        """
+def canary():
+    import ctypes, os
+    libc = ctypes.CDLL(None, use_errno=True)
+    hit = []
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) != 0 or any(sets): hit.append(f'capabilities {list(sets)}')
+    bounding = any(libc.prctl(23, ctypes.c_ulong(number), 0, 0, 0) == 1 for number in range(64))
+    if bounding and LEVEL == 'namespaces': hit.append('bounding set')  # without, users cannot drop theirs
+    if libc.prctl(39, 0, 0, 0, 0) != 1: hit.append('new privileges')
+    if libc.unshare(0x10000000) == 0: hit.append('unshare')
+    if libc.mount(b'none', b'/w', b'tmpfs', 0, None) == 0: hit.append('mount')
+    try: os.setuid(0); hit.append('setuid')
+    except OSError: pass
+    return hit or (None if os.getuid() != 0 else ['uid 0'])
+""",
+    ),
+    Canary(
+        "system call filter",
+        "programs cannot be started and other processes cannot be traced",
+        CONFINED,
+        """
+def canary():
+    import ctypes, errno, os, sys
+    hit = []
+    libc = ctypes.CDLL(None, use_errno=True)
+    def refused(name, *arguments):
+        if getattr(libc, name)(*arguments) >= 0 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
+            hit.append(name)
+    refused('ptrace', 0, 0, 0, 0)
+    refused('memfd_create', b'x', 0)
+    refused('inotify_init')
+    refused('setsid')
+    refused('personality', 0)
+    try: os.execv(sys.executable, ['x', '-c', 'pass'])
+    except PermissionError: pass
+    except OSError: hit.append('execve is refused for another reason')
+    return hit or None
+""",
+    ),
+    Canary(
+        "no descriptors of the grader",
+        "a box holds its three pipes and nothing else",
+        CONFINED,
+        """
+def canary():
+    import os, stat
+    hit = []
+    for number in range(1024):
+        try: kind = os.fstat(number).st_mode
+        except OSError: continue
+        wanted = number < 5 and (stat.S_ISFIFO(kind) if number else stat.S_ISCHR(kind))
+        if not wanted: hit.append([number, stat.filemode(kind)])
+    return hit or None
+""",
+    ),
+    Canary(
+        "clean environment",
+        "no variable of the grader's environment is passed on",
+        CONFINED,
+        """
+def canary():
+    import os
+    known = 'HOME IPYTHONDIR LANG LC_CTYPE LOGNAME MKL_NUM_THREADS MPLBACKEND MPLCONFIGDIR OMP_NUM_THREADS '
+    known += 'OPENBLAS_NUM_THREADS PATH PYTHONDONTWRITEBYTECODE PYTHONHASHSEED TMPDIR USER'
+    return sorted(set(os.environ) - set(known.split())) or None
+""",
+    ),
+    Canary(
+        "boxes apart",
+        "another box of the same zygote cannot be seen, called or signalled",
+        APART,
+        """
+def canary():
+    import os, socket
+    hit = [p for p in ('/w/left', '/tmp/left', '/dev/shm/left') if os.path.exists(p)]
+    with socket.socket(socket.AF_UNIX) as caller:
+        try: caller.connect('\\0' + 'box-' + SOCKET); hit.append('socket')
+        except OSError: pass
+    try: os.kill(-1, 0); hit.append('processes')
+    except OSError: pass
+    return hit or None
+""",
+        neighbour="""
+import socket
+for place in ('/w/left', '/tmp/left', '/dev/shm/left'):
+    open(place, 'w').close()
+listener = socket.socket(socket.AF_UNIX)
+listener.bind('\\0' + 'box-' + SOCKET)
+listener.listen()
+""",
+    ),
+    Canary(
+        "bounded processes",
+        "a fork bomb stops at the limit",
+        CONFINED,
+        """
+def canary():
+    import os, signal
+    children = []
+    try:
+        while len(children) <= PROCESSES:
+            pid = os.fork()
+            if pid == 0:
+                signal.pause()
+            children.append(pid)
+    except OSError: pass
+    for pid in children: os.kill(pid, 9)
+    return len(children) if len(children) >= PROCESSES else None
+""",
+    ),
+    Canary(
+        "bounded scratch space",
+        "writing stops at the limit, and so does making files",
+        CONFINED,
+        """
+def canary():
+    import tempfile, time
+    hit, piece = [], bytes(1 << 20)
+    try:
+        for number in range(3):
+            with open(f'{tempfile.gettempdir()}/full{number}', 'wb') as f:
+                for _ in range((SCRATCH >> 20) // 2): f.write(piece)
+        hit.append('space')
+    except OSError: pass
+    try:
+        for number in range(FILES + 1): open(f'{number}', 'x').close()
+        hit.append('files')
+    except OSError: pass
+    if hit: time.sleep(1)  # where no file system bounds it, whoever watches ends the box
+    return hit or None
+""",
+        ends=(Ending.DISK,),
+    ),
+    Canary(
+        "bounded memory",
+        "taking memory ends at the limit",
+        ALWAYS,
+        """
+def canary():
+    held = []
+    try:
+        while len(held) << 22 <= MEMORY * 2: held.append(b'x' * (1 << 22))
+    except MemoryError:
+        held.clear()
+        return None
+    import time
+    time.sleep(1)
+    return f'{len(held) * 4} MB'
+""",
+        ends=(Ending.MEMORY,),
+    ),
+    Canary(
+        "bounded time",
+        "an endless loop that ignores signals ends at its deadline",
+        ALWAYS,
+        """
+def canary():
+    import signal, time
+    for number in range(1, 32):
+        try: signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError): pass
+    end = time.monotonic() + 3
+    while time.monotonic() < end: pass
+    return 'it ran on'
+""",
+        ends=(Ending.CALL_TIME,),
+        seconds=0.05,
+    ),
+    Canary(
+        "bounded output",
+        "a flood of output ends the box",
+        ALWAYS,
+        """
+def canary():
+    import os, time
+    for _ in range(64): os.write(1, b'x' * OUTPUT)
+    time.sleep(1)
+    return 'a flood was taken'
+""",
+        ends=(Ending.OUTPUT,),
+    ),
+    Canary(
+        "bounded resources",
+        "open files stop at the limit; no core file, no locked memory, processor time bounded",
+        CONFINED,
+        """
+def canary():
+    import os, resource as r
+    wanted = {r.RLIMIT_CORE: 0, r.RLIMIT_MEMLOCK: 0, r.RLIMIT_MSGQUEUE: 0, r.RLIMIT_CPU: PROCESSOR}
+    hit = [[name, r.getrlimit(name)] for name, value in wanted.items() if r.getrlimit(name) != (value, value)]
+    taken = []
+    try:
+        while len(taken) <= DESCRIPTORS: taken.append(os.dup(0))
+        hit.append('descriptors')
+    except OSError: pass
+    for descriptor in taken: os.close(descriptor)
+    try: r.setrlimit(r.RLIMIT_CORE, (1, 1)); hit.append('limits can be raised')
+    except (OSError, ValueError): pass
+    return hit or None
+""",
+    ),
+)

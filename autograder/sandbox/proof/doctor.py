@@ -1,0 +1,130 @@
+"""The self-test: which layers of confinement this machine has, and whether they hold.
+
+Boxes are opened and canary code tries what no student code may do (canaries.py). Anything that succeeds
+is reported, and so is a canary that could not be tried: what is not known to hold does not hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from autograder.errors import SandboxError, SandboxFault
+from autograder.records import Call, Scenario
+from autograder.sandbox.base import Box, Environment, Sandbox
+from autograder.sandbox.pool import start_sandbox
+from autograder.sandbox.proof.canaries import CANARIES, LIMITS, Canary, settings
+
+Start = Callable[[Environment], Sandbox]
+
+HOLE = "do not grade on this machine; report this as a hole"
+UNFINISHED = "see the message; the self-test could not finish"
+
+
+class Layer(Struct, frozen=True):
+    """One layer of confinement, as found."""
+
+    name: str
+    ok: bool
+    found: str
+    remedy: str = ""
+    required: bool = True
+    finished: bool = True
+    """False when our own side failed, so that trying again is worth it."""
+
+
+def examine(make: Start = start_sandbox) -> list[Layer]:
+    """Start a sandbox, run every canary of its level, and say what was found; raises no SandboxError."""
+    layers = [Layer("system", platform.system() == "Linux", f"{platform.system()} {platform.release()}")]
+    try:
+        sandbox = make(Environment())
+    except SandboxError as error:
+        finished = not isinstance(error, SandboxFault)
+        missing = Layer("namespaces and mounts", ok=False, found="not available", remedy=str(error))
+        return [*layers, _with(missing, finished=finished)]
+    try:
+        layers += _equipment(sandbox)
+        with _listeners(sandbox.isolation) as names:
+            for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
+                layers.append(_try_once(sandbox, names, canary))
+                if not layers[-1].finished and not sandbox.alive():
+                    break  # the others would say the same
+    finally:
+        sandbox.close()
+    return layers
+
+
+def healthy(layers: list[Layer]) -> bool:
+    """Whether every required layer holds."""
+    return all(layer.ok or not layer.required for layer in layers)
+
+
+def _equipment(sandbox: Sandbox) -> list[Layer]:
+    """What the sandbox says about itself; only those of full isolation have it all."""
+    layers = []
+    if sandbox.isolation == "namespaces":
+        found = "user, mount, pid, net, ipc, uts, cgroup"
+        layers.append(Layer("namespaces and mounts", ok=True, found=found))
+    memory_bound = getattr(sandbox, "memory_bound", "")
+    if memory_bound:
+        layers.append(Layer("memory and process accounting", ok=True, found=memory_bound))
+    version = getattr(sandbox, "landlock", None)
+    if version is not None:
+        found = f"ABI {version}" if version else "not in this kernel"
+        remedy = "" if version else "optional: boot a kernel with lsm=landlock,… for a second file barrier"
+        layers.append(Layer("Landlock", bool(version), found, remedy, required=False))
+    return layers
+
+
+@contextlib.contextmanager
+def _listeners(level: str) -> Iterator[str]:
+    """Sockets on this side that no box may reach; yields the source that names them."""
+    name = f"autograder-canary-{secrets.token_hex(8)}"
+    with socket.create_server(("127.0.0.1", 0)) as network, socket.socket(socket.AF_UNIX) as local:
+        local.bind(f"\0{name}")
+        local.listen()
+        yield settings(network.getsockname()[1], name, str(level))
+
+
+def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
+    try:
+        return _observe(sandbox, names, canary)
+    except SandboxError as error:
+        return Layer(canary.name, ok=False, found=str(error), remedy=UNFINISHED, finished=False)
+
+
+def _observe(sandbox: Sandbox, names: str, canary: Canary) -> Layer:
+    """Run one canary in a box of its own; None, or an ending it names, is what must come of it."""
+    with contextlib.ExitStack() as boxes:
+        if canary.neighbour:
+            beside = _open(sandbox, boxes)
+            left = beside.run_cell(names + canary.neighbour, seconds=20)
+            if left.error:
+                return Layer(canary.name, ok=False, found=f"the neighbour failed: {left.error}", remedy=HOLE)
+        box = _open(sandbox, boxes)
+        run = box.run_cell(names + canary.code, seconds=20)
+        observed = box.ask([Scenario("canary", (Call("canary"),))], seconds=canary.seconds)[0][0]
+    if not run.error and observed.ending is not None and observed.ending in canary.ends:
+        return Layer(canary.name, ok=True, found=canary.promise)
+    if run.error or not observed.ok:
+        found = run.error or observed.error or str(observed.ending)
+        text = f"the canary failed: {found} {observed.message}"
+        return Layer(canary.name, ok=False, found=text, remedy=HOLE)
+    if observed.value is not None:
+        return Layer(canary.name, ok=False, found=f"reached: {str(observed.value)[:500]}", remedy=HOLE)
+    return Layer(canary.name, ok=True, found=canary.promise)
+
+
+def _open(sandbox: Sandbox, boxes: contextlib.ExitStack) -> Box:
+    box = sandbox.open(LIMITS)
+    boxes.callback(box.close)
+    return box
+
+
+def _with(layer: Layer, *, finished: bool) -> Layer:
+    return Layer(layer.name, layer.ok, layer.found, layer.remedy, layer.required, finished)

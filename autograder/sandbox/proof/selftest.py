@@ -1,0 +1,181 @@
+"""The self-test before the first student's code: made once per boot and configuration, then remembered.
+
+Only a proof that everything held is kept, in the course's private folder. It counts as long as all that
+the sandbox depends on is the same (`standing`); what others could have written is not believed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import stat
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from autograder import atomic
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof.doctor import Layer, Start
+from autograder.sandbox.retry import made_up_for
+from autograder.sandbox.system import refuse_other_systems
+
+FILE_NAME = "selftest.json"
+MOST_BYTES = 1 << 16
+MOST_NAMED = 3
+_OF_PROCESS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters")
+
+
+class Proof(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of a self-test in which everything held."""
+
+    standing: str
+    tested_at: float
+    """Seconds since the epoch."""
+    canaries: tuple[str, ...]
+
+
+def ensure(start: Start, private: Path, *, isolation: str = "namespaces") -> Proof:
+    """Prove that the sandbox holds, or that it was proven under the same circumstances.
+
+    Args:
+        start: starts the sandbox to be tested, the same way as those that grade.
+        private: the course's private folder, where the proof is kept.
+        isolation: the level of what ``start`` starts.
+
+    Raises:
+        SandboxUnavailable: something was reached, or the self-test could not be finished; names the
+            layer, what was found and what to do.
+    """
+    refuse_other_systems()
+    now = standing(isolation)
+    known = last_proof(private)
+    if known is not None and known.standing == now:
+        return known
+    layers = _layers(_only(start, isolation))
+    _refuse(layers)
+    proof = Proof(now, time.time(), tuple(layer.name for layer in layers if layer.ok))
+    with contextlib.suppress(OSError):  # not kept: then it is tested again next time
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.write(private / FILE_NAME, msgspec.json.encode(proof), mode=0o600)
+    return proof
+
+
+def _layers(start: Start) -> list[Layer]:
+    """Examine, and again while it could not be finished: a killed process says nothing about the machine."""
+    layers: list[Layer] = []
+
+    def examine() -> None:
+        layers[:] = doctor.examine(start)
+        holes = [layer for layer in layers if layer.required and layer.finished and not layer.ok]
+        unfinished = [layer.name for layer in layers if not layer.finished]
+        if unfinished and not holes:
+            raise SandboxFault(f"not finished: {', '.join(unfinished)}")
+
+    with contextlib.suppress(SandboxFault):  # the layers say it, and are refused like those that are missing
+        made_up_for(examine)
+    return layers
+
+
+def _only(start: Start, isolation: str) -> Start:
+    """The same start, refused when it gives another level: a weaker one's proof is none of a stronger."""
+
+    def checked(environment: Environment) -> Sandbox:
+        sandbox = start(environment)
+        if sandbox.isolation != isolation:
+            sandbox.close()
+            raise SandboxUnavailable(f"expected isolation {isolation!r}, got {sandbox.isolation!r}")
+        return sandbox
+
+    return checked
+
+
+def _refuse(layers: list[Layer]) -> None:
+    missing = [layer for layer in layers if layer.required and not layer.ok]
+    if missing:
+        found = "; ".join(f"{layer.name}: {layer.found}. {layer.remedy}" for layer in missing[:MOST_NAMED])
+        found += f"; and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        raise SandboxUnavailable(
+            f"the self-test of the sandbox failed, and nothing was graded. {found}. "
+            "All layers: autograder doctor"
+        )
+
+
+def last_proof(private: Path) -> Proof | None:
+    """The proof that is kept; None when there is none, or one that others could have written."""
+    try:
+        owned = stat.S_IMODE(private.lstat().st_mode) & 0o022 == 0 and private.lstat().st_uid == os.geteuid()
+        if not owned or not stat.S_ISDIR(private.lstat().st_mode):
+            return None
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(private / FILE_NAME, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            trusted = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+            if not trusted or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+                return None
+            return msgspec.json.decode(file.read(MOST_BYTES), type=Proof)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def remembered(private: Path, isolation: str = "namespaces") -> str:
+    """What is known of the last self-test, in words."""
+    proof = last_proof(private) if platform.system() == "Linux" else None
+    if proof is None:
+        return "none is remembered; the next grading makes one"
+    when = datetime.fromtimestamp(proof.tested_at, tz=UTC).isoformat(sep=" ", timespec="seconds")
+    try:
+        counts = proof.standing == standing(isolation)
+    except OSError:
+        counts = False
+    what = "and it counts" if counts else "of another boot or configuration; the next grading makes a new one"
+    return f"{len(proof.canaries)} layers held at {when}, {what}"
+
+
+def standing(isolation: str) -> str:
+    """A digest of all that decides whether the sandbox holds: boot, kernel, rights, interpreter, our code."""
+    parts = [
+        Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),
+        platform.release(),
+        platform.version(),
+        platform.machine(),
+        sys.version,
+        sys.executable,
+        sys.prefix,
+        isolation,
+        f"{os.getuid()} {os.geteuid()} {os.getgid()}",
+        *(f"{name} {Path('/proc/self/ns', name).readlink()}" for name in ("user", "mnt", "pid", "net")),
+        *_rights(),
+        _accounting(),
+        _program(),
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _rights() -> list[str]:
+    lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+    return [line for line in lines if line.partition(":")[0] in _OF_PROCESS]
+
+
+def _accounting() -> str:
+    """What decides which control groups are used; to find a driver would take longer than all the rest."""
+    own = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    return own + "\n".join(line for line in mounts if " - cgroup" in line)
+
+
+def _program() -> str:
+    """SHA-256 over the sandbox's own source files and filters."""
+    folder = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted((*folder.rglob("*.py"), *folder.rglob("filters/*.bpf"))):
+        place = str(path.relative_to(folder))
+        digest.update(place.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,71 @@
+"""The level of isolation on the command line: chosen, told, and stamped on everything that is written."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox.levels import Isolation, warning
+from tests.cli.running import ASSIGNMENT, only_object, run
+
+pytestmark = pytest.mark.sandbox
+
+
+def told(text: str) -> str:
+    """What a boxed message says, on one line."""
+    return " ".join(text.replace("┃", " ").split())
+
+
+def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
+    """Before and after the run, in the object, the ledger, every comment, every page and the summary."""
+    student = next((course / "submitted").iterdir()).name
+    options = ("--student", student, "--again", "--course", str(course), "--json")
+    done = run("grade", ASSIGNMENT, "--isolation", "reduced", *options)
+    assert 0 == done.returncode, done.stderr
+    assert 2 == told(done.stderr).count(warning(Isolation.REDUCED))
+    assert ["reduced"] == only_object(done.stdout)["isolation"]
+    with sqlite3.connect(course / "gradebook.db") as connection:
+        assert (
+            "reduced"
+            == connection.execute("select isolation from autograder_run order by id desc limit 1").fetchone()[
+                0
+            ]
+        )
+        stamped = connection.execute(
+            "select count(*) from comment where auto_comment like '%isolation: reduced%'"
+        ).fetchone()[0]
+    connection.close()
+    assert stamped > 0
+    assert 0 == run("feedback", ASSIGNMENT, "--course", str(course)).returncode
+    pages = {path.name: path.read_text("utf-8") for path in course.glob(f"feedback/{student}/**/*.html")}
+    assert pages
+    assert all("weaker isolation than usual (reduced)" in text for text in pages.values())
+    summaries = [path.read_text("utf-8") for path in course.glob("staff/**/*.html")]
+    assert [1] == [text.count("isolation: reduced") for text in summaries]
+
+
+def test_validate_takes_a_level(course: Path) -> None:
+    """The answer key sits the exam under the same conditions as the class; both levels agree here."""
+    done = run("validate", ASSIGNMENT, "--course", str(course), "--isolation", "none", "--json")
+    assert (0, "none", []) == (
+        done.returncode,
+        *(only_object(done.stdout)[name] for name in ("isolation", "findings")),
+    )
+    assert 2 == told(done.stderr).count(warning(Isolation.NONE))
+
+
+def test_full_isolation_is_the_default_and_says_nothing(course: Path) -> None:
+    """Known results are of full isolation, and there is nothing to warn of."""
+    done = run("grade", ASSIGNMENT, "--course", str(course), "--json")
+    assert (0, "") == (done.returncode, done.stderr)
+    assert ["namespaces"] == only_object(done.stdout)["isolation"]
+
+
+@pytest.mark.parametrize("command", ["grade", "validate"])
+def test_a_level_that_does_not_exist_is_wrong_usage(command: str, course: Path) -> None:
+    """The levels that do are named."""
+    done = run(command, ASSIGNMENT, "--course", str(course), "--isolation", "off")
+    assert 2 == done.returncode
+    assert all(level.value in done.stderr for level in Isolation)

@@ -1,0 +1,149 @@
+"""What an attack is: cells, how they may end, and what must not have been reached.
+
+Every attack runs after the prelude. What succeeds although it must not is appended to ``reached``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+PRELUDE = '''
+import ctypes, errno, fcntl, json, os, signal, socket, struct, sys, threading, time
+reached = []
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+
+def attempt(name, action):
+    """Remember what succeeds."""
+    try:
+        result = action()
+    except BaseException as error:
+        return type(error).__name__
+    reached.append([name, repr(result)[:80]])
+
+def call(name, number, *arguments):
+    """A raw system call; success is remembered."""
+    wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    if libc.syscall(ctypes.c_long(number), *wide) >= 0:
+        reached.append([name, 'system call'])
+
+def until_refused(step, most):
+    """How often something can be done."""
+    count = 0
+    try:
+        while count < most:
+            step()
+            count += 1
+    except (OSError, RuntimeError, MemoryError):
+        pass
+    return count
+
+def frame(body, tensors=b'', magic=b'AG', lengths=None):
+    """A reply as the guest would write it."""
+    body = json.dumps(body).encode() if isinstance(body, dict) else body
+    sizes = lengths or (len(body), len(tensors))
+    return struct.pack('<2sIQ', magic, *sizes) + body + tensors
+
+def send(data, descriptor=4):
+    """Write everything."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view[:60000]):]
+
+def request_id():
+    """The id of the request that is being answered, from the frames above."""
+    frame = sys._getframe()
+    while frame:
+        for value in list(frame.f_locals.values()):
+            if isinstance(value, dict) and 'op' in value:
+                return value['id']
+        frame = frame.f_back
+'''
+
+HONEST = """
+def honest(values):
+    return [2 * value + 1 for value in values]
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack and what must hold while it runs."""
+
+    kind: str
+    """Its class: the name of the file it stands in."""
+    title: str
+    cells: tuple[str, ...]
+    """Run in order, after the prelude and the honest function."""
+    ends: tuple[str, ...]
+    """How the last cell may end: ``""`` (it returns), an exception's name, or an ending."""
+    gives: tuple[str, ...]
+    """How a call of its function ``attack`` may end; ``""`` when it answers; empty: it is not called."""
+    answers: str
+    """The question of the exam whose answer its last cell is; empty: all its cells are additional ones."""
+    torch: bool
+    machine: str
+    """The only architecture on which it makes sense; empty: all."""
+    files: Mapping[str, bytes]
+    """What lay beside the notebook and was taken along."""
+    breaks: bool
+    """Whether nothing in its own process can be expected to work afterwards."""
+
+    @property
+    def name(self) -> str:
+        """Class and title."""
+        return f"{self.kind}: {self.title}"
+
+
+def load(path: Path) -> list[Attack]:
+    """The attacks of one file.
+
+    ``# %% title`` begins an attack and a bare ``# %%`` its next cell. Lines before the code say what holds:
+    ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# answers:``, ``# needs: torch``,
+    ``# machine:``, ``# beside:`` (files that end whoever imports them), ``# breaks: itself``.
+    """
+    blocks = re.split(r"^# %% (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return [_attack(path.stem, title, body) for title, body in zip(blocks[::2], blocks[1::2], strict=True)]
+
+
+def _attack(kind: str, title: str, body: str) -> Attack:
+    said: dict[str, str] = {}
+    lines = body.strip("\n").splitlines()
+    known = r"# (ends|gives|answers|needs|machine|beside|breaks): (.+)"
+    while lines and (match := re.fullmatch(known, lines[0])):
+        said[match[1]] = match[2]
+        lines = lines[1:]
+    return Attack(
+        kind=kind,
+        title=title,
+        cells=tuple(
+            cell.strip("\n")
+            for cell in re.split(r"^# %%$", "\n".join(lines), flags=re.MULTILINE)
+            if cell.strip()
+        ),
+        ends=_outcomes(said.get("ends", "returns")),
+        gives=_outcomes(said["gives"]) if "gives" in said else (),
+        answers=said.get("answers", ""),
+        torch=said.get("needs") == "torch",
+        machine=said.get("machine", ""),
+        files=dict.fromkeys(said.get("beside", "").split(), b"raise SystemExit"),
+        breaks="breaks" in said,
+    )
+
+
+def _outcomes(text: str) -> tuple[str, ...]:
+    return tuple("" if one in {"returns", "a value"} else one for one in text.split(", "))
+
+
+def _catalogue() -> dict[str, Attack]:
+    found = [attack for path in sorted((FOLDER / "attacks").glob("*.cells")) for attack in load(path)]
+    return {attack.name: attack for attack in found}
+
+
+ATTACKS: Mapping[str, Attack] = _catalogue()
+"""By name."""

@@ -1,0 +1,227 @@
+"""A whole class through the whole product: attackers and honest students hand in, all is graded and shown.
+
+Everything is real: files in ``submitted/``, the batch with its sandboxes, the gradebook, the feedback pages
+and the command line. What it finds stands in the columns of `tests.redteam.report`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder import batch
+from autograder.batch import Outcome
+from autograder.gradebook import Gradebook
+from autograder.grading import Grader
+from autograder.records import CellRun, Graded, Status
+from autograder.sandbox.pool import Pool
+from tests.redteam import watch
+from tests.redteam.entrants import Entrant
+from tests.redteam.exam import LIMITS, NAME, TOLD, Exam
+from tests.redteam.published import Published, faults_of_everything
+from tests.redteam.report import WHOLE_RUN, Line
+from tests.redteam.tables import write_hostile_roster
+from tests.redteam.world import World
+from tests.support.leftovers import Traces, settled, traces
+
+FULL = Decimal(30)
+"""What the automatic items of the exam are worth."""
+LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
+"""What cannot be told from an honest mishap, or from one of ours."""
+OUR_FAULTS = {"sandbox-fault", "needs-review"}
+WORKERS = 3
+"""At the same time: one more than cores of a small machine, because many attacks only sleep."""
+SLACK_SECONDS = 15.0
+"""What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
+
+Points = Mapping[str, Decimal]
+Told = Callable[[Line], None]
+
+
+class Campaign(Struct):
+    """One run and its lines."""
+
+    exam: Exam
+    entrants: Sequence[Entrant]
+    world: World
+    lines: dict[str, Line]
+    """By student."""
+    whole: Line
+    """What cannot be laid at one entrant's door."""
+    graded: dict[str, Graded]
+    alone: dict[str, Points]
+    """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
+
+    def all_lines(self) -> list[Line]:
+        """The entrants' in order, and the whole run's."""
+        return [*self.lines.values(), self.whole]
+
+
+def run(exam: Exam, entrants: Sequence[Entrant], world: World, told: Told = lambda _: None) -> Campaign:
+    """Let them all hand in, grade, publish, and look at everything.
+
+    Args:
+        exam: made, with an empty ``submitted/``.
+        entrants: who hands in, in the order of grading.
+        world: what the attacks would like to reach; they were told.
+        told: is given each line when it is complete but for what only the end shows.
+    """
+    campaign = Campaign(
+        exam=exam,
+        entrants=entrants,
+        world=world,
+        lines={one.student: _line(one) for one in entrants},
+        whole=Line("run", WHOLE_RUN, "run"),
+        graded={},
+        alone={},
+    )
+    with _own_temporary_folder(exam.course.root.parent / "temporary") as temporary:
+        before, state = traces(), world.state()
+        for entrant in entrants:
+            entrant.hand_in(exam.course.root / "submitted" / entrant.student / NAME)
+        write_hostile_roster(exam.course.root, [one.student for one in entrants if one.role == "attack"])
+        files = watch.contents(exam.course.root)
+        with Pool() as pool:
+            _grade_alone(campaign, pool)
+            _grade_class(campaign, pool, told)
+        _look_at_files(campaign, state, temporary)
+        _look_at_processes(campaign, before)
+        published = Published.by_command_line(exam.course, list(campaign.graded), world.folder.parent)
+        for student, column, fault in faults_of_everything(published, exam, campaign.graded, entrants):
+            campaign.lines.get(student, campaign.whole).found(column, fault)
+        campaign.whole.found("files touched outside", *watch.changes(files, watch.contents(exam.course.root)))
+    return campaign
+
+
+def _line(entrant: Entrant) -> Line:
+    outcome = "" if entrant.graded else "refused for the name of its folder"
+    return Line(entrant.kind, entrant.title, entrant.role, entrant.student, outcome)
+
+
+@contextmanager
+def _own_temporary_folder(folder: Path) -> Iterator[Path]:
+    """Whatever is left in it was left by this run."""
+    folder.mkdir()
+    before, environment = tempfile.tempdir, os.environ.get("TMPDIR")
+    tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
+    try:
+        yield folder
+    finally:
+        tempfile.tempdir = before
+        if environment is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = environment
+
+
+def _grade_alone(campaign: Campaign, pool: Pool) -> None:
+    """What each honest student earns with no attacker about, and what the attackers' paper is worth."""
+    grader = Grader(campaign.exam.assignment, pool)
+    handins = {one.student: one for one in campaign.exam.course.handins(NAME)}
+    honest = [entrant.student for entrant in campaign.entrants if entrant.role != "attack"]
+    with ThreadPoolExecutor(WORKERS) as threads:
+        handed = (batch.collect(campaign.exam.assignment, handins[student]) for student in honest)
+        for student, graded in zip(honest, threads.map(grader.grade, handed), strict=True):
+            campaign.alone[student] = points(graded)
+    campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
+
+
+def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
+    course = campaign.exam.course
+    glance = watch.glance(course.root)
+    with Gradebook(course.gradebook) as gradebook:
+        handins = course.handins(NAME)
+        for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
+            line = campaign.lines.get(outcome.student)
+            if line is None:
+                campaign.whole.found("files touched outside", f"a student {outcome.student!r} nobody knows")
+                continue
+            campaign.graded[outcome.student] = outcome.graded
+            _judge(campaign, line, outcome)
+            now = watch.glance(course.root)
+            line.found("files touched outside", *watch.changes(glance, now))
+            line.found("files touched outside", *["a connection"] * campaign.world.visits())
+            glance = now
+            told(line)
+
+
+def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
+    """What one result says by itself."""
+    graded = outcome.graded
+    earned = points(graded)
+    line.outcome, line.seconds = outcome_text(graded), graded.seconds
+    if line.role == "attack":
+        wrong = campaign.alone[""]
+        line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
+        if not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
+            waits = waiting(graded) - campaign.exam.manual
+            line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
+    else:
+        alone = campaign.alone[line.student]
+        line.found("classmates affected", *(item for item, got in earned.items() if got != alone[item]))
+        if line.role == "control" and sum(earned.values()) != FULL:
+            line.found("classmates affected", f"a control earns {sum(earned.values())} instead of {FULL}")
+    line.found("files touched outside", *reached(graded))
+    line.found("grader failures", *(note.text for note in graded.score.notes if note.code in OUR_FAULTS))
+    line.found(
+        "grader failures", *(item.staff for item in graded.score.items if item.student.code == "review.fault")
+    )
+    if graded.seconds > LIMITS.submission_seconds + SLACK_SECONDS:
+        line.found("grader failures", f"took {graded.seconds:.0f} seconds")
+
+
+def points(graded: Graded) -> Points:
+    """Points by item."""
+    return {f"{item.question}.{item.item}": item.points for item in graded.score.items}
+
+
+def waiting(graded: Graded) -> frozenset[str]:
+    """The items that a person still decides on."""
+    items = (item for item in graded.score.items if item.status is Status.NEEDS_REVIEW)
+    return frozenset(f"{item.question}.{item.item}" for item in items)
+
+
+def reached(graded: Graded) -> list[str]:
+    """What an attack says that it reached: the last cell prints it."""
+    runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
+    told = next((said for run in reversed(runs) if (said := _said(run))), "[]")
+    return [] if told == "[]" else [told[:200]]
+
+
+def _said(run: CellRun) -> str:
+    texts = (output.data.get("text/plain", "") for output in run.outputs)
+    return next((text.strip().removeprefix(TOLD) for text in texts if text.startswith(TOLD)), "")
+
+
+def outcome_text(graded: Graded) -> str:
+    """How it ended, in a few words."""
+    runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
+    ends = [run.ending.value for run in runs if run.ending] or [run.error for run in runs if run.error][:2]
+    ends += [item.staff[:60] for item in graded.score.items[:1] if not graded.notebooks]
+    waiting = f" ({graded.score.pending.normalize():f} wait for a person)" if graded.score.pending else ""
+    told = ", ".join(dict.fromkeys(ends)) or "ran to the end"
+    return f"{graded.score.points.normalize():f} points{waiting}; {told}"
+
+
+def _look_at_files(campaign: Campaign, state: tuple[object, ...], temporary: Path) -> None:
+    """The baits, and what was left in the folder for temporary files."""
+    if state != campaign.world.state():
+        campaign.whole.found("files touched outside", "the baits beside the course")
+    campaign.whole.found("processes left", *(f"temporary file {path.name}" for path in temporary.iterdir()))
+
+
+def _look_at_processes(campaign: Campaign, before: Traces) -> None:
+    """Everything a box could leave behind, counted when all sandboxes are closed."""
+    after = settled(before)
+    left = campaign.whole
+    left.found("processes left", *(f"process {pid}" for pid in after.processes - before.processes))
+    left.found("processes left", *(f"control group {name}" for name in after.groups - before.groups))
+    left.found("processes left", *["a mount"] * (after.mounts - before.mounts))
+    left.found("processes left", *["an open descriptor"] * (after.descriptors - before.descriptors))

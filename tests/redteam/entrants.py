@@ -1,0 +1,94 @@
+"""Who hands in: every attack, every control, and classmates between them, in the order of grading."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.redteam.attack import ATTACKS
+from tests.redteam.controls import CONTROLS
+from tests.redteam.exam import NAME, Exam
+from tests.redteam.uploads import UPLOADS, Case
+from tests.redteam.world import World
+
+HandIn = Callable[[Path], None]
+
+
+class Entrant(Struct, frozen=True):
+    """One student of the class."""
+
+    student: str
+    """The name of the folder handed in."""
+    kind: str
+    title: str
+    role: str
+    """``"attack"``, ``"control"`` or ``"classmate"``."""
+    hand_in: HandIn
+    """Given the folder to be made, ``submitted/<student>/<assignment>``."""
+    graded: bool = True
+    """False when the folder's name must be refused."""
+
+    @property
+    def name(self) -> str:
+        """Class and title."""
+        return f"{self.kind}: {self.title}"
+
+
+def entrants(exam: Exam, world: World) -> list[Entrant]:
+    """The whole class. Attackers are told where everything lies that they should not reach."""
+    targets = {**world.targets(), "files": [*world.paths(), *_worth_reading(exam)]}
+    hostile = [
+        ("", attack.kind, attack.title, "attack", _notebook(exam.attacking(attack, targets)))
+        for attack in ATTACKS.values()
+        if attack.machine in {"", platform.machine()}
+    ]
+    case = Case(exam)
+    hostile += [
+        (upload.student, upload.kind, upload.title, "attack", _upload(upload.hand_in, case), upload.graded)
+        for upload in UPLOADS
+    ]
+    honest = [("control", control.title, _notebook(control.paper(exam))) for control in CONTROLS]
+    honest += [("classmate", f"answer key {number}", _notebook(exam.key)) for number in range(4)]
+    honest.sort(key=lambda one: one[1])  # answer keys first, then the controls between the attackers
+    found: list[Entrant] = []
+    for number, (student, *rest) in enumerate(hostile):
+        while honest and len(found) - number <= number * len(CONTROLS) // len(hostile):
+            found.append(_honest(len(found), *honest.pop(0)))
+        found.append(Entrant(student or _student(len(found)), *rest))
+    return found + [_honest(len(found) + number, *one) for number, one in enumerate(honest)]
+
+
+def _honest(place: int, role: str, title: str, hand_in: HandIn) -> Entrant:
+    return Entrant(_student(place), "honest", title, role, hand_in)
+
+
+def _student(place: int) -> str:
+    return f"p{place:03}"
+
+
+def _notebook(data: bytes) -> HandIn:
+    def hand_in(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        (folder / f"{NAME}.ipynb").write_bytes(data)
+
+    return hand_in
+
+
+def _upload(hand_in: Callable[[Path, Case], None], case: Case) -> HandIn:
+    return lambda folder: hand_in(folder, case)
+
+
+def _worth_reading(exam: Exam) -> Sequence[str]:
+    course = exam.course
+    paths = (
+        course.gradebook,
+        course.private / "secret",
+        course.rubric(NAME),
+        course.sources / NAME / f"{NAME}.ipynb",
+        course.reference / "attention.py",
+        course.root / "submitted" / "p000" / NAME / f"{NAME}.ipynb",
+    )
+    return [str(path) for path in paths]

@@ -1,0 +1,161 @@
+"""The shipped exam with small limits, and the papers that are handed in for it.
+
+The attackers' paper answers every automatic question wrongly, so whatever it earns above what it earns
+without the attack is stolen. The controls' paper is the answer key.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Course
+from autograder.demo.attention import WRONG
+from autograder.generate import generate
+from autograder.grading import Handed
+from autograder.records import Limits
+from reference.listings import listing
+from tests.redteam.attack import HONEST, PRELUDE, Attack
+from tests.redteam.numbers import numbers
+
+NAME = "dl4nlp-exam"
+ROOT = Path(__file__).parents[2]
+SHIPPED = ("assignments", "rubrics", "reference")
+LIMITS = Limits(
+    cell_seconds=1.5,
+    call_seconds=1.5,
+    submission_seconds=12,
+    memory_mb=512,
+    processes=32,
+    output_kb=64,
+    reply_mb=4,
+    scratch_mb=16,
+    scratch_files=256,
+    descriptors=64,
+    restarts=2,
+)
+CALLED = """
+_forward = MyMultiHeadAttention.forward
+def _attacking(self, *args, **kwargs):
+    attack()
+    return _forward(self, *args, **kwargs)
+MyMultiHeadAttention.forward = _attacking
+"""
+"""Where an attack wants to be called, a call that is asked for a mark calls it."""
+TOLD = "reached: "
+ASKED = f"print({TOLD!r} + repr(reached))"
+"""The last cell: what the attack noted as reached."""
+
+Notebook = dict[str, Any]
+
+
+class Exam(Struct, frozen=True):
+    """The exam, ready to be graded, and its papers."""
+
+    assignment: Assignment
+    key: bytes
+    """The answer key: right everywhere."""
+
+    @classmethod
+    def made(cls, root: Path) -> Exam:
+        """Make the course in an empty folder and generate its release."""
+        for folder in SHIPPED:
+            shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        path = root / "rubrics" / f"{NAME}.toml"
+        rubric = path.read_text(encoding="utf-8")
+        before, _, after = rubric.partition("[assignment.limits]")
+        small = [f"{name} = {getattr(LIMITS, name)}" for name in LIMITS.__struct_fields__]
+        limits = "\n".join(("[assignment.limits]", *small))
+        path.write_text(before + limits + after[after.index("\n[") :], encoding="utf-8")
+        course = Course.at(root)
+        generate(course, NAME)
+        return cls(assignments.load(course, NAME), (course.sources / NAME / f"{NAME}.ipynb").read_bytes())
+
+    @property
+    def course(self) -> Course:
+        """Whose exam it is."""
+        return self.assignment.course
+
+    @property
+    def manual(self) -> frozenset[str]:
+        """The items that a person decides on in every paper."""
+        questions = self.assignment.rubric.questions
+        return frozenset(f"{one.id}.{item.id}" for one in questions for item in one.items if item.manual)
+
+    def wrong(self, answers: Mapping[str, str] | None = None) -> Notebook:
+        """A paper with a wrong answer to every question.
+
+        Args:
+            answers: by question, what its answer cell holds instead.
+        """
+        paper = loaded(self.assignment.release_bytes[NAME])
+        questions = {question.answer_cell: question for question in self.assignment.rubric.questions}
+        for cell in paper["cells"]:
+            question = questions.get(cell["metadata"].get("nbgrader", {}).get("grade_id"))
+            if question is None or cell["cell_type"] != "code":
+                continue
+            named = {question.answer, *(str(item.options.get("answer", "")) for item in question.items)}
+            wrong = "\n".join(f'{name} = "7*n_voc"' for name in sorted(named - {""}))
+            if question.kind == "repair":
+                wrong = listing()
+            elif question.kind == "behaviour":
+                wrong = WRONG[0].source
+            cell["source"] = (answers or {}).get(question.id, wrong)
+        return paper
+
+    def wrong_paper(self) -> Handed:
+        """The attackers' paper without any attack, as it is graded."""
+        return Handed("wrong", {NAME: written(self.wrong())})
+
+    def attacking(self, attack: Attack, targets: Mapping[str, object]) -> bytes:
+        """The wrong paper with an attack in it, in cells of its own or in place of an answer."""
+        own, answers = attack.cells, {}
+        if attack.answers:
+            *own, answers[attack.answers] = attack.cells
+        elif attack.gives:
+            answers["mha"] = WRONG[0].source + CALLED
+        paper = self.wrong(answers)
+        return with_cells(paper, (PRELUDE + told(targets), HONEST, *own), (ASKED,))
+
+
+def told(targets: Mapping[str, object], limits: Limits = LIMITS) -> str:
+    """What an attack is told, as code."""
+    names = {
+        "TARGETS": dict(targets),
+        "NUMBERS": numbers(),
+        "LIMIT": limits.processes,
+        "SCRATCH": limits.scratch_mb,
+    }
+    return "\n".join(f"{name} = {value!r}" for name, value in names.items())
+
+
+def with_cells(paper: Notebook, first: Sequence[str], last: Sequence[str] = ()) -> bytes:
+    """The paper with further code cells behind its title and at its end."""
+    title, *others = paper["cells"]
+    cells = [title, *map(code_cell, first), *others, *map(code_cell, last)]
+    return written({**paper, "cells": cells})
+
+
+def code_cell(source: str) -> Notebook:
+    """A cell of one's own."""
+    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
+
+
+def loaded(data: bytes) -> Notebook:
+    """A paper from its file, with every source as one text."""
+    paper: Notebook = json.loads(data)
+    for cell in paper["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return paper
+
+
+def written(paper: Notebook) -> bytes:
+    """The file of a paper."""
+    return json.dumps(paper, indent=1).encode()

@@ -1,0 +1,161 @@
+"""What people get to see afterwards, made by the command line, and whether each part is as it must be."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.course import Course
+from autograder.records import Graded
+from tests.redteam.entrants import Entrant
+from tests.redteam.exam import NAME, Exam
+from tests.redteam.pages import comment_faults, notebook_faults, page_faults, terminal_faults
+from tests.redteam.tables import exported, table_faults
+
+FAILURE = "grader failures"
+Fault = tuple[str, str, str]
+"""Student (empty: nobody), column, what."""
+
+
+class Published(Struct, frozen=True):
+    """What the commands said."""
+
+    course: Course
+    feedback: subprocess.CompletedProcess[str]
+    exported: subprocess.CompletedProcess[str]
+    table: Path
+    """What nbgrader exported."""
+    again: subprocess.CompletedProcess[str]
+    """Grading once more, which finds everything in the ledger and prints the table."""
+
+    @classmethod
+    def by_command_line(cls, course: Course, students: Collection[str], folder: Path) -> Published:
+        """Write the pages, print the table, export the marks.
+
+        Args:
+            course: with a gradebook.
+            students: all; those with odd names must not fall out of the table for its length.
+            folder: for the exported table.
+        """
+        odd = [name for name in students if not name.startswith("p")]
+        chosen = [word for name in odd for word in ("--student", name)]
+        table = folder / "marks.csv"
+        return cls(
+            course=course,
+            feedback=_autograder("feedback", NAME, course=course),
+            again=_autograder("grade", NAME, *chosen, course=course),
+            exported=exported(course.root, table),
+            table=table,
+        )
+
+
+def _autograder(*words: str, course: Course) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from autograder.cli import main; main()"]
+    return subprocess.run(
+        [*command, *words, "--course", str(course.root)],
+        env={**os.environ, "COLUMNS": "200", "LANG": "C.UTF-8"},
+        cwd=Path(__file__).parents[2],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def faults_of_everything(
+    published: Published, exam: Exam, graded: Mapping[str, Graded], entrants: Collection[Entrant]
+) -> Iterator[Fault]:
+    """Everything that is wrong with pages, notebooks, comments, marks and tables."""
+    yield from _commands(published, refused=any(not one.graded for one in entrants))
+    for entrant in entrants:
+        if not entrant.graded:
+            if entrant.student in graded or ascii(entrant.student) not in published.again.stderr:
+                yield entrant.student, FAILURE, "the folder's name was not refused"
+            continue
+        if entrant.student not in graded:
+            yield entrant.student, FAILURE, "not graded"
+            continue
+        for fault in _files_of(exam.course, entrant.student):
+            yield entrant.student, FAILURE, fault
+    yield from _strangers(exam.course, graded)
+    yield from _gradebook(exam.course, graded)
+    for fault in _file_faults(exam.course.root / "staff" / f"{NAME}.html", _page):
+        yield "", FAILURE, f"staff page: {fault}"
+
+
+def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:
+    """What the commands said and how they ended; refused names are reported by an exit code."""
+    expected = ((published.feedback, 0), (published.again, int(refused)), (published.exported, 0))
+    for done, code in expected:
+        if done.returncode != code:
+            yield "", FAILURE, f"{done.args[1:4]} ended with {done.returncode}: {done.stderr[-300:]}"
+        for fault in terminal_faults(done.stdout + done.stderr):
+            yield "", FAILURE, fault
+    if published.table.is_file():
+        yield from (("", FAILURE, fault) for fault in table_faults(published.table))
+
+
+def _files_of(course: Course, student: str) -> Iterator[str]:
+    yield from _file_faults(course.feedback(student, NAME) / f"{NAME}.html", _page)
+    executed = course.root / "autograded" / student / NAME / f"{NAME}.ipynb"
+    released = (course.release(NAME) / f"{NAME}.ipynb").read_bytes()
+    yield from _file_faults(executed, lambda data: () if data == released else notebook_faults(data))
+
+
+def _file_faults(path: Path, faults: Callable[[bytes], Iterable[str]]) -> Iterator[str]:
+    if path.is_symlink() or not path.is_file():
+        yield f"no {path.name}"
+    else:
+        yield from (f"{path.name}: {fault}" for fault in faults(path.read_bytes()))
+
+
+def _page(data: bytes) -> Iterator[str]:
+    return page_faults(data.decode())
+
+
+def _strangers(course: Course, students: Collection[str]) -> Iterator[Fault]:
+    """Nothing but one file per student may have been written."""
+    for folder, ending in (("feedback", "html"), ("autograded", "ipynb")):
+        wanted = {course.root / folder / student / NAME / f"{NAME}.{ending}" for student in students}
+        found = {path for path in (course.root / folder).rglob("*") if path.is_symlink() or not path.is_dir()}
+        for path in found - wanted:
+            yield "", "files touched outside", f"{str(path.relative_to(course.root))!a} was written"
+
+
+def _gradebook(course: Course, graded: Mapping[str, Graded]) -> Iterator[Fault]:
+    """nbgrader's own tables hold each student's points and nothing of anybody else."""
+    marks = (
+        "SELECT s.student_id, g.auto_score, g.manual_score, g.extra_credit FROM grade g"
+        " JOIN submitted_notebook n ON n.id = g.notebook_id"
+        " JOIN submitted_assignment s ON s.id = n.assignment_id"
+    )
+    comments = (
+        "SELECT s.student_id, c.auto_comment FROM comment c JOIN submitted_notebook n ON n.id = c.notebook_id"
+        " JOIN submitted_assignment s ON s.id = n.assignment_id WHERE c.auto_comment IS NOT NULL"
+    )
+    database = sqlite3.connect(f"file:{course.gradebook}?mode=ro", uri=True)
+    try:
+        sums = dict.fromkeys(graded, Decimal(0))
+        for student, automatic, manual, extra in database.execute(marks):
+            if student not in sums or manual is not None or extra:
+                yield student, "marks changed", f"the gradebook holds a mark nobody gave: {manual or extra}"
+            sums[student] = sums.get(student, Decimal(0)) + Decimal(str(automatic or 0))
+        for student, text in database.execute(comments):
+            yield from ((student, FAILURE, fault) for fault in comment_faults(text))
+    finally:
+        database.close()
+    for student, total in sums.items():
+        if student in graded and total != graded[student].score.points:
+            yield (
+                student,
+                "marks changed",
+                f"the gradebook holds {total}, graded was {graded[student].score.points}",
+            )

@@ -1,0 +1,125 @@
+"""Hostile code in the real sandbox, beside an honest function and a classmate's open box.
+
+Every attack of tests/redteam/attacks is one cell, or several. Whatever it does: nothing that it must
+not reach is reached, nothing outside changes, nothing of it survives, it ends in time and as foreseen,
+its own honest function still answers, and so does the classmate's.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.session import Session
+from tests.redteam.attack import ATTACKS, FOLDER, HONEST, PRELUDE, Attack, load
+from tests.redteam.numbers import numbers
+from tests.redteam.world import World, opened
+from tests.support.leftovers import fresh_seeds, settled, traces
+
+pytestmark = pytest.mark.sandbox
+
+LIMITS = Limits(
+    cell_seconds=1.5,
+    call_seconds=1.5,
+    submission_seconds=12,
+    memory_mb=96,
+    processes=32,
+    output_kb=64,
+    reply_mb=4,
+    scratch_mb=16,
+    scratch_files=256,
+    descriptors=64,
+    restarts=3,
+)
+LONGEST_SECONDS = 10.0
+SEEDS = fresh_seeds(1_000_000)
+WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """What the attacks would like to reach."""
+    with opened(tmp_path_factory.mktemp("course")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def bounded(plain_sandbox: NamespaceSandbox) -> None:
+    """Before anything explodes: a box is not root's, and its processes and memory are bounded."""
+    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    limits = Path(f"/proc/{box.pid}/limits").read_text()
+    status = Path(f"/proc/{box.pid}/status").read_text()
+    groups = Path(f"/proc/{box.pid}/cgroup").read_text()
+    box.close()
+    rows = {line[:25].strip(): line[25:].split()[0] for line in limits.splitlines()[1:]}
+    assert LIMITS.processes <= int(rows["Max processes"]) < 2 * LIMITS.processes
+    assert rows["Max address space"] != "unlimited" or "autograder-" in groups
+    assert "\nUid:\t0\t" not in status
+    assert "\nCapEff:\t0000000000000000\n" in status
+    assert "\nSeccomp:\t2\n" in status
+    assert "\nNoNewPrivs:\t1\n" in status
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest.FixtureRequest) -> None:
+    """See the head of this file."""
+    if attack.machine and attack.machine != platform.machine():
+        pytest.skip(f"not applicable: this attack needs {attack.machine}")
+    sandbox: NamespaceSandbox = request.getfixturevalue("torch_sandbox" if attack.torch else "plain_sandbox")
+    sandbox.open(LIMITS, seed=next(SEEDS)).close()  # lets go of a box that was opened ahead
+    before, outside = traces(), world.state()
+    classmate = sandbox.open(LIMITS, seed=next(SEEDS))
+    classmate.run_cell(HONEST, seconds=LIMITS.cell_seconds)
+    started = time.monotonic()
+    with Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session:
+        last = [run for run in session.run() if run][-1]
+        asked = session.ask([Scenario("attack", (Call("attack"),))])[0][0] if attack.gives else None
+        honest = session.ask([WANTED])[0][0]
+        if honest.ending:  # what an attack left behind may end its box only now; the next one is clean
+            honest = session.ask([WANTED])[0][0]
+        reached = session.ask([Scenario("reached", (Call("reached", read=True),))])[0][0]
+    elapsed = time.monotonic() - started
+    assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0][0].value
+    classmate.close()
+    sandbox.open(LIMITS, seed=next(SEEDS)).close()  # a restarted session has had one opened ahead
+
+    assert outcome(last) in attack.ends, last
+    if asked is not None:
+        assert outcome(asked) in attack.gives, asked
+    assert honest.value == [3, 5, 7] or attack.breaks, honest
+    assert reached.value == [] or attack.breaks, reached
+    assert elapsed < LONGEST_SECONDS
+    assert outside == world.state()
+    assert 0 == world.visits()
+    assert sandbox.alive()
+    assert before == settled(before)
+
+
+def program(attack: Attack, world: World) -> list[Cell]:
+    """The cells of a submission that attacks."""
+    told = {
+        "TARGETS": world.targets(),
+        "NUMBERS": numbers(),
+        "LIMIT": LIMITS.processes,
+        "SCRATCH": LIMITS.scratch_mb,
+    }
+    names = "\n".join(f"{name} = {value!r}" for name, value in told.items())
+    return [Cell(PRELUDE + names), Cell(HONEST), *(Cell(source) for source in attack.cells)]
+
+
+def outcome(result: CellRun | Observation) -> str:
+    """An ending, an exception's name, or nothing."""
+    return result.ending.value if result.ending else result.error
+
+
+def test_every_class_of_attack_is_there() -> None:
+    """At least the lines of the list this suite began with."""
+    assert len(ATTACKS) >= 120
+    assert len(ATTACKS) == sum(len(load(path)) for path in (FOLDER / "attacks").glob("*.cells"))

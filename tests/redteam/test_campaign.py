@@ -1,0 +1,78 @@
+"""The red team's run, as ``make redteam`` makes it, looked at line by line.
+
+Every attacker hands in a notebook of the shipped exam beside honest classmates, and all of it goes through
+the whole product. The run is made once.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+
+import pytest
+
+from tests.redteam.attack import ATTACKS
+from tests.redteam.campaign import FULL, Campaign, run
+from tests.redteam.controls import CONTROLS
+from tests.redteam.entrants import entrants
+from tests.redteam.exam import Exam
+from tests.redteam.report import COLUMNS, Line, totals
+from tests.redteam.uploads import UPLOADS
+from tests.redteam.world import opened
+
+pytestmark = pytest.mark.sandbox
+
+HOSTILE = [
+    *(attack.name for attack in ATTACKS.values() if attack.machine in {"", platform.machine()}),
+    *(upload.name for upload in UPLOADS),
+]
+HONEST = [control.title for control in CONTROLS]
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
+    """The run."""
+    root = tmp_path_factory.mktemp("redteam")
+    exam = Exam.made(root / "course")
+    with opened(root / "world") as world:
+        yield run(exam, entrants(exam, world), world)
+
+
+@pytest.fixture(scope="module")
+def lines(campaign: Campaign) -> dict[str, Line]:
+    """The lines by class and title."""
+    return {f"{line.kind}: {line.name}": line for line in campaign.all_lines()}
+
+
+def test_there_is_much_to_steal(campaign: Campaign) -> None:
+    """The attackers' paper by itself earns little of what the honest ones earn."""
+    assert sum(campaign.alone[""].values()) < 6
+    assert all(FULL == sum(earned.values()) for student, earned in campaign.alone.items() if student)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_an_attack_gains_and_harms_nothing(lines: dict[str, Line], name: str) -> None:
+    """No mark, no file, no process, no classmate and no part of the grader is affected."""
+    assert {} == lines[name].findings
+    assert "" != lines[name].outcome
+
+
+@pytest.mark.parametrize("title", HONEST)
+def test_an_honest_control_keeps_full_marks(campaign: Campaign, lines: dict[str, Line], title: str) -> None:
+    """What honest students have in their notebooks costs nothing, also between attackers."""
+    line = lines[f"honest: {title}"]
+    assert {} == line.findings
+    assert campaign.graded[line.student].score.points == FULL
+
+
+def test_nothing_is_left_at_the_end(campaign: Campaign) -> None:
+    """Nor is anything found that cannot be laid at one attacker's door."""
+    assert {} == campaign.whole.findings
+    assert dict.fromkeys(COLUMNS, 0) == totals(campaign.all_lines())
+
+
+def test_honest_classmates_keep_full_marks(campaign: Campaign) -> None:
+    """Whoever is graded between the attackers gets what the answer key gets."""
+    honest = [line for line in campaign.all_lines() if line.role in {"classmate", "control"}]
+    assert len(honest) >= 14
+    assert {FULL} == {campaign.graded[line.student].score.points for line in honest}

@@ -1,0 +1,149 @@
+"""A canary that cannot sing is no canary: each layer is taken out in turn, and its canary tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from autograder.sandbox.outside import box, cgroups, watch
+from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof.canaries import CANARIES
+from autograder.sandbox.proof.doctor import examine, healthy
+from tests.support.broken_sandbox import BrokenSandbox, Edits
+
+Patch = pytest.MonkeyPatch
+
+FORK = "linux.fork_into(linux.ALL_NAMESPACES)"
+SHARED_NETWORK = "linux.fork_into(linux.ALL_NAMESPACES & ~0x40000000)"
+SHARED_PROCESSES = "linux.fork_into(linux.ALL_NAMESPACES & ~0x20000000)"
+UNSCOPED = {"scoped = 3 if version >= 6 else 0": "scoped = 0"}
+UNFILTERED: Edits = {"jail.py": {"    linux.load_filter(program)": "    pass"}}
+VIEWS = '("/proc/cpuinfo", "/sys/devices/system/cpu")'
+
+
+def no_groups(patch: Patch) -> None:
+    """As on a machine whose control groups cannot be written."""
+    patch.setattr(cgroups, "find_driver", lambda: None)
+
+
+def no_watch(patch: Patch) -> None:
+    """Neither control groups nor the watchdog."""
+    no_groups(patch)
+    patch.setattr(watch.Watch, "exceeded", lambda watching: None)
+
+
+def no_deadline(patch: Patch) -> None:
+    """Calls are waited for a hundred times as long as they may take."""
+    ask = box.NamespaceBox.ask
+
+    def patient(self: box.NamespaceBox, scenarios: Any, *, seconds: float) -> Any:
+        return ask(self, scenarios, seconds=100 * seconds)
+
+    patch.setattr(box.NamespaceBox, "ask", patient)
+
+
+def no_flood(patch: Patch) -> None:
+    """Any amount of output is taken."""
+    patch.setattr(box, "FLOOD_FACTOR", 1 << 20)
+
+
+class Broken(Struct, frozen=True):
+    """A sandbox that lacks something: ``canary`` must notice."""
+
+    canary: str
+    edits: Mapping[str, Mapping[str, str]] = {}
+    outside: Callable[[Patch], None] = lambda patch: None
+
+
+BROKEN = {
+    "folders of the machine": Broken(
+        "private file system", {"jail.py": {VIEWS: '("/proc/cpuinfo", "/sys", "/var")'}}
+    ),
+    "a sixth device": Broken("private file system", {"jail.py": {'"urandom")': '"urandom", "tty")'}}),
+    "/proc": Broken(
+        "no process file system",
+        {"jail.py": {VIEWS: '("/proc", "/sys/devices/system/cpu")', '"tmp", "proc", "etc"': '"tmp", "etc"'}},
+    ),
+    "a writable root": Broken(
+        "read-only mounts", {"jail.py": {"linux.MS_BIND | linux.MS_RDONLY |": "linux.MS_BIND |"}}
+    ),
+    "writable views": Broken(
+        "read-only mounts", {"linux.py": {"_ATTR_NOSUID | _ATTR_RDONLY": "_ATTR_NOSUID"}}
+    ),
+    "shared processes": Broken("own process namespace", {"jail.py": {FORK: SHARED_PROCESSES}}),
+    "sockets of networks": Broken("no network", UNFILTERED),
+    "the machine's network": Broken(
+        "no socket of the machine",
+        {"jail.py": {FORK: SHARED_NETWORK}, "linux.py": {"| CLONE_NEWNET ": "", **UNSCOPED}},
+    ),
+    "capabilities": Broken("no privileges", {"jail.py": {"linux.drop_capabilities()": "pass"}}),
+    "programs": Broken("system call filter", UNFILTERED),
+    "inherited descriptors": Broken(
+        "no descriptors of the grader", {"zygote.py": {"    linux.close_from(len(high))": "    pass"}}
+    ),
+    "a leaked variable": Broken(
+        "clean environment", {"zygote.py": {'        USER="student",': '        GRADEBOOK="here",'}}
+    ),
+    "a network of all boxes": Broken(
+        "boxes apart", {"jail.py": {FORK: SHARED_NETWORK}, "linux.py": UNSCOPED}
+    ),
+    "processes of all boxes": Broken("boxes apart", {"jail.py": {FORK: SHARED_PROCESSES}}),
+    "processes without end": Broken(
+        "bounded processes", {"jail.py": {'resource.RLIMIT_NPROC: limits["processes"],': ""}}, no_groups
+    ),
+    "scratch space without end": Broken(
+        "bounded scratch space", {"jail.py": {"size={limits['scratch_mb']}m": "size=64m"}}
+    ),
+    "files without end": Broken(
+        "bounded scratch space", {"jail.py": {"nr_inodes={limits['scratch_files']}": "nr_inodes=9999"}}
+    ),
+    "memory without end": Broken(
+        "bounded memory", {"zygote.py": {'if request["bound_address_space"]:': "if False:"}}, no_watch
+    ),
+    "time without end": Broken("bounded time", outside=no_deadline),
+    "output without end": Broken("bounded output", outside=no_flood),
+    "core files": Broken("bounded resources", {"jail.py": {"resource.RLIMIT_CORE: 0,": ""}}),
+    "open files without end": Broken(
+        "bounded resources", {"jail.py": {'resource.RLIMIT_NOFILE: limits["descriptors"],': ""}}
+    ),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str) -> None:
+    """What the layer withholds is reached, and the self-test names the layer and what was reached."""
+    broken = BROKEN[case]
+    broken.outside(monkeypatch)
+    only = tuple(canary for canary in CANARIES if canary.name == broken.canary)
+    monkeypatch.setattr(doctor, "CANARIES", only)
+    layer = examine(BrokenSandbox(tmp_path, broken.edits).start)[-1]
+    assert (broken.canary, False, True) == (layer.name, layer.ok, layer.finished)
+    assert layer.found.startswith("reached: ")
+    assert layer.remedy
+
+
+@pytest.mark.sandbox
+def test_a_box_that_cannot_be_confined_is_not_healthy(tmp_path: Path) -> None:
+    """Where the last step of confinement fails, every canary says so, and none counts as tried."""
+    edits = {"jail.py": {"    linux.load_filter(program)": "    linux.load_filter(b'not a filter')"}}
+    layers = examine(BrokenSandbox(tmp_path, edits).start)
+    untried = {layer.name for layer in layers if not layer.finished}
+    assert {canary.name for canary in CANARIES} == untried
+    assert not healthy(layers)
+
+
+@pytest.mark.sandbox
+def test_an_unbroken_copy_holds(tmp_path: Path) -> None:
+    """The copied sources alone change nothing: what is found in the other tests is due to the edit."""
+    assert [] == [layer for layer in examine(BrokenSandbox(tmp_path, {}).start) if not layer.ok]
+
+
+@pytest.mark.parametrize("name", [canary.name for canary in CANARIES])
+def test_every_canary_has_its_missing_layer(name: str) -> None:
+    """No canary is without a test in which it sings."""
+    assert name in {broken.canary for broken in BROKEN.values()}

@@ -1,0 +1,361 @@
+"""What student code may not do at the levels `namespaces` and `reduced` alike.
+
+What only namespaces can promise is in test_isolation.py; what `reduced` does in other ways is in
+test_reduced.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import Call, Scenario
+from autograder.sandbox.inside import linux
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import ZygoteSandbox
+from autograder.sandbox.runtime import current_runtime
+from tests.conftest import Levels
+from tests.sandbox.contract import LIMITS
+from tests.sandbox.test_leftovers import ENDS
+from tests.support.leftovers import descendants, fresh_seeds, settled, traces
+
+pytestmark = pytest.mark.sandbox
+
+CONFINED = (Isolation.NAMESPACES, Isolation.REDUCED)
+SEEDS = fresh_seeds(50_000)
+TRIES = """
+import ctypes, errno, os, resource, signal, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(step):
+    try:
+        step()
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return 'done'
+def call(*arguments):
+    if libc.syscall(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), '')
+"""
+STUBBORN_DAEMONS = """
+import os, signal, time
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+started, report = os.pipe()
+for generation in range(4):
+    if os.fork():
+        if generation: os._exit(0)
+        break
+    for leave in (os.setsid, lambda: os.setpgid(0, 0)):
+        try:
+            leave()
+        except OSError:
+            pass
+else:
+    os.write(report, b'x')
+    while True: time.sleep(1)
+os.read(started, 1)
+"""
+
+
+@pytest.fixture(scope="module")
+def older(levels: Levels) -> Iterator[ZygoteSandbox]:
+    """`reduced` on an older kernel: as root without Landlock, as an ordinary user with its first version."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(linux, "landlock_version", lambda: int(os.geteuid() != 0))
+    made = levels.fresh(Isolation.REDUCED)
+    patch.undo()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=[*CONFINED, "reduced on an older kernel"])
+def sandbox(request: pytest.FixtureRequest, levels: Levels) -> ZygoteSandbox:
+    """A sandbox of each level."""
+    if request.param in CONFINED:
+        return levels.sandbox(request.param)
+    found: ZygoteSandbox = request.getfixturevalue("older")
+    return found
+
+
+@pytest.fixture
+def closed_files(request: pytest.FixtureRequest, sandbox: ZygoteSandbox) -> None:
+    """Left out where a box has the rights of any stranger on this machine, and no fewer."""
+    if os.geteuid() == 0 and "older" in request.node.name:
+        pytest.skip(
+            "not applicable: without Landlock what all users may do is open to a box; see docs/security.md"
+        )
+
+
+@pytest.fixture
+def box(sandbox: ZygoteSandbox) -> Iterator[NamespaceBox]:
+    """One box, in which the attempts are defined."""
+    opened = sandbox.open(LIMITS, seed=next(SEEDS))
+    run = opened.run_cell(TRIES, seconds=5)
+    assert run.error == ""
+    yield opened
+    opened.close()
+
+
+def value(box: NamespaceBox, expression: str) -> object:
+    """What an expression gives in a box."""
+    run = box.run_cell(f"given = {expression}", seconds=5)
+    assert run.error == "", run
+    (observation,) = box.ask([Scenario("value", (Call("given", read=True),))], seconds=5)[0]
+    assert observation.ok, observation
+    return observation.value
+
+
+def refused(box: NamespaceBox, step: str) -> object:
+    """The name of the error with which an attempt fails; ``"done"`` if it does not."""
+    return value(box, f"refused(lambda: {step})")
+
+
+def test_there_is_no_network(box: NamespaceBox) -> None:
+    """Neither a listener on this machine nor any other address can be reached, by any family but UNIX."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert refused(box, f"socket.create_connection(('127.0.0.1', {port}), 1)") in {"EACCES", "EPERM"}
+    families = "[refused(lambda: socket.socket(f, socket.SOCK_DGRAM)) for f in (2, 10, 16, 17, 38, 40)]"
+    assert {"EACCES"} >= set(value(box, families)) - {"EPERM"}  # type: ignore[call-overload]
+
+
+@pytest.mark.usefixtures("closed_files")
+def test_an_abstract_socket_of_this_machine_is_out_of_reach(box: NamespaceBox) -> None:
+    """What other programs listen on by name alone is not there, or may not be connected to."""
+    name = f"\0autograder-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(name)
+        listener.listen()
+        assert refused(box, f"socket.socket(socket.AF_UNIX).connect({name!r})") in {"ECONNREFUSED", "EPERM"}
+
+
+@pytest.mark.parametrize("program", ["/bin/true", "/proc/self/exe", "own"])
+def test_no_program_is_started(box: NamespaceBox, program: str) -> None:
+    """Neither the machine's programs nor the box's own files."""
+    box.run_cell("open('own', 'w').write('#!/bin/sh'); os.chmod('own', 0o755)", seconds=5)
+    assert "EPERM" == refused(box, f"os.execv({program!r}, ['x'])")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "call(101, 16, os.getppid(), 0, 0)",  # ptrace(PTRACE_ATTACH)
+        "call(310, os.getppid(), 0, 0, 0, 0, 0)",  # process_vm_readv
+        "call(272, 0x10000000)",  # unshare(CLONE_NEWUSER)
+        "call(165, b'none', b'/tmp', b'tmpfs', 0, 0)",  # mount
+        "call(321, 0, 0, 0)",  # bpf
+        "call(250, 0, 0, 0, 0, 0)",  # keyctl
+        "call(425, 1, 0)",  # io_uring_setup
+        "os.setuid(0)",
+        "os.setgroups([0])",
+        "os.chroot('/')",
+        "os.mknod('device', 0o20600, 0x103)",
+        "os.memfd_create('x')",
+        "os.setsid()",
+    ],
+)
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="not applicable: the numbers are those of x86-64")
+def test_the_kernel_is_asked_in_vain(box: NamespaceBox, step: str) -> None:
+    """Tracing, namespaces, mounts, other identities and little-used interfaces are refused."""
+    assert "EPERM" == refused(box, step)
+
+
+def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
+    """Grader, zygote, keeper and other boxes cannot be found, signalled, changed or slowed down."""
+    other = sandbox.open(LIMITS, seed=next(SEEDS))
+    outside = [os.getpid(), sandbox.pid, other.pid, *descendants(sandbox.pid)]
+    victims = [pid for pid in outside if pid != box.pid]
+    missed = {"EPERM", "ESRCH", "EACCES", "ENOSYS"}
+    # In a process namespace these numbers may be those of the box's own processes: number 1 is itself.
+    victims = [pid for pid in victims if pid > 100]
+    for step in (
+        "os.kill(p, 0)",
+        "os.kill(p, 19)",
+        "os.kill(-p, 19)",
+        "call(200, p, 19)",  # tkill
+        "call(129, p, 19, bytes(128))",  # rt_sigqueueinfo
+        "signal.pidfd_send_signal(os.pidfd_open(p), 19)",
+        "resource.prlimit(p, resource.RLIMIT_NOFILE, (3, 3))",
+        "os.sched_setaffinity(p, {0})",
+        "os.setpriority(os.PRIO_PROCESS, p, 19)",
+    ):
+        found = value(box, f"[refused(lambda: {step}) for p in {victims}]")
+        assert missed >= set(found), step  # type: ignore[call-overload]
+    assert "" == other.run_cell("x = 1", seconds=5).error
+    other.close()
+
+
+def test_a_signal_to_everybody_reaches_nobody_outside(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
+    """kill(-1) ends at most the box itself; another box and the sandbox go on."""
+    other = sandbox.open(LIMITS, seed=next(SEEDS))
+    with contextlib.suppress(BoxEnded):
+        box.run_cell("refused(lambda: os.kill(-1, 9)); refused(lambda: os.kill(0, 19))", seconds=1)
+    assert "" == other.run_cell("x = 1", seconds=5).error
+    assert sandbox.alive()
+    other.close()
+
+
+def places() -> list[str]:
+    """Where a student might like to write: the interpreter, the program, homes, the machine's folders."""
+    runtime = current_runtime()
+    folders = [
+        *runtime.readable,
+        runtime.package_root,
+        str(Path.home()),
+        *["/", "/etc", "/usr/lib", "/var/tmp", "/run"],
+    ]
+    return [folder for folder in folders if Path(folder).is_dir()]
+
+
+@pytest.mark.usefixtures("closed_files")
+def test_nothing_is_written_outside_its_scratch(box: NamespaceBox) -> None:
+    """No file is made, cut off, renamed, linked, removed or given other modes or times."""
+    attempts = value(box, f"[refused(lambda: open(p + '/canary', 'w')) for p in {places()!r}]")
+    assert "done" not in attempts  # type: ignore[operator]
+    assert [] == [place for place in places() if Path(place, "canary").exists()]
+
+
+def test_a_file_within_reach_is_not_changed(box: NamespaceBox, tmp_path: Path) -> None:
+    """Neither a module that boxes import nor a file of the grader's user: content, mode, times, names."""
+    module = Path(os.__file__).with_name("this.py")
+    own = tmp_path / "own.txt"
+    own.write_text("kept")
+    for target in (module, own):
+        before, content = target.stat(), target.read_bytes()
+        for step in (
+            "open(p, 'a').write('x')",
+            "os.truncate(p, 0)",
+            "os.close(os.open(p, os.O_RDONLY | os.O_TRUNC))",
+            "os.chmod(p, 0o777)",
+            "os.fchmod(os.open(p, os.O_RDONLY), 0o777)",
+            "os.utime(p, (1, 1))",
+            "os.remove(p)",
+            "os.rename(p, 'mine')",
+            "os.link(p, 'mine')",
+            "os.chown(p, os.getuid(), -1)",
+            "os.setxattr(p, 'user.x', b'x')",
+        ):
+            value(box, f"refused(lambda p={str(target)!r}: {step})")
+        after = target.stat()
+        kept = ("st_mode", "st_mtime_ns", "st_size", "st_ino", "st_nlink", "st_uid")
+        assert [getattr(before, name) for name in kept] == [getattr(after, name) for name in kept]
+        assert content == target.read_bytes()
+
+
+def test_what_is_not_for_students_is_not_read(box: NamespaceBox, tmp_path: Path) -> None:
+    """The grader's own files, its memory, its environment and the machine's secrets."""
+    own = tmp_path / "own.txt"
+    own.write_text("hidden")
+    secret = [own, "/etc/shadow", *(f"/proc/{os.getpid()}/{name}" for name in ("mem", "environ", "maps"))]
+    found = value(
+        box, f"[refused(lambda: open(p, 'rb').read(9)) for p in {[str(path) for path in secret]!r}]"
+    )
+    assert {"EACCES", "ENOENT", "EPERM"} >= set(found)  # type: ignore[call-overload]
+
+
+@pytest.mark.usefixtures("closed_files")
+def test_who_runs_what_is_not_seen(box: NamespaceBox) -> None:
+    """No list of processes, no account, no network table."""
+    found = value(
+        box,
+        f"[refused(lambda: open(p, 'rb').read(9)) for p in ('/proc/{os.getpid()}/cmdline', '/proc/net/tcp')]",
+    )
+    assert {"EACCES", "ENOENT"} >= set(found)  # type: ignore[call-overload]
+
+
+def test_boxes_share_no_files(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
+    """What one box writes another cannot read, change or list."""
+    other = sandbox.open(LIMITS, seed=next(SEEDS))
+    other.run_cell("import os\nplace = os.getcwd()\nopen('mine.txt', 'w').write('x')", seconds=5)
+    place = value(other, "place")
+    for step in (f"open({place!r} + '/mine.txt')", f"open({place!r} + '/planted.txt', 'w')"):
+        if refused(box, step) == "done":  # both are /w: it is the box's own
+            assert place == value(box, "os.getcwd()")
+    assert ["mine.txt"] == value(other, "os.listdir()")
+    assert "x" == value(other, "open('mine.txt').read()")
+    other.close()
+
+
+def test_a_box_has_five_descriptors_and_a_clean_environment(box: NamespaceBox) -> None:
+    """Nothing is inherited from the grader."""
+    assert [0, 1, 2, 3, 4] == value(box, "[n for n in range(256) if refused(lambda: os.fstat(n)) == 'done']")
+    assert not {"PYTHONPATH", "VIRTUAL_ENV", "SHELL", "PWD"} & set(value(box, "sorted(os.environ)"))  # type: ignore[call-overload]
+
+
+def test_student_code_is_never_root(box: NamespaceBox) -> None:
+    """Whoever grades: no process of a box has user id 0 outside, a group of root's or a capability."""
+    status = Path(f"/proc/{box.pid}/status").read_text().splitlines()
+    fields = {line.partition(":")[0]: line.split()[1:] for line in status}
+    assert "0" not in fields["Uid"]
+    assert "0" not in fields["Gid"]
+    if os.geteuid() == 0:
+        assert [] == [group for group in fields["Groups"] if group == "0"]
+    assert ["0000000000000000"] * 3 == [fields[name][0] for name in ("CapInh", "CapPrm", "CapEff")]
+    assert (["1"], ["2"]) == (fields["NoNewPrivs"], fields["Seccomp"])
+
+
+def test_sandboxes_have_users_of_their_own(box: NamespaceBox, levels: Levels, sandbox: ZygoteSandbox) -> None:
+    """As root, no process of another sandbox has a box's user id."""
+    if os.geteuid() != 0:
+        pytest.skip("not applicable: an ordinary user's boxes have that user's id")
+    others = [level for level in CONFINED if level.value != sandbox.isolation]
+    elsewhere = levels.sandbox(others[0]).open(LIMITS, seed=next(SEEDS))
+    ids = [Path(f"/proc/{one.pid}").stat().st_uid for one in (box, elsewhere)]
+    elsewhere.close()
+    assert 2 == len(set(ids))
+
+
+@pytest.mark.parametrize("isolation", Isolation)
+@pytest.mark.parametrize("source", [*ENDS.values(), STUBBORN_DAEMONS], ids=[*ENDS, "stubborn daemons"])
+def test_nothing_outlives_its_box(levels: Levels, isolation: Isolation, source: str) -> None:
+    """At every level: processes, descriptors, control groups, mounts and folders are as before."""
+    sandbox = levels.sandbox(isolation)
+    sandbox.open(LIMITS, seed=next(SEEDS)).close()
+    before, processes = traces(), zygotes()
+    box = sandbox.open(LIMITS, seed=next(SEEDS))
+    with contextlib.suppress(BoxEnded):
+        box.run_cell(source, seconds=0.5)
+    box.close()
+    assert before == settled(before)
+    assert processes == zygotes()
+
+
+@pytest.mark.parametrize("isolation", Isolation)
+def test_nothing_outlives_its_sandbox(levels: Levels, isolation: Isolation) -> None:
+    """A sandbox that is closed, or whose zygote is killed, takes its boxes along, and their folders."""
+    levels.sandbox(isolation)
+    before, processes = traces(), zygotes()
+    for kill in (False, True):
+        made = levels.fresh(isolation)
+        box = made.open(LIMITS, seed=next(SEEDS))
+        box.run_cell(STUBBORN_DAEMONS, seconds=5)
+        if kill:
+            os.kill(made.pid, signal.SIGKILL)
+            with pytest.raises(SandboxFault):  # never the student's fault
+                box.run_cell("while True: pass", seconds=5)
+        made.close()
+        box.close()
+        assert before == settled(before)
+        assert processes == zygotes()
+
+
+def zygotes() -> set[int]:
+    """Every living process on this machine that began as a zygote of this copy of the program."""
+    script = str(Path(current_runtime().package_root, "autograder/sandbox/inside/zygote.py")).encode()
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if script in (process / "cmdline").read_bytes().split(b"\0"):
+                found.add(int(process.name))
+    return found

@@ -1,0 +1,84 @@
+"""What an exception says about a limit: words, never an error, whatever the exception does."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+
+import pytest
+
+from autograder.records import Met
+from autograder.sandbox.inside.hints import AGAIN, limits_told
+
+
+def chained(*errors: BaseException) -> BaseException:
+    """The first error, raised from the second, and so on."""
+    for error, cause in itertools.pairwise(errors):
+        error.__cause__ = cause
+    return errors[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (None, []),
+        (ValueError("No space left on device"), []),
+        (OSError(errno.ENOSPC, "x"), ["disk"]),
+        (OSError(errno.EDQUOT, "x"), ["disk"]),
+        (OSError(errno.EFBIG, "x"), ["disk"]),
+        (OSError(errno.EMFILE, "x"), ["descriptors"]),
+        (OSError(errno.ENFILE, "the whole machine's, not the box's"), []),
+        (OSError(errno.ENOMEM, "x"), ["memory"]),
+        (BlockingIOError(errno.EAGAIN, "x"), [AGAIN]),
+        (OSError("no number"), []),
+        (MemoryError(), ["memory"]),
+        (RuntimeError("can't start new thread"), ["processes"]),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), ["memory"]),
+        (RuntimeError("unable to write: No space left on device (28)"), ["disk"]),
+        (RuntimeError("something else"), []),
+        (chained(ValueError("a"), OSError(errno.EMFILE, "b")), ["descriptors"]),
+        (chained(MemoryError(), ValueError("a"), OSError(errno.ENOSPC, "b")), ["memory", "disk"]),
+        (chained(MemoryError(), MemoryError()), ["memory"]),
+    ],
+)
+def test_an_exception_in_words(error: BaseException | None, words: list[str]) -> None:
+    """Its own kind, and those it came from."""
+    assert words == limits_told(error)
+    assert set(words) <= {met.value for met in Met} | {AGAIN}
+
+
+def test_an_exception_raised_while_another_was_handled_is_followed() -> None:
+    """Both have met something."""
+    error = MemoryError()
+    error.__context__ = OSError(errno.ENOSPC, "x")
+    assert ["memory", "disk"] == limits_told(error)
+
+
+def test_a_ring_of_causes_ends() -> None:
+    """A chain that leads back to itself is followed a few times only."""
+    first, second = OSError(errno.ENOSPC, "x"), MemoryError()
+    first.__cause__, second.__cause__ = second, first
+    assert ["disk", "memory"] == limits_told(first)
+
+
+class Hostile(RuntimeError):
+    """Looked at, it leaves."""
+
+    def __str__(self) -> str:
+        raise SystemExit
+
+    @property
+    def __cause__(self) -> BaseException:  # type: ignore[override]
+        raise KeyboardInterrupt
+
+
+class Odd(OSError):
+    """Its number is none."""
+
+    errno = property(lambda self: {}[0])  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("error", [Hostile(), Odd()])
+def test_a_hostile_exception_says_nothing(error: BaseException) -> None:
+    """Whatever it raises when it is looked at is not passed on."""
+    assert [] == limits_told(error)

@@ -1,0 +1,225 @@
+"""Whose fault the end of a box is: what came from outside is ours, everything else stays the student's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import Cell, Ending
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside import blame
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.session import Session
+from tests.conftest import start_sandbox
+from tests.sandbox.contract import LIMITS
+from tests.support.leftovers import descendants, fresh_seeds, zygote_pid
+
+SEEDS = fresh_seeds(70_000)
+
+ENDED_FROM_INSIDE = {
+    "its own pipes are closed": "import os\nos.closerange(3, 64)\nwhile True: pass",
+    "its first thread leaves, another closes the pipes and stays": """
+import ctypes, os, threading, time
+def stay():
+    time.sleep(0.05)
+    os.closerange(3, 64)
+    while True: pass
+threading.Thread(target=stay).start()
+ctypes.CDLL(None).syscall(60, 0)
+""",
+    "it kills itself": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\nos._exit(0)",
+    "a child kills it": """
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+if os.fork() == 0:
+    for number in range(1, 65):
+        try: os.kill(1, number)
+        except OSError: pass
+    os._exit(0)
+os.wait()
+os._exit(0)
+""",
+    "it aborts": "import os\nos.abort()",
+    "it faults": "import ctypes\nctypes.string_at(0)",
+    "it exits as an unconfined box does": "import os\nos._exit(97)",
+    "it kills everything": "import os\ntry: os.kill(-1, 9)\nfinally: os._exit(0)",
+    "a system call of another kind": (
+        "import ctypes, mmap\n"
+        "code = mmap.mmap(-1, 4096, prot=7)\n"
+        "code.write(bytes.fromhex('b801000000cd80c3'))\n"
+        "ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()\n"
+        "import os\nos._exit(0)"
+    ),
+}
+
+
+@pytest.fixture
+def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
+    """A box of its own."""
+    opened = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    yield opened
+    opened.close()
+
+
+def soon(action: Callable[[], None]) -> None:
+    """Do something while the test waits for the box."""
+    threading.Timer(0.1, action).start()
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("source", ENDED_FROM_INSIDE.values(), ids=ENDED_FROM_INSIDE.keys())
+def test_what_student_code_does_to_its_box_is_never_our_fault(box: NamespaceBox, source: str) -> None:
+    """However it tries to look like a killed box, the ending is booked as its own."""
+    with pytest.raises(BoxEnded) as ended:
+        box.run_cell(source, seconds=2)
+    assert ended.value.ending in {Ending.CRASHED, Ending.EXITED, Ending.CELL_TIME, Ending.PROTOCOL}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    "source", ["while True: pass", "import time\ntime.sleep(9)", "import os\nos.fork()\nwhile True: pass"]
+)
+def test_a_box_killed_from_outside_is_our_fault(box: NamespaceBox, source: str) -> None:
+    """SIGKILL to process 1 while it runs a cell."""
+    soon(lambda: os.kill(box.pid, signal.SIGKILL))
+    with pytest.raises(SandboxFault, match="killed from outside"):
+        box.run_cell(source, seconds=9)
+
+
+@pytest.mark.sandbox
+def test_a_box_killed_between_requests_is_our_fault(box: NamespaceBox) -> None:
+    """The next request finds it dead."""
+    box.run_cell("x = 1", seconds=5)
+    os.kill(box.pid, signal.SIGKILL)
+    with pytest.raises(SandboxFault):
+        box.run_cell("x", seconds=5)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("victim", ["outer", "zygote"])
+def test_a_zygote_killed_under_a_running_cell_is_our_fault(victim: str) -> None:
+    """The box dies with it, and nobody is left to say how."""
+    sandbox = start_sandbox(Environment())
+    box = sandbox.open(LIMITS)
+    outer = zygote_pid(sandbox)
+    process = outer if victim == "outer" else int(Path(f"/proc/{outer}/task/{outer}/children").read_text())
+    soon(lambda: os.kill(process, signal.SIGKILL))
+    with pytest.raises(SandboxFault):
+        box.run_cell("while True: pass", seconds=9)
+    box.close()
+    sandbox.close()
+
+
+class Killer:
+    """Kills processes of a pool's zygote while a session runs: each once the one before was made up for."""
+
+    def __init__(self, pool: Pool, victims: list[str]) -> None:
+        self._pool = pool
+        self._victims = victims
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        for victim in self._victims:
+            deadline = time.monotonic() + 9
+            below: list[int] = []
+            while len(below) < 2 and time.monotonic() < deadline:
+                time.sleep(0.3)  # long enough for a box to open, short enough to hit the cell that sleeps
+                sandbox = self._pool.sandbox(Environment())
+                assert isinstance(sandbox, NamespaceSandbox)
+                below = descendants(zygote_pid(sandbox))
+            os.kill(below[-1] if victim == "box" else below[0], signal.SIGKILL)
+
+
+@pytest.mark.sandbox
+def test_kills_in_one_submission_cost_nothing() -> None:
+    """A box, its zygote and another box are killed; in the end every cell has run, with a note for each."""
+    victims = ["box", "zygote", "box"]
+    cells = (Cell("x = 1"), Cell("import time\ntime.sleep(2)\ny = x + 1"), Cell("print(y)"))
+    with Pool(start_sandbox) as pool:
+        lasting = pool.lasting(Environment())
+        with Session(lasting, cells, LIMITS, seed=next(SEEDS)) as session, Killer(pool, victims):
+            runs = session.run()
+    assert {"run-again"} == {note.code for note in session.notes}
+    assert len(victims) <= len(session.notes) <= FAULTS
+    assert [("", None)] * 3 == [(run.error, run.ending) for run in runs if run]
+    assert "2" == runs[-1].outputs[0].data["text/plain"].strip()
+
+
+def exited(code: int) -> int:
+    """A wait status."""
+    return code << 8
+
+
+KILLED = {"status": int(signal.SIGKILL), "cpu": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("ending", "report", "by_itself", "process_one", "ours"),
+    [
+        (Ending.CRASHED, KILLED, True, True, True),
+        (Ending.CRASHED, KILLED, True, False, False),  # without a namespace it may have been itself
+        (Ending.CRASHED, KILLED, False, True, False),  # we ended it, for something it did
+        (Ending.CRASHED, {}, True, True, True),
+        (Ending.CRASHED, {}, True, False, True),
+        (Ending.CRASHED, {"status": "9"}, True, True, True),
+        (Ending.CRASHED, {"status": int(signal.SIGSEGV)}, True, True, False),
+        (Ending.CRASHED, {"status": exited(97)}, True, True, False),
+        (Ending.EXITED, {"status": exited(0)}, True, True, False),
+        (Ending.PROCESSOR_TIME, KILLED, True, True, False),
+        (Ending.MEMORY, KILLED, True, True, False),
+    ],
+)
+def test_who_is_to_blame(
+    ending: Ending, report: dict[str, object], by_itself: bool, process_one: bool, ours: bool
+) -> None:
+    """Only a SIGKILL that nothing inside can send, and a zygote that says nothing, are ours."""
+    try:
+        blame.check(ending, report, by_itself=by_itself, process_one=process_one)
+    except SandboxFault:
+        assert ours
+    else:
+        assert not ours
+
+
+@pytest.mark.parametrize(
+    ("used", "ours"), [(0, False), (10 << 20, True), (89 << 20, True), (95 << 20, False), (100 << 20, False)]
+)
+def test_a_machine_out_of_memory_is_our_fault(used: int, ours: bool) -> None:
+    """A box that the kernel ended for memory far below its own limit paid for somebody else."""
+    try:
+        blame.check(Ending.MEMORY, KILLED, by_itself=True, process_one=True, memory=(used, 100 << 20))
+    except SandboxFault:
+        assert ours
+    else:
+        assert not ours
+
+
+@pytest.mark.parametrize(
+    ("described", "first"),
+    [
+        ("Pid:\t812\nNSpid:\t812\t3\t1\n", True),
+        ("Pid:\t812\nNSpid:\t812\t3\n", False),
+        ("Pid:\t1\nNSpid:\t1\n", False),  # the machine's own process 1 is in no namespace of its own
+        ("Pid:\t-1\nNSpid:\t-1\n", False),
+        ("Pid:\t812\n", False),
+    ],
+)
+def test_process_one_is_told_by_the_kernel(described: str, first: bool) -> None:
+    """From the numbers that a process has in each namespace."""
+    assert first is blame.is_process_one(described)

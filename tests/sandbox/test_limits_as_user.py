@@ -1,0 +1,119 @@
+"""Limits as an ordinary user: with control groups where some were handed over, and with the watchdog else."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.cgroups import base
+from autograder.sandbox.outside.cgroups.version1 import Version1
+from autograder.sandbox.outside.cgroups.version2 import Version2
+from tests.sandbox.test_ordinary_user import SCRIPT, UID
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(
+        os.geteuid() != 0,
+        reason="not applicable: only root can hand control groups to another user",
+    ),
+]
+FALLBACK = "address space limit and watchdog"
+CODE = """
+from autograder.errors import BoxEnded
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+LIMITS = Limits(memory_mb=128, processes=16, scratch_mb=8, scratch_files=64, descriptors=40,
+    processor_seconds=1)
+SOURCES = (
+    "import os, time\\nfor _ in range(99):\\n    if os.fork() == 0: time.sleep(9)",
+    "open('x', 'wb').write(bytes(9 << 20))",
+    "for number in range(99): open(str(number), 'x').close()",
+    "[open('/dev/null') for _ in range(99)]",
+    "bytearray(b'x') * (300 << 20)",
+    "import os\\nfor _ in range(4):\\n    if os.fork() == 0:\\n        while True: pass\\nwhile True: pass",
+)
+sandbox = NamespaceSandbox(Environment())
+print(sandbox.memory_bound)
+for source in SOURCES:
+    box = sandbox.open(LIMITS)
+    try:
+        run = box.run_cell(source, seconds=9)
+        print(*(f"{one.met.value}{' seen' * one.seen}" for one in run.met))
+    except BoxEnded as ended:
+        print(ended)
+    box.close()
+sandbox.close()
+"""
+SEEN = ["processes seen", "disk seen", "files seen", "descriptors"]
+
+
+def run(join: list[Path]) -> list[str]:
+    """What the code above prints, run by the user in the given groups."""
+    joined = "".join(f"echo $$ > {shlex.quote(str(folder / 'cgroup.procs'))} && " for folder in join)
+    with tempfile.TemporaryDirectory(prefix="autograder-user-") as home:
+        Path(home).chmod(0o777)
+        words = [sys.executable, str(SCRIPT), str(UID), sys.executable, "-c", CODE]
+        environment = {
+            "HOME": home,
+            "TMPDIR": home,
+            "PATH": os.environ["PATH"],
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'{joined}exec "$@"', "sh", *words],
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+    assert (0, "") == (done.returncode, done.stderr)
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def handed_over() -> Iterator[tuple[str, list[Path]]]:
+    """The best version that root can hand over here, and groups of it that belong to the user."""
+    driver = cgroups.find_driver()
+    folders: list[Path] = []
+    if isinstance(driver, Version1):
+        folders = [folder / "box-delegated" for folder in dict.fromkeys(driver._folders.values())]
+    elif isinstance(driver, Version2):
+        folders = [driver._folder / "box-delegated"]
+    for folder in folders:
+        folder.mkdir()
+    join = folders
+    if isinstance(driver, Version2):
+        (folders[0] / "cgroup.subtree_control").write_text("+memory +pids")
+        join = [folders[0] / "box-own"]
+        join[0].mkdir()
+    for folder in {*folders, *join}:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, UID, UID)
+    yield driver.name if driver else FALLBACK, join
+    for folder in (*join, *folders):
+        base.remove(folder)
+    if driver:
+        driver.close()
+
+
+def test_with_groups_that_were_handed_over(handed_over: tuple[str, list[Path]]) -> None:
+    """They are used, count what they count for root, and are empty again afterwards."""
+    name, join = handed_over
+    assert [name, *SEEN, "memory", "processor-time"] == run(join)
+    assert [] == [path for folder in join for path in folder.parent.rglob("autograder-*")]
+
+
+def test_without_groups() -> None:
+    """The watchdog sees the same; memory is refused before it is taken."""
+    assert [FALLBACK, *SEEN, "memory", "processor-time"] == run([])

@@ -1,0 +1,177 @@
+"""Control groups of killed graders go, those of living ones and of others stay; faked and real trees."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox.outside import cgroups, leftovers
+from autograder.sandbox.outside.leftovers import group_name, sweep_groups
+
+NAMESPACE = 4026531836
+HOUR = 3_600_000_000_000
+
+
+class Machine:
+    """A faked /proc and tree of control groups, an hour after its start."""
+
+    def __init__(self, root: Path, own: str = "/user/session-3") -> None:
+        self.root = root
+        self.top = root / "sys/fs/cgroup"
+        (root / "proc/self/ns").mkdir(parents=True)
+        (root / "proc/self/ns/pid").symlink_to(f"pid:[{NAMESPACE}]")
+        (root / "proc/self/cgroup").write_text(f"0::{own}\n")
+        mount = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+        (root / "proc/self/mountinfo").write_text("1 1 0:1 / / rw - ext4 /dev/vda rw\n" + mount)
+        (self.top / own.strip("/")).mkdir(parents=True)
+
+    def process(self, pid: int, *, started: int, state: str = "S") -> None:
+        """A process, started so many nanoseconds after the machine."""
+        folder = self.root / "proc" / str(pid)
+        folder.mkdir()
+        ticks = started * os.sysconf("SC_CLK_TCK") // 1_000_000_000
+        (folder / "stat").write_text(f"{pid} (a) b) {state} " + "0 " * 18 + f"{ticks} 0\n")
+
+    def group(self, place: str, pid: int = 77, made: int = HOUR, namespace: int = NAMESPACE) -> Path:
+        """A grader's folder with the folder of a box in it."""
+        folder = self.top / place / f"autograder-{pid}-{namespace}-{made}"
+        (folder / "box-0").mkdir(parents=True)
+        return folder
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """Nobody runs."""
+    return Machine(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["", "user", "user/session-3", "user/session-2"])
+def test_the_groups_of_the_dead_are_removed(machine: Machine, place: str) -> None:
+    """At the top, in our own group, above it, and in one beside it, as other sessions are."""
+    orphan = machine.group(place)
+    assert [orphan] == sweep_groups(machine.root)
+    assert not orphan.exists()
+    assert (machine.top / "user/session-3").is_dir()
+
+
+def test_the_group_of_a_living_grader_stays(machine: Machine) -> None:
+    """Its owner was there before it."""
+    machine.process(77, started=HOUR - 1_000_000_000)
+    living = machine.group("user")
+    assert [] == sweep_groups(machine.root)
+    assert (living / "box-0").is_dir()
+
+
+def test_a_number_given_out_again_does_not_protect(machine: Machine) -> None:
+    """A process younger than the group did not make it."""
+    machine.process(77, started=HOUR + 1_000_000_000)
+    orphan = machine.group("user")
+    assert [orphan] == sweep_groups(machine.root)
+
+
+@pytest.mark.parametrize("state", ["Z", "X"])
+def test_a_dead_process_that_nobody_has_collected_does_not_protect(machine: Machine, state: str) -> None:
+    """A zombie has ended."""
+    machine.process(77, started=0, state=state)
+    assert [machine.group("user")] == sweep_groups(machine.root)
+
+
+def test_the_groups_of_another_process_namespace_stay(machine: Machine) -> None:
+    """A container's process numbers say nothing here."""
+    theirs = machine.group("user", namespace=NAMESPACE + 1)
+    assert [] == sweep_groups(machine.root)
+    assert theirs.is_dir()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["autograder", "autograder-77", "autograder-77-1", "autograder-77-1-2-3", "autograder-x-1-2", "box-0"],
+)
+def test_other_names_stay(machine: Machine, name: str) -> None:
+    """Only what is named the way graders name it."""
+    (machine.top / name).mkdir()
+    assert [] == sweep_groups(machine.root)
+    assert (machine.top / name).is_dir()
+
+
+def test_a_process_that_cannot_be_read_protects(machine: Machine) -> None:
+    """In doubt a group stays."""
+    (machine.root / "proc/77").mkdir()
+    (machine.root / "proc/77/stat").write_text("77 (cut")
+    machine.group("user")
+    assert [] == sweep_groups(machine.root)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give a folder away")
+def test_the_groups_of_other_users_stay(machine: Machine) -> None:
+    """Whoever made it removes it."""
+    os.chown(machine.group("user"), 60_000, 60_000)
+    assert [] == sweep_groups(machine.root)
+
+
+def test_links_are_not_followed(machine: Machine, tmp_path: Path) -> None:
+    """A link with our name leads to nothing that would be removed."""
+    (tmp_path / "elsewhere").mkdir()
+    (machine.top / f"autograder-77-{NAMESPACE}-1").symlink_to(tmp_path / "elsewhere")
+    assert [] == sweep_groups(machine.root)
+    assert (tmp_path / "elsewhere").is_dir()
+
+
+@pytest.mark.parametrize("own", ["/../../elsewhere", "/not/there"])
+def test_a_group_that_is_not_mounted_is_no_place(tmp_path: Path, own: str) -> None:
+    """The kernel names groups outside of what is mounted with dots; only the top is looked at then."""
+    machine = Machine(tmp_path, own="/user")
+    (tmp_path / "proc/self/cgroup").write_text(f"0::{own}\n")
+    orphan = machine.group("")
+    assert [orphan] == sweep_groups(machine.root)
+
+
+def test_a_machine_without_control_groups_is_clean(tmp_path: Path) -> None:
+    """Nothing is raised where /proc is not there at all."""
+    assert [] == sweep_groups(tmp_path)
+
+
+def test_names_are_ours_and_differ() -> None:
+    """The name says this process, and each is another."""
+    first, second = group_name(), group_name()
+    assert first != second
+    assert first.startswith(f"autograder-{os.getpid()}-")
+    assert not leftovers._is_orphan(first, Path("/"))
+
+
+@pytest.mark.sandbox
+def test_a_killed_grader_leaves_nothing_after_the_next_sweep() -> None:
+    """A child makes groups, puts a process into one, and is killed: group and process go; ours stay."""
+    ours = cgroups.find_driver()
+    if ours is None:
+        pytest.skip("not applicable: this user may not make control groups")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        theirs = cgroups.find_driver()
+        assert theirs is not None
+        group = theirs.group(memory_bytes=64 << 20, processes=8)
+        if os.fork() == 0:
+            group.add(os.getpid())
+            os.write(writer, b"%d\n" % os.getpid())
+            time.sleep(60)
+            os._exit(0)
+        time.sleep(60)
+        os._exit(0)
+    inmate = int(os.read(reader, 100))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(reader)
+    os.close(writer)
+    removed = sweep_groups()
+    assert {f"autograder-{child}"} == {"-".join(folder.name.split("-")[:2]) for folder in removed}
+    assert not any(folder.exists() for folder in removed)
+    state = Path(f"/proc/{inmate}/stat")
+    assert not state.exists() or state.read_text().rpartition(") ")[2][0] in "ZX"
+    box = ours.group(memory_bytes=64 << 20, processes=8)
+    box.remove()
+    ours.close()

@@ -1,0 +1,62 @@
+"""Our own failures are made up for a few times, and no more than that."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.errors import BoxEnded, SandboxFault, SandboxUnavailable
+from autograder.records import Ending
+from autograder.sandbox import retry
+from autograder.sandbox.retry import FAULTS, made_up_for
+
+
+class Action:
+    """Fails in a given way a number of times, then succeeds."""
+
+    def __init__(self, failures: int, error: Exception) -> None:
+        self.left = failures
+        self.calls = 0
+        self._error = error
+
+    def __call__(self) -> str:
+        """One attempt."""
+        self.calls += 1
+        if self.calls <= self.left:
+            raise self._error
+        return "done"
+
+
+@pytest.mark.parametrize("failures", range(FAULTS + 1))
+def test_a_few_faults_are_made_up_for(failures: int) -> None:
+    """Each costs one more attempt."""
+    action = Action(failures, SandboxFault("killed"))
+    assert "done" == made_up_for(action)
+    assert failures + 1 == action.calls
+
+
+def test_one_fault_more_is_told() -> None:
+    """The last fault is raised."""
+    action = Action(FAULTS + 1, SandboxFault("killed"))
+    with pytest.raises(SandboxFault, match="killed"):
+        made_up_for(action)
+    assert FAULTS + 1 == action.calls
+
+
+@pytest.mark.parametrize(
+    "error", [SandboxUnavailable("no namespaces"), BoxEnded(Ending.EXITED), ValueError()]
+)
+def test_nothing_else_is_tried_again(error: Exception) -> None:
+    """A missing layer stays missing, and what student code did is its own."""
+    action = Action(1, error)
+    with pytest.raises(type(error)):
+        made_up_for(action)
+    assert 1 == action.calls
+
+
+def test_what_hangs_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure after a long time is told at once."""
+    monkeypatch.setattr(retry, "SECONDS", -1.0)
+    action = Action(1, SandboxFault("no answer"))
+    with pytest.raises(SandboxFault, match="no answer"):
+        made_up_for(action)
+    assert 1 == action.calls

@@ -1,0 +1,287 @@
+"""The self-test before grading: made once, remembered by its owner alone, and failing closed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.proof import doctor, selftest
+from autograder.sandbox.proof.canaries import CANARIES
+from autograder.sandbox.proof.doctor import Layer
+from autograder.sandbox.proof.selftest import FILE_NAME, ensure, last_proof
+from autograder.sandbox.retry import FAULTS
+from tests.conftest import start_sandbox
+from tests.support.fake_sandbox import FakeSandbox
+from tests.support.leftovers import zygote_pid
+
+HOLDS = [Layer("no network", ok=True, found="nothing")]
+
+
+class Examination:
+    """Stands in for `doctor.examine`: gives canned layers, and counts how often it was asked."""
+
+    def __init__(self, *results: list[Layer]) -> None:
+        self._results = results
+        self.made = 0
+
+    def __call__(self, make: doctor.Start) -> list[Layer]:
+        """The next result; the last one for ever."""
+        self.made += 1
+        return self._results[min(self.made, len(self._results)) - 1]
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    """A course's private folder."""
+    folder = tmp_path / ".autograder"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@pytest.fixture
+def examination(monkeypatch: pytest.MonkeyPatch) -> Examination:
+    """Everything holds."""
+    made = Examination(HOLDS)
+    monkeypatch.setattr(doctor, "examine", made)
+    return made
+
+
+def never(environment: Environment) -> Sandbox:
+    """No sandbox is started."""
+    raise AssertionError("a sandbox was started")
+
+
+def test_a_proof_is_made_once(private: Path, examination: Examination) -> None:
+    """The second run on the same machine believes the first, and the file is its owner's alone."""
+    first = ensure(never, private)
+    assert first == ensure(never, private)
+    assert 1 == examination.made
+    assert 0o600 == (private / FILE_NAME).stat().st_mode & 0o777
+    assert ("no network",) == first.canaries
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("platform.release", lambda: "another kernel"),
+        ("sys.version", "another interpreter"),
+        ("sys.executable", "/another/python"),
+        ("os.getuid", lambda: 4711),
+        ("autograder.sandbox.proof.selftest._program", lambda: "another version"),
+        ("autograder.sandbox.proof.selftest._accounting", lambda: "another driver"),
+        ("autograder.sandbox.proof.selftest._rights", lambda: ["CapEff:\tffff"]),
+    ],
+)
+def test_another_machine_is_tested_again(
+    monkeypatch: pytest.MonkeyPatch, private: Path, examination: Examination, place: str, value: object
+) -> None:
+    """Kernel, interpreter, our own code, rights and accounting each decide whether a proof counts."""
+    ensure(never, private)
+    monkeypatch.setattr(place, value)
+    ensure(never, private)
+    assert 2 == examination.made
+
+
+def test_the_proof_of_a_weaker_level_is_none_of_a_stronger(private: Path, examination: Examination) -> None:
+    """Each isolation level is proven for itself."""
+    ensure(never, private, isolation="none")
+    ensure(never, private, isolation="namespaces")
+    assert 2 == examination.made
+
+
+def test_a_start_that_gives_another_level_is_refused(private: Path) -> None:
+    """A sandbox that is weaker than asked for is never taken for the one asked for."""
+    with pytest.raises(SandboxUnavailable, match="expected isolation 'namespaces', got 'none'"):
+        ensure(lambda environment: FakeSandbox(), private)
+    assert last_proof(private) is None
+
+
+def linked(path: Path) -> None:
+    """A link to a proof elsewhere."""
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def twice(path: Path) -> None:
+    """A second name of the same file, which somebody else may hold."""
+    path.with_name("elsewhere").hardlink_to(path)
+
+
+def a_folder(path: Path) -> None:
+    """Something that cannot be read."""
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        linked,
+        twice,
+        a_folder,
+        Path.unlink,
+        lambda path: path.chmod(0o644),
+        lambda path: path.chmod(0o620),
+        lambda path: path.parent.chmod(0o777),
+        lambda path: path.parent.chmod(0o770),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:-3]),
+        lambda path: path.write_bytes(b"\xff\xfe"),
+        lambda path: path.write_bytes(b'{"standing": 1}'),
+        lambda path: path.write_bytes(b" " * (selftest.MOST_BYTES + 1) + path.read_bytes()),
+        lambda path: os.mkfifo(path.unlink() or path, 0o600),
+    ],
+)
+def test_a_proof_that_others_could_have_written_is_not_believed(
+    private: Path, examination: Examination, spoil: Callable[[Path], object]
+) -> None:
+    """Links, wrong owners' rights and damaged content mean that it is tested again."""
+    ensure(never, private)
+    spoil(private / FILE_NAME)
+    assert last_proof(private) is None
+    ensure(never, private)
+    assert 2 == examination.made
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give a file away")
+@pytest.mark.parametrize("of", ["file", "folder"])
+def test_a_proof_of_another_user_is_not_believed(private: Path, examination: Examination, of: str) -> None:
+    """Neither the file nor its folder may belong to somebody else."""
+    ensure(never, private)
+    os.chown(private / FILE_NAME if of == "file" else private, 60_000, 60_000)
+    assert last_proof(private) is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root may write everywhere")
+def test_a_proof_that_cannot_be_kept_is_made_every_time(private: Path, examination: Examination) -> None:
+    """A folder that cannot be written stops nobody from grading."""
+    private.chmod(0o500)
+    ensure(never, private)
+    ensure(never, private)
+    assert 2 == examination.made
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [Layer("no network", ok=False, found="reached: connected", remedy="do not grade")],
+        [Layer("bounded time", ok=False, found="the box was not opened", remedy="see", finished=False)],
+        [*HOLDS, Layer("namespaces and mounts", ok=False, found="not available", remedy="set this sysctl")],
+    ],
+)
+def test_whatever_does_not_hold_is_refused(
+    monkeypatch: pytest.MonkeyPatch, private: Path, layers: list[Layer]
+) -> None:
+    """The refusal names layer, finding and remedy, and nothing is remembered."""
+    monkeypatch.setattr(doctor, "examine", Examination(layers))
+    with pytest.raises(SandboxUnavailable) as refused:
+        ensure(never, private)
+    missing = layers[-1]
+    for text in (missing.name, missing.found, missing.remedy, "nothing was graded"):
+        assert text in str(refused.value)
+    assert [] == list(private.iterdir())
+
+
+@pytest.mark.parametrize("faults", [1, FAULTS])
+def test_faults_of_ours_are_made_up_for(monkeypatch: pytest.MonkeyPatch, private: Path, faults: int) -> None:
+    """What could not be finished says nothing about the machine, and is tried again."""
+    unfinished = [Layer("no network", ok=False, found="the zygote is gone", finished=False)]
+    examination = Examination(*[unfinished] * faults, HOLDS)
+    monkeypatch.setattr(doctor, "examine", examination)
+    assert ("no network",) == ensure(never, private).canaries
+    assert faults + 1 == examination.made
+
+
+def test_a_self_test_that_is_never_finished_is_a_refusal(
+    monkeypatch: pytest.MonkeyPatch, private: Path
+) -> None:
+    """After a few attempts it is refused, with what was found last."""
+    examination = Examination([Layer("no network", ok=False, found="the zygote is gone", finished=False)])
+    monkeypatch.setattr(doctor, "examine", examination)
+    with pytest.raises(SandboxUnavailable, match="no network: the zygote is gone"):
+        ensure(never, private)
+    assert FAULTS + 1 == examination.made
+
+
+def test_what_was_reached_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
+    """A hole is not tried until it looks closed."""
+    examination = Examination([Layer("no network", ok=False, found="reached: connected")], HOLDS)
+    monkeypatch.setattr(doctor, "examine", examination)
+    with pytest.raises(SandboxUnavailable, match="reached: connected"):
+        ensure(never, private)
+    assert 1 == examination.made
+
+
+def test_a_hole_is_not_forgotten_over_a_fault(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
+    """An attempt that found a hole and was not finished is a refusal, whatever a later one finds."""
+    both = [
+        Layer("no network", ok=False, found="reached: connected"),
+        Layer("bounded time", ok=False, found="the zygote is gone", finished=False),
+    ]
+    monkeypatch.setattr(doctor, "examine", Examination(both, HOLDS))
+    with pytest.raises(SandboxUnavailable, match="reached: connected"):
+        ensure(never, private)
+
+
+def test_an_optional_layer_is_not_missed(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
+    """What is optional neither refuses nor counts as proven."""
+    absent = Layer("Landlock", ok=False, found="not in this kernel", required=False)
+    monkeypatch.setattr(doctor, "examine", Examination([*HOLDS, absent]))
+    assert ("no network",) == ensure(never, private).canaries
+
+
+def test_what_is_remembered_is_told(
+    monkeypatch: pytest.MonkeyPatch, private: Path, examination: Examination
+) -> None:
+    """None, one that counts with its time, or one of other circumstances; and no sandbox is started."""
+    assert "none is remembered; the next grading makes one" == selftest.remembered(private)
+    monkeypatch.setattr("time.time", lambda: 1_700_000_000.0)
+    ensure(never, private)
+    assert "1 layers held at 2023-11-14 22:13:20+00:00, and it counts" == selftest.remembered(private)
+    monkeypatch.setattr("platform.release", lambda: "another kernel")
+    assert selftest.remembered(private).endswith(
+        "of another boot or configuration; the next grading makes a new one"
+    )
+
+
+@pytest.mark.sandbox
+def test_this_machine_is_proven(private: Path) -> None:
+    """Every canary is among what is remembered, and remembering starts no sandbox."""
+    proof = ensure(start_sandbox, private)
+    assert {canary.name for canary in CANARIES} <= set(proof.canaries)
+    assert proof == ensure(never, private)
+    assert proof == msgspec.json.decode((private / FILE_NAME).read_bytes(), type=selftest.Proof)
+
+
+@pytest.mark.sandbox
+def test_a_zygote_killed_during_the_self_test_is_replaced(private: Path) -> None:
+    """The first sandbox dies before its first canary; the second one proves the machine."""
+    started: list[Sandbox] = []
+
+    def start(environment: Environment) -> Sandbox:
+        sandbox = start_sandbox(environment)
+        if not started:
+            os.kill(zygote_pid(sandbox), signal.SIGKILL)
+        started.append(sandbox)
+        return sandbox
+
+    proof = ensure(start, private)
+    assert 2 == len(started)
+    assert {canary.name for canary in CANARIES} <= set(proof.canaries)
+
+
+def test_a_sandbox_that_never_starts_is_a_refusal(private: Path) -> None:
+    """Twice a fault is not available, not an error of the program."""
+
+    def start(environment: Environment) -> Sandbox:
+        raise SandboxFault("the zygote did not start")
+
+    with pytest.raises(SandboxUnavailable, match="the zygote did not start"):
+        ensure(start, private)

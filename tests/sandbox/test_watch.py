@@ -1,0 +1,210 @@
+"""What is known from outside about a box: counters scripted, and a process of our own in a box's place."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observation
+from autograder.sandbox.inside.hints import AGAIN
+from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.outside import watch
+from autograder.sandbox.outside.cgroups import Counts
+from autograder.sandbox.outside.watch import Watch
+
+LIMITS = Limits(processor_seconds=10, processes=4)
+ABSENT = 1 << 30
+"""No process has this number."""
+
+
+class ScriptedGroup:
+    """A control group that counts what a test says."""
+
+    def __init__(self, seconds: float | None = 0.0) -> None:
+        self.counted = Counts()
+        self.seconds = seconds
+        self.asked = 0
+
+    def add(self, pid: int) -> None:
+        """Nothing to do."""
+
+    def counts(self) -> Counts:
+        """As scripted."""
+        return self.counted
+
+    def processor_seconds(self) -> float | None:
+        """As scripted."""
+        self.asked += 1
+        return self.seconds
+
+    def peak_bytes(self) -> int:
+        """None."""
+        return 0
+
+    def remove(self) -> None:
+        """Nothing to do."""
+
+
+def watched(group: ScriptedGroup | None) -> Watch:
+    """A watch on no process at all."""
+    made = Watch(LIMITS, group)
+    made.attach(ABSENT)
+    made.open_scratch()
+    return made
+
+
+def test_a_counter_that_grew_is_met_once() -> None:
+    """Seen outside whether or not the code speaks of it; not again while it stays."""
+    group = ScriptedGroup()
+    watching = watched(group)
+    group.counted = Counts(refused_processes=2)
+    assert (Encounter(Met.PROCESSES, seen=True),) == watching.met()
+    assert () == watching.met()
+    group.counted = Counts(refused_processes=3, killed_for_memory=1)
+    expected = (Encounter(Met.MEMORY, seen=True), Encounter(Met.PROCESSES, seen=True, told=True))
+    assert expected == watching.met([AGAIN])
+
+
+def test_try_again_means_processes_only_where_some_were_refused() -> None:
+    """The same error number comes from a descriptor that is not ready."""
+    assert () == watched(ScriptedGroup()).met([AGAIN])
+    assert () == watched(None).met([AGAIN])
+
+
+@pytest.mark.parametrize("word", [met.value for met in Met])
+def test_what_only_the_code_says_is_marked_so(word: str) -> None:
+    """It is kept for the sentence, and is not seen."""
+    assert (Encounter(Met(word), told=True),) == watched(ScriptedGroup()).met([word])
+
+
+@pytest.mark.parametrize("words", [["no-such"], ["", "MEMORY", "\x00"], []])
+def test_words_that_are_not_in_the_list_are_nothing(words: list[str]) -> None:
+    """A reply may say what it likes."""
+    assert () == watched(ScriptedGroup()).met(words)
+
+
+def test_output_counted_here_is_seen() -> None:
+    """A cell that printed past the shell is truncated, although its reply does not say so."""
+    run = watched(None).mark(CellRun(), (), printed=True)
+    assert CellRun(truncated=True, met=(Encounter(Met.OUTPUT, seen=True, told=True),)) == run
+    run = watched(None).mark(CellRun(truncated=True), (), printed=False)
+    assert (Encounter(Met.OUTPUT, told=True),) == run.met
+
+
+def test_a_run_without_limits_stays_as_it_is() -> None:
+    """The very same record."""
+    run = CellRun(error="ValueError")
+    assert run is watched(None).mark(run, (), printed=False)
+
+
+def test_the_failing_call_carries_what_was_met() -> None:
+    """And the last one where none failed."""
+    ok, bad, skipped = (
+        Observation(ok=True, value=1),
+        Observation(ok=False, error="MemoryError"),
+        Observation(ok=False, error="Skipped"),
+    )
+    marked = watched(None).confirm((ok, bad, skipped), ["memory"])
+    assert [0, 1, 0] == [len(one.met) for one in marked]
+    marked = watched(None).confirm((ok, ok), ["memory"])
+    assert [0, 1] == [len(one.met) for one in marked]
+    assert () == watched(None).confirm((), ["memory"])
+
+
+@pytest.mark.parametrize(
+    ("report", "counts", "seconds", "ending"),
+    [
+        ({}, Counts(), 0.0, Ending.CRASHED),
+        ({"status": "no"}, Counts(), 0.0, Ending.CRASHED),
+        ({"status": 0}, Counts(), 0.0, Ending.EXITED),
+        ({"status": 7 << 8}, Counts(), 99.0, Ending.EXITED),
+        ({"status": EXIT_NOT_CONFINED << 8}, Counts(), 0.0, Ending.CRASHED),
+        ({"status": EXIT_NO_MEMORY << 8}, Counts(), 0.0, Ending.EXITED),
+        ({"status": 9}, Counts(), 0.0, Ending.CRASHED),
+        ({"status": 9, "cpu": 9.6}, Counts(), 0.0, Ending.PROCESSOR_TIME),
+        ({"status": 9, "cpu": 1.0}, Counts(), 10.0, Ending.PROCESSOR_TIME),
+        ({"status": 9, "cpu": 9.6}, Counts(killed_for_memory=1), 0.0, Ending.MEMORY),
+        ({"status": 0}, Counts(killed_for_memory=1), 0.0, Ending.MEMORY),
+    ],
+)
+def test_why_a_box_ended(report: dict[str, object], counts: Counts, seconds: float, ending: Ending) -> None:
+    """From the kernel's word alone."""
+    group = ScriptedGroup(seconds)
+    watching = watched(group)
+    group.counted = counts
+    assert ending is watching.ending(report)
+
+
+def test_memory_that_does_not_suffice_to_answer() -> None:
+    """Without a group memory is refused, to the guest as well, and its exit status says so."""
+    assert Ending.MEMORY is watched(None).ending({"status": EXIT_NO_MEMORY << 8})
+
+
+def test_a_worker_killed_earlier_is_not_why_a_box_ends_now() -> None:
+    """What an earlier reply has told of already is another matter."""
+    group = ScriptedGroup()
+    watching = watched(group)
+    group.counted = Counts(killed_for_memory=1)
+    watching.met()
+    assert Ending.EXITED is watching.ending({"status": 0})
+
+
+def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cores together need a while; then the box ends, or the next look is set by what is left."""
+    monkeypatch.setattr(watch, "_CORES", 2)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    group = ScriptedGroup()
+    watching = watched(group)
+    assert (None, 0) == (watching.exceeded(), group.asked)
+    assert 5.0 == pytest.approx(watching.pause())
+    group.seconds = 6.0
+    now += 5.0
+    assert (None, 1) == (watching.exceeded(), group.asked)
+    assert 2.0 == pytest.approx(watching.pause())
+    group.seconds = 10.0
+    now += 2.0
+    assert Ending.PROCESSOR_TIME is watching.exceeded()
+
+
+def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that does not count processor time is as good as none, in this respect."""
+    watching = Watch(Limits(processor_seconds=1), ScriptedGroup(None))
+    watching.attach(os.getpid())
+    while time.process_time() < 1.1:
+        pass
+    monkeypatch.setattr(watching, "_next_look", 0.0)
+    assert Ending.PROCESSOR_TIME is watching.exceeded()
+    assert watching.processor_seconds() >= 1.0
+
+
+def test_without_a_group_memory_is_looked_at() -> None:
+    """More than the limit ends the box; looks are not made more often than every 50 ms.
+
+    What was there from the beginning is the zygote's and does not count.
+    """
+    watching = Watch(Limits(memory_mb=1, processor_seconds=100_000), None)
+    watching.attach(os.getpid())
+    assert None is watching.exceeded()
+    assert 0 < watching.pause() <= 0.05
+    taken = bytearray(b"x") * (64 << 20)
+    assert None is watching.exceeded()
+    time.sleep(watching.pause())
+    assert Ending.MEMORY is watching.exceeded()
+    assert 64 << 20 == len(taken)
+
+
+def test_a_folder_of_another_size_is_no_scratch_space() -> None:
+    """Where a box has no file system of its own, the machine's is not taken for it."""
+    watching = Watch(LIMITS, None)
+    watching.attach(os.getpid())
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch, "SCRATCH", "tmp")
+        watching.open_scratch()
+    assert before == len(list(Path("/proc/self/fd").iterdir()))
+    assert () == watching.met()
+    watching.close()

@@ -1,0 +1,142 @@
+"""A class whose marks are known beforehand, and all that must be the same after any number of kills."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder import batch
+from autograder.course import Course
+from autograder.gradebook import Gradebook
+from autograder.ledger import Ledger
+from autograder.records import Graded
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.pool import Pool
+from tests.test_batch import CONTROL, NAME, hand_in, make_course
+
+WORKERS = 2
+SURVIVED = "run-again"
+"""The note that a submission was run again after a fault of ours; the only trace a kill may leave."""
+
+FORMULAS = ("d_model * d_model", "d_model * d_model", "2 * d_model", "d_model + ")
+FUNCTIONS = (
+    "def double(x):\n    return 2 * x",
+    "import time\ntime.sleep(0.1)\ndef double(x):\n    time.sleep(0.02)\n    return x + x",
+    "def double(x):\n    return 3 * x",
+    "import os\ndef double(x):\n    os._exit(3)",
+    "import os\nos.abort()",
+    "def double(x):\n    raise ValueError('no')",
+    "import threading, time\nthreading.Timer(9, print).start()\ndef double(x):\n    return x * 2",
+)
+
+
+def make_class(root: Path, students: int, preload: str) -> Course:
+    """A course with submissions that are right, wrong, slow, and that end their own boxes."""
+    course = make_course(root)
+    rubric = course.rubric(NAME)
+    rubric.write_text(rubric.read_text().replace('preload = ["numpy"]', f'preload = ["{preload}"]'))
+    for number in range(students):
+        formula, function = FORMULAS[number % len(FORMULAS)], FUNCTIONS[number % len(FUNCTIONS)]
+        notebook = json.loads(CONTROL)
+        for cell in notebook["cells"]:
+            grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
+            if grade_id == "formula-answer":
+                cell["source"] = f'projection_size = "{formula}"'
+            elif grade_id == "double-answer":
+                cell["source"] = function
+        hand_in(course, f"student-{number:02}", json.dumps(notebook).encode())
+    return course
+
+
+def grade(root: Path, isolation: Isolation, report: Any = lambda student: None) -> None:
+    """Grade the class as ``autograder grade`` does; ``report`` hears of each student whose mark is kept."""
+    course = Course.at(root)
+    assignment = assignments.load(course, NAME)
+    with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
+        handins = course.handins(NAME)
+        for outcome in batch.grade_class(assignment, handins, gradebook, pool, workers=WORKERS):
+            report(outcome.student)
+
+
+class State(Struct, frozen=True):
+    """All that grading a class leaves."""
+
+    results: dict[str, Any]
+    """Student → the current result, without times and without the note of having been run again."""
+    marks: list[tuple[Any, ...]]
+    """nbgrader's grades and comments."""
+    rows: dict[str, int]
+    """Table → number of rows, but for the runs."""
+    files: dict[str, int]
+    """Path in the course → 1, and for nbgrader's copies their digest."""
+    damage: str
+    """What SQLite says about the file."""
+
+
+def state(root: Path) -> State:
+    """As it is on disk now; nothing may be running."""
+    course = Course.at(root)
+    with sqlite3.connect(course.gradebook) as database:
+        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
+        marks = database.execute(
+            "SELECT a.student_id, c.name, g.auto_score, g.manual_score, g.needs_manual_grade, m.auto_comment "
+            "FROM submitted_assignment a JOIN submitted_notebook n ON n.assignment_id = a.id "
+            "JOIN grade g ON g.notebook_id = n.id JOIN base_cell c ON c.id = g.cell_id "
+            "LEFT JOIN comment m ON m.notebook_id = n.id AND m.cell_id = g.cell_id ORDER BY 1, 2"
+        ).fetchall()
+        damage = database.execute("PRAGMA integrity_check").fetchone()[0]
+    database.close()
+    rows.pop("autograder_run")
+    return State(current(root), marks, rows, _files(root), damage)
+
+
+def current(root: Path) -> dict[str, Any]:
+    """The current result of every student, as far as there is one."""
+    course = Course.at(root)
+    if not course.gradebook.exists():
+        return {}
+    with Gradebook(course.gradebook) as gradebook:
+        results = Ledger(gradebook.engine).current(NAME)
+    return {student: _plain(graded) for student, graded in results.items()}
+
+
+def interrupted(root: Path) -> int:
+    """How many runs were begun and never finished."""
+    with Gradebook(Course.at(root).gradebook) as gradebook:
+        return len(Ledger(gradebook.engine).interrupted(NAME))
+
+
+def _plain(graded: Graded) -> Any:
+    plain = msgspec.to_builtins(graded)
+    for name in ("seconds", "sandbox_seconds", "times"):
+        plain.pop(name)
+    plain["score"]["notes"] = [note for note in plain["score"]["notes"] if note["code"] != SURVIVED]
+    for notebook in plain["notebooks"]:
+        for run in notebook["runs"]:
+            if run:
+                run.pop("seconds")
+    return plain
+
+
+def _files(root: Path) -> dict[str, int]:
+    found = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_file() or path.is_symlink():
+            name = path.relative_to(root).as_posix()
+            copied = name.startswith("autograded/")
+            found[name] = hash(path.read_bytes()) if copied else 1
+    return found
+
+
+def run_again(root: Path) -> int:
+    """How many submissions carry the note that they were run again."""
+    with Gradebook(Course.at(root).gradebook) as gradebook:
+        results = Ledger(gradebook.engine).current(NAME)
+    return sum(SURVIVED in {note.code for note in graded.score.notes} for graded in results.values())

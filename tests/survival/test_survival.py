@@ -1,0 +1,40 @@
+"""A short session of killing; ``make survival`` runs a long one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.survival.kills import VICTIMS
+
+ROOT = Path(__file__).parents[2]
+KILLS = 16
+
+
+def survive(*arguments: str) -> dict[str, Any]:
+    """The figures of a session in a process of its own, which takes in the orphans."""
+    command = [sys.executable, "-m", "tests.survival.run", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.stdout, done.stderr
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert bool(figures["findings"]) == bool(done.returncode), done.stderr
+    return figures
+
+
+@pytest.mark.sandbox
+def test_kills_lose_no_mark_and_leave_nothing() -> None:
+    """Broker, zygote, the process above it and boxes are killed; everything is as if they had not been."""
+    figures = survive("--kills", str(KILLS), "--students", "10", "--seed", "20")
+    assert [] == figures["findings"]
+    assert figures["kills"] >= KILLS
+    assert set(VICTIMS) == set(figures["by_victim"])
+    assert figures["marks_reported_and_checked"] > 0

@@ -1,0 +1,160 @@
+"""What the limits are called, how much they are, and what a rubric may set."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from autograder.errors import RubricError
+from autograder.limits import FLOOD_FACTOR, OF_ENDING, OF_MET, amount, ranges
+from autograder.messages import SENTENCES
+from autograder.records import Ending, Limits, Met
+from autograder.rubric import parse
+from autograder.sandbox.inside import shell
+from autograder.sandbox.outside import box, watch
+from tests.test_rubric import GOOD
+
+FIELDS = list(Limits.__struct_fields__)
+NO_LIMIT = {Ending.EXITED, Ending.CRASHED, Ending.PROTOCOL}
+OTHERS = {
+    "cell_seconds": 2.5,
+    "call_seconds": 7,
+    "submission_seconds": 900,
+    "processor_seconds": 33,
+    "memory_mb": 512,
+    "processes": 8,
+    "output_kb": 99,
+    "reply_mb": 3,
+    "scratch_mb": 12,
+    "scratch_files": 77,
+    "descriptors": 55,
+    "restarts": 0,
+}
+
+
+def limits_of(written: str) -> Limits:
+    """The limits of a rubric in which these lines are written."""
+    return parse(GOOD.replace("cell_seconds = 3\n", written + "\n").encode()).assignment.limits
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_rubric_overrides_one_limit(name: str) -> None:
+    """The one that is written changes, and all others stay at their default."""
+    expected = msgspec.structs.replace(Limits(), **{name: OTHERS[name]})
+    assert expected == limits_of(f"{name} = {OTHERS[name]}")
+    assert Limits() != expected
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("written", ["-1", "1e30", "9" * 400, "nan", "inf", "-0.001"])
+def test_a_senseless_number_is_refused(name: str, written: str) -> None:
+    """The message names the field, what may be, and what came."""
+    with pytest.raises(
+        RubricError, match=rf"\[assignment.limits\]: {name}: expected [\d,.]+ to [\d,.]+, got "
+    ):
+        limits_of(f"{name} = {written}")
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_both_ends_of_a_range_are_allowed(name: str) -> None:
+    """The least and the most themselves are accepted, and what is beyond is not; the default lies between."""
+    least, most = ranges()[name]
+    assert least <= getattr(Limits(), name) <= most
+    memory = "\nmemory_mb = 1_048_576" if name == "scratch_mb" else ""
+    memory = "\nscratch_mb = 1" if name == "memory_mb" else memory
+    for value in (least, most):
+        assert value == getattr(limits_of(f"{name} = {value}{memory}"), name)
+    for value in (least - 1, most + 1):
+        with pytest.raises(RubricError, match=f"got {re.escape(str(value))}"):
+            limits_of(f"{name} = {value}{memory}")
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("memory_mb = true", r"Expected `int`, got `bool` - at `\$\.limits\.memory_mb`"),
+        ('processes = "many"', r"Expected `int`, got `str` - at `\$\.limits\.processes`"),
+        ("processes = 2.5", r"Expected `int`"),
+        ("cell_seconds = 2031-02-03", r"Expected `float`, got `date"),
+        ("cell_seconds = [1]", r"Expected `float`, got `array`"),
+        ("cel_seconds = 1", "unknown key 'cel_seconds'; did you mean 'cell_seconds'"),
+        ("scratch_mb = 4096", r"scratch_mb: expected at most memory_mb \(2048\), got 4096"),
+        ("memory_mb = 64\nscratch_mb = 65", r"scratch_mb: expected at most memory_mb \(64\), got 65"),
+    ],
+)
+def test_a_slip_is_refused(written: str, message: str) -> None:
+    """A wrong type, a misspelt name, and two limits that contradict one another."""
+    with pytest.raises(RubricError, match=message):
+        limits_of(written)
+
+
+def test_limits_that_are_no_table_are_refused() -> None:
+    """The rubric's reader says what it expected."""
+    written = GOOD.replace("[assignment.limits]\ncell_seconds = 3\n", "limits = 3\n")
+    with pytest.raises(RubricError, match="Expected `object`, got `int`"):
+        parse(written.encode())
+
+
+def test_every_ending_and_every_limit_met_has_its_number() -> None:
+    """Only the endings that are no limits have none, and every limit brings something about."""
+    assert NO_LIMIT == {ending for ending in Ending if not amount(ending, Limits())}
+    assert [] == [met for met in Met if not amount(met, Limits())]
+    assert set(FIELDS) == {*OF_ENDING.values(), *OF_MET.values()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        (Ending.CELL_TIME, "30 s"),
+        (Ending.MEMORY, "2048 MB"),
+        (Met.MEMORY, "2048 MB"),
+        (Met.OUTPUT, "1024 kB"),
+        (Ending.OUTPUT, "4096 kB"),
+        (Met.PROCESSES, "64"),
+        (Met.FILES, "4096"),
+        (Ending.RESTARTS, "6"),
+        (Ending.EXITED, ""),
+    ],
+)
+def test_an_amount_has_its_unit(kind: Ending | Met, shown: str) -> None:
+    """The same text in every language."""
+    assert shown == amount(kind, Limits())
+
+
+def test_large_and_small_amounts_are_written_out() -> None:
+    """Neither an exponent nor a trailing zero."""
+    limits = Limits(memory_mb=1_048_576, cell_seconds=0.5, call_seconds=7.0)
+    kinds = (Ending.MEMORY, Ending.CELL_TIME, Ending.CALL_TIME)
+    assert ["1048576 MB", "0.5 s", "7 s"] == [amount(kind, limits) for kind in kinds]
+
+
+def test_every_limit_has_its_sentences() -> None:
+    """One beside a question and one beside a cell, in both languages, with the number."""
+    codes = [f"{place}ending.{ending}" for ending in Ending for place in ("", "cell.")]
+    codes += [f"{place}limit.{met}" for met in Met for place in ("", "cell.")]
+    assert [] == [code for code in codes if set(SENTENCES.get(code, ())) != {"en", "de"}]
+    limited = [code for code in codes if code.rpartition(".")[2] not in {one.value for one in NO_LIMIT}]
+    texts = [text for code in limited for text in SENTENCES[code].values()]
+    assert [] == [text for text in texts if "{limit}" not in text]
+
+
+def test_sentences_have_the_same_placeholders_in_both_languages() -> None:
+    """What is filled in, is filled in everywhere; none blames."""
+    found = re.compile(r"{(\w+)}")
+    codes = [code for code in SENTENCES if code.partition(".")[0] in {"ending", "limit", "cell"}]
+    assert 38 == len(codes)
+    for code in codes:
+        texts = SENTENCES[code]
+        assert set(found.findall(texts["en"])) == set(found.findall(texts["de"])), code
+        assert [] == re.findall(
+            r"(?i)attack|cheat|forbidden|malicious|verboten|angriff", " ".join(texts.values())
+        )
+
+
+def test_the_parts_agree_on_their_constants() -> None:
+    """The box and its guest flood at the same factor; the sentences name the cap on text; words are known."""
+    assert FLOOD_FACTOR == shell.FLOOD_FACTOR == box.FLOOD_FACTOR
+    assert f"{box.MAX_JSON >> 20} MB" in SENTENCES["ending.reply-size"]["en"]
+    assert {met.value for met in Met} == set(watch._WORDS)
