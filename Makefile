@@ -6,10 +6,11 @@ STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
+FUZZ_ARGS ?=
 REDTEAM_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
 
-.PHONY: demo test redteam survival format docs clean
+.PHONY: demo test fuzz redteam survival format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -18,6 +19,10 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
 
 # Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
 redteam: $(STAMP)

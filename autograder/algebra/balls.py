@@ -14,7 +14,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from autograder.algebra.evaluate import TooLarge, Undefined, constant_value
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, walk
 from autograder.errors import Undecided
 
 PRECISIONS = (128, 512, 1408)
@@ -25,6 +25,10 @@ MAX_LOGARITHM = 10_000.0
 """Largest absolute natural logarithm of a value."""
 MAX_GAMMA = 1_000.0
 """Largest argument of a factorial."""
+MAX_WORK = 6_000
+"""What one comparison may cost in all, see `_work`: a few milliseconds."""
+_PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
+"""Of each precision."""
 
 
 class _Invisible(Exception):
@@ -43,8 +47,11 @@ def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]]
     Raises:
         Undecided: too few points are conclusive.
     """
-    agreed = 0
+    agreed, work, spent = 0, _work(first) + _work(second), 0.0
     for number, at in enumerate(points):
+        spent += work * (sum(_PRICES.values()) if number < THOROUGH or agreed < number else _PRICES[128])
+        if spent > MAX_WORK:
+            raise Undecided("the formulas are too large for what they hold")
         verdict = _compare(first, second, at, thorough=number < THOROUGH)
         if verdict is False:
             return False
@@ -52,6 +59,14 @@ def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]]
         if agreed + len(points) - number - 1 < least:
             raise Undecided(f"the values agree at only {agreed} of {number + 1} points")
     return True
+
+
+def _work(node: Node) -> int:
+    """How long evaluating takes, where a sum or product takes 1."""
+    work = 0
+    for part in walk(node):
+        work += 8 if isinstance(part, Fn) else 3 if isinstance(part, Pow) else 1
+    return work
 
 
 def differ_somewhere(first: Node, second: Node, points: Iterable[Mapping[str, Fraction]]) -> bool:

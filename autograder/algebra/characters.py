@@ -48,6 +48,10 @@ _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
 """LaTeX in an ordinary Python string: its backslash and letter became a control character."""
 
 
+MAX_REWRITTEN = 6000
+"""Characters; some become several."""
+
+
 def needs_rewriting(text: str) -> bool:
     """Whether a text holds anything but the plain characters."""
     return not (text.isascii() and text.isprintable()) or "<" in text or "&" in text
@@ -57,7 +61,7 @@ def rewrite(text: str) -> tuple[str, list[int]]:
     """Plain characters for all others, and for each of them where it came from.
 
     Raises:
-        Unreadable: a character has no meaning in a formula.
+        Unreadable: a character has no meaning in a formula, or the text becomes too long.
     """
     parts: list[str] = []
     origin: list[int] = []
@@ -73,6 +77,8 @@ def rewrite(text: str) -> tuple[str, list[int]]:
         parts.append(plain)
         origin.extend([position] * len(plain))
         position += width
+        if len(origin) > MAX_REWRITTEN:
+            raise Unreadable("too-long", position, limit=str(MAX_REWRITTEN))
     return "".join(parts), [*origin, len(text)]
 
 
@@ -108,7 +114,10 @@ def _folded(text: str, position: int) -> str:
         return folded
     above, stroke, below = folded.partition("\u2044")
     if stroke and above.isdecimal() and below.isdecimal() and folded.replace("\u2044", "").isascii():
-        if text[:position].rstrip()[-1:].isdigit():
+        before = position - 1
+        while before > 0 and text[before].isspace():
+            before -= 1
+        if before >= 0 and text[before].isdigit():
             raise Unreadable("two-numbers", position)
         return f"({above}/{below})"
     raise Unreadable("unknown-character", position, character=character)

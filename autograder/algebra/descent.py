@@ -29,10 +29,17 @@ _SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
 class Reader:
     """A position in a row of tokens; each method reads what it is named after."""
 
-    __slots__ = ("_depth", "_in_list", "_kinds", "_position", "_tokens")
+    __slots__ = ("_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
 
-    def __init__(self, tokens: Tokens, *, in_list: bool = False) -> None:
-        """Start at the first token. In a list, ``×`` outside brackets separates elements."""
+    def __init__(self, tokens: Tokens, *, in_list: bool = False, own: bool = False) -> None:
+        """Start at the first token.
+
+        Args:
+            tokens: the formula.
+            in_list: whether ``×`` outside brackets separates elements.
+            own: whether `write` wrote it: it adds brackets to exponents, and leaves out others.
+        """
+        self._own = own
         self._tokens = tokens
         self._kinds = tokens.kinds
         self._position = 0
@@ -107,7 +114,7 @@ class Reader:
             elif kind in ("/", "//"):
                 self._position += 1
                 divisions += 1
-                if divisions > MAX_DIVISIONS:
+                if divisions > MAX_DIVISIONS and not self._own:
                     raise self.error("too-many-parts", limit=str(MAX_DIVISIONS))
                 clear = kinds[self._position] in ("number", "(", "[", "{")
                 numerator = factors[0] if len(factors) == 1 else Mul(tuple(factors))
@@ -302,7 +309,7 @@ class Reader:
 
     def _down(self) -> None:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
+        if self._depth > (2 * MAX_DEPTH if self._own else MAX_DEPTH):
             raise self.error("too-deep", limit=str(MAX_DEPTH))
 
     def _unexpected(self) -> Unreadable:

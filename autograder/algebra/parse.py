@@ -61,8 +61,8 @@ def _read(
     return form(tokenize(text, vocabulary, in_list=in_list))
 
 
-def _sides(tokens: Tokens) -> tuple[Node, ...]:
-    reader = Reader(tokens)
+def _sides(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
+    reader = Reader(tokens, own=own)
     sides = [reader.sum()]
     while reader.accept("="):
         if len(sides) == MAX_ELEMENTS:
@@ -93,8 +93,8 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     return Tuple(_read(text, vocabulary, _elements, in_list=True))
 
 
-def _elements(tokens: Tokens) -> tuple[Node, ...]:
-    reader = Reader(tokens, in_list=True)
+def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
+    reader = Reader(tokens, in_list=True, own=own)
     closing = _enclosing(tokens)
     if closing:
         reader.accept(tokens.kinds[0])
@@ -125,16 +125,17 @@ def _enclosing(tokens: Tokens) -> str:
 
 
 def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
-    """Read back what `write.to_text` wrote, whichever form it has.
+    """Read back what `write.to_text` wrote, whichever form it has, and however long it became.
 
     Raises:
         Unreadable: it was not written by `write.to_text` with these symbols.
     """
-    if "=" in text:
-        return parse_relation(text, vocabulary)
     try:
-        return parse(text, vocabulary)
+        sides = _sides(tokenize(text, vocabulary, own=True), own=True)
     except Unreadable as error:
-        if error.code != "comma":
+        if error.code not in ("comma", "ambiguous-comma"):
             raise
-        return parse_tuple(text, vocabulary)
+        return Tuple(_elements(tokenize(text, vocabulary, in_list=True, own=True), own=True))
+    if len(sides) > 2:
+        raise Unreadable("relation-expected", len(text))
+    return sides[0] if len(sides) == 1 else Relation(*sides)

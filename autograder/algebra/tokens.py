@@ -21,6 +21,9 @@ from autograder.errors import Unreadable
 MAX_CHARS = 2000
 MAX_TOKENS = 600
 MAX_DIGITS = 400
+OWN = 8
+"""How many times as long and as many parts a formula may have that `write` wrote: it writes every sign and
+whole names."""
 
 _TEXT = (
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
@@ -72,6 +75,7 @@ _QUICK = re.compile(
     r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
     re.DOTALL,
 )
+_QUICKLY_REWRITTEN = 400
 _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
 _NOT_DIGITS = re.compile(r"[^0-9.]")
 _OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
@@ -103,7 +107,7 @@ def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) ->
     if len(text) > MAX_CHARS or ("," in text and not in_list and _GROUPED.search(text)):
         return None
     tokens = _quickly(text, vocabulary)
-    if tokens is None and needs_rewriting(text):
+    if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
         try:
             plain, _ = rewrite(text)
         except Unreadable:
@@ -144,19 +148,26 @@ def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | 
     return [vocabulary.words[part] for part in parts or (word,)]
 
 
-def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False) -> Tokens:
+def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: bool = False) -> Tokens:
     """Cut a formula into tokens. In a list, a comma never groups digits.
+
+    Args:
+        text: the formula.
+        vocabulary: its symbols.
+        in_list: whether commas separate.
+        own: whether `write` wrote it, which makes it longer than what was read.
 
     Raises:
         Unreadable: too long, or a character, number or name is not known.
     """
-    if len(text) > MAX_CHARS:
+    scale = OWN if own else 1
+    if len(text) > scale * MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     if not needs_rewriting(text):
-        return _Cutter(text, vocabulary).cut(in_list=in_list)
+        return _Cutter(text, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
     plain, origin = rewrite(text)
     try:
-        tokens = _Cutter(plain, vocabulary).cut(in_list=in_list)
+        tokens = _Cutter(plain, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
     except Unreadable as error:
         raise Unreadable(error.code, origin[error.offset], **error.params) from None
     return Tokens(tokens.kinds, tokens.values, [origin[place] for place in tokens.places])
@@ -174,18 +185,18 @@ class _Cutter:
         self._values: list[Node | str] = []
         self._places: list[int] = []
 
-    def cut(self, *, in_list: bool) -> Tokens:
+    def cut(self, most: int, *, in_list: bool) -> Tokens:
         text, position = self._text, 0
         match = (_TOKEN_IN_LIST if in_list else _TOKEN).match
-        while position < len(text):
+        while position < len(text) and len(self._kinds) <= most:
             found = match(text, position)
             if found is None:
                 raise Unreadable("unknown-character", position, character=text[position])
             if found.lastgroup != "skip":
                 self._take(found, position)
             position = found.end()
-        if len(self._kinds) > MAX_TOKENS:
-            raise Unreadable("too-many-parts", self._places[MAX_TOKENS], limit=str(MAX_TOKENS))
+        if len(self._kinds) > most:
+            raise Unreadable("too-many-parts", self._places[most], limit=str(most))
         self._put("end", "", len(text))
         return Tokens(self._kinds, self._values, self._places)
 

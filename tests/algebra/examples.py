@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.rubric import Symbol
 
@@ -91,13 +91,20 @@ def _larger(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
 polynomials = st.recursive(_leaves(), _larger, max_leaves=10)
 """Random rational formulas; divisors may happen to be zero."""
 
+ONE_ARGUMENT = ("sqrt", "exp", "log", "ln", "lg", "factorial", "ceil", "floor")
 functions = st.recursive(
     _leaves(),
     lambda inner: st.one_of(
         _larger(inner),
-        inner.map(lambda node: Fn("sqrt", (node,))),
+        st.builds(lambda name, node: Fn(name, (node,)), st.sampled_from(ONE_ARGUMENT), inner),
+        st.sampled_from([Const("pi"), Const("e")]),
+        st.builds(lambda first, second: Fn("binomial", (first, second)), inner, inner),
         inner.map(lambda node: Fn("log", (node, Num(2)))),
-        st.lists(inner, min_size=2, max_size=3).map(lambda nodes: Fn("max", tuple(nodes))),
+        st.builds(
+            lambda name, nodes: Fn(name, tuple(nodes)),
+            st.sampled_from(["max", "min"]),
+            st.lists(inner, min_size=1, max_size=3),
+        ),
         st.sampled_from(NAMES).map(lambda name: Fn("factorial", (Sym(name),))),
         st.builds(Pow, inner, inner),
     ),

@@ -55,8 +55,10 @@ class Hand(Struct, frozen=True):
             case Neg(operand):
                 return f"{self.sign}{self._within(operand, Add, Neg)}"
             case Mul((first, *rest)):
-                parts = [self._within(factor, Add, Neg, Mul, Div, Num) for factor in rest]
-                return self.times.join((self._within(first, Add, Neg, Mul), *parts))
+                parts = [self._behind(factor) for factor in rest]
+                blank = not self.times.strip() and not self.fraction
+                quotients = (Div,) if blank else ()  # what stands behind a/b and a blank is open to doubt
+                return self.times.join((self._within(first, Add, Neg, Mul, *quotients), *parts))
             case Div(above, below):
                 if self.fraction:
                     return self.quotient.format(self._write(above), self._write(below))
@@ -100,8 +102,13 @@ class Hand(Struct, frozen=True):
 
     def _within(self, node: Node, *bracketed: type[Node]) -> str:
         text = self._write(node)
-        signed = isinstance(node, Num) and self.times.strip(" ") not in ("", r"\,")
-        return self._bracketed(text) if isinstance(node, bracketed) and not signed else text
+        return self._bracketed(text) if isinstance(node, bracketed) else text
+
+    def _behind(self, factor: Node) -> str:
+        """A later factor: without a sign before it, a number would be read as anything."""
+        text = self._within(factor, Add, Neg, Mul, Div)
+        unsigned = self.times.strip() in ("", r"\,")
+        return self._bracketed(text) if unsigned and text[0].isdigit() else text
 
     def _bracketed(self, text: str) -> str:
         return self.brackets[0] + text + self.brackets[1]

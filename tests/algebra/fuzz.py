@@ -1,0 +1,371 @@
+"""Fuzzing the algebra: `python -m tests.algebra.fuzz [--pairs N] [--inputs N] [--seed N]`, or `make fuzz`.
+
+Pairs: a random formula and a second one, equal because identities rewrote it or unequal because exact values
+at some point say so; both in random hands, both read, the verdict compared. Inputs: random bytes, mutated
+notations, loose tokens, and hostile texts; each is read, judged and written back. Whatever is no tree and
+no refusal with a place is a failure, and so is anything that takes too long. The time is processor time of
+the fastest of three runs; memory is traced on a sample, since tracing slows everything down tenfold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import sys
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from autograder.algebra.compare import Comparer
+from autograder.algebra.key import AnswerKey
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.algebra.parse import parse, parse_canonical, parse_sides, parse_tuple
+from autograder.algebra.points import Points
+from autograder.algebra.write import to_text
+from autograder.errors import Undecided, Unreadable
+from autograder.messages.algebra import unreadable
+from tests.algebra.exam import FORMULAS, VOCABULARY
+from tests.algebra.hostile import DECIDED, REFUSED
+from tests.algebra.notations import HANDS
+from tests.algebra.test_compare import value
+from tests.algebra.test_tokens import MORE_PIECES
+
+SECONDS = 0.010
+BYTES = 5_000_000
+TRACED = 200
+"""One input in as many is traced for memory."""
+NAMES = tuple(VOCABULARY.domains)
+ONE_ARGUMENT = ("sqrt", "exp", "log", "ln", "lg", "factorial", "ceil", "floor")
+REFUSALS = ("too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large")
+"""Why a pair may be refused: its size, or a decimal comma inside a function."""
+POINTS = 4
+MOST_BITS = 256
+"""Of the values at small points: larger formulas are drawn anew."""
+
+
+def formula(draw: random.Random, depth: int) -> Node:
+    """A random rational formula."""
+    kind = draw.random()
+    if depth == 0 or kind < 0.25:
+        return Sym(draw.choice(NAMES)) if draw.random() < 0.6 else Num(draw.randint(1, 30))
+    if kind < 0.5:
+        return Add(tuple(formula(draw, depth - 1) for _ in range(draw.randint(2, 3))))
+    if kind < 0.8:
+        return Mul(tuple(formula(draw, depth - 1) for _ in range(draw.randint(2, 3))))
+    if kind < 0.86:
+        return Neg(formula(draw, depth - 1))
+    if kind < 0.92:
+        return Div(formula(draw, depth - 1), formula(draw, depth - 1))
+    return Pow(formula(draw, depth - 1), Num(draw.randint(1, 3)))
+
+
+def rewritten(node: Node, draw: random.Random) -> Node:
+    """An equal formula: identities applied at random places."""
+    match node:
+        case Add(terms):
+            parts = [rewritten(term, draw) for term in terms]
+            draw.shuffle(parts)
+            if len(parts) > 2 and draw.random() < 0.3:
+                parts = [Add((parts[0], parts[1])), *parts[2:]]
+            inner: Node = Add(tuple(parts))
+        case Mul(factors):
+            parts = [rewritten(factor, draw) for factor in factors]
+            draw.shuffle(parts)
+            sums = [part for part in parts if isinstance(part, Add)]
+            if sums and draw.random() < 0.5:
+                rest = list(parts)
+                rest.remove(sums[0])
+                inner = Add(tuple(Mul((*rest, term)) if rest else term for term in sums[0].terms))
+            else:
+                inner = Mul(tuple(parts))
+        case Neg(operand):
+            inner = draw.choice((Neg(rewritten(operand, draw)), Mul((Neg(Num(1)), rewritten(operand, draw)))))
+        case Div(above, below):
+            top, bottom = rewritten(above, draw), rewritten(below, draw)
+            inner = draw.choice((Div(top, bottom), Mul((top, Pow(bottom, Neg(Num(1)))))))
+        case Pow(base, Num(exponent)) if isinstance(exponent, int) and exponent > 1 and draw.random() < 0.5:
+            inner = Mul(tuple(rewritten(base, draw) for _ in range(exponent)))
+        case Pow(base, exponent_node):
+            inner = Pow(rewritten(base, draw), exponent_node)
+        case _:
+            inner = node
+    return _disguised(inner, draw) if draw.random() < 0.15 else inner
+
+
+def _disguised(node: Node, draw: random.Random) -> Node:
+    number, name = Num(draw.randint(2, 9)), Sym(draw.choice(NAMES))
+    return draw.choice(
+        (
+            Div(Mul((number, node)), number),
+            Add((node, name, Neg(name))),
+            Neg(Neg(node)),
+            Mul((node, Num(1))),
+            Div(Mul((node, name)), name),
+            Add((Mul((node, Num(2))), Neg(node))),
+        )
+    )
+
+
+def slipped(node: Node, draw: random.Random) -> Node:
+    """A formula with one slip somewhere."""
+    match node:
+        case Num(number):
+            return Num(number + draw.choice((1, 2, 10)))
+        case Sym(name):
+            return draw.choice(
+                (
+                    Sym(draw.choice([other for other in NAMES if other != name])),
+                    Pow(node, Num(2)),
+                    Num(1),
+                )
+            )
+        case Add(parts) | Mul(parts):
+            place = draw.randrange(len(parts))
+            changed = (*parts[:place], slipped(parts[place], draw), *parts[place + 1 :])
+            return Add(changed) if isinstance(node, Add) else Mul(changed)
+        case Neg(operand):
+            return draw.choice((operand, Neg(slipped(operand, draw))))
+        case Div(above, below):
+            return (
+                Div(slipped(above, draw), below) if draw.random() < 0.5 else Div(above, slipped(below, draw))
+            )
+        case Pow(base, Num(exponent)) if draw.random() < 0.5:
+            return Pow(base, Num(exponent + 1))
+        case Pow(base, exponent_node):
+            return Pow(slipped(base, draw), exponent_node)
+    raise AssertionError(node)
+
+
+def witness(first: Node, second: Node, draw: random.Random, *, positive: bool = False) -> bool | None:
+    """Whether two formulas have different (positive) values at a small point; None where they have none."""
+    defined = False
+    for _ in range(POINTS):
+        at = {name: Fraction(draw.randint(2, 60)) for name in NAMES}
+        try:
+            values = value(first, at), value(second, at)
+        except ZeroDivisionError:
+            continue
+        if max(entry.numerator.bit_length() for entry in values) > MOST_BITS:
+            return None
+        if positive and min(values) <= 0:
+            continue
+        defined = True
+        if values[0] != values[1]:
+            return True
+    return False if defined else None
+
+
+def pair(draw: random.Random) -> tuple[Node, Node, bool]:
+    """Two formulas, and whether they are equal, which the way they were made tells."""
+    while True:
+        first = formula(draw, draw.choice((1, 2, 2, 3)))
+        equal = draw.random() < 0.5
+        second = rewritten(first if equal else slipped(first, draw), draw)
+        function = draw.choice(("sqrt", "log")) if draw.random() < 0.08 else ""
+        differ = witness(first, second, draw, positive=bool(function))
+        if equal and differ:
+            raise AssertionError(f"not an identity: {to_text(first)} and {to_text(second)}")
+        if differ is None or differ is equal:  # undefined, or the slip changed nothing
+            continue
+        if function:
+            first, second = Fn(function, (first,)), Fn(function, (second,))
+        return first, second, equal
+
+
+def check_pairs(count: int, seed: int) -> Counter[str]:
+    """How many verdicts were right, wrong, left open; how many texts were refused for a stated reason."""
+    draw = random.Random(seed)
+    comparer = Comparer(Points(VOCABULARY.domains))
+    hands = tuple(HANDS.values())
+    outcomes: Counter[str] = Counter()
+    while outcomes["right"] + outcomes["wrong"] + outcomes["undecided"] < count:
+        first, second, equal = pair(draw)
+        try:
+            texts = [draw.choice(hands)(tree) for tree in (first, second)]
+            answer, right = (parse(text, VOCABULARY) for text in texts)
+            verdict = comparer.equal(answer, right)
+        except Unreadable as error:
+            if error.code not in REFUSALS:
+                raise AssertionError(f"{texts}: {error}") from error
+            outcomes["refused"] += 1
+        except Undecided:
+            outcomes["undecided"] += 1
+        else:
+            outcomes["right" if verdict is equal else "wrong"] += 1
+            if verdict is not equal:
+                print("WRONG", equal, texts, file=sys.stderr)
+    return outcomes
+
+
+def anything(draw: random.Random, depth: int) -> Node:
+    """A random formula of every kind."""
+    if depth == 0 or draw.random() < 0.3:
+        return draw.choice((formula(draw, 1), Const("e"), Const("pi"), Sym(draw.choice(NAMES))))
+    inner = [anything(draw, depth - 1) for _ in range(draw.randint(1, 3))]
+    return draw.choice(
+        (
+            Fn(draw.choice(ONE_ARGUMENT), (inner[0],)),
+            Fn("log", (inner[0], Num(draw.randint(2, 10)))),
+            Fn(draw.choice(("max", "min")), tuple(inner)),
+            Fn("binomial", (inner[0], inner[-1])),
+            Pow(inner[0], inner[-1]),
+            Div(inner[0], inner[-1]),
+            Add((inner[0], *inner)),
+            Mul((inner[0], *inner)),
+        )
+    )
+
+
+def texts(draw: random.Random) -> Iterator[str]:
+    """Endless inputs of every sort."""
+    sources = [text for entry in FORMULAS.values() for text in (*entry.right, *entry.wrong)]
+    hands = tuple(HANDS.values())
+    hostile = (*REFUSED.values(), *DECIDED.values())
+    while True:
+        sort = draw.random()
+        if sort < 0.2:
+            yield bytes(draw.randrange(256) for _ in range(draw.randint(0, 120))).decode(
+                "utf-8", "surrogateescape"
+            )
+        elif sort < 0.25:
+            yield "".join(
+                chr(draw.choice((draw.randrange(0x300, 0x2100), draw.randrange(0x110000)))) for _ in range(12)
+            )
+        elif sort < 0.6:
+            yield mutated(draw.choice(hands)(*parse_sides(draw.choice(sources), VOCABULARY)), draw)
+        elif sort < 0.75:
+            yield draw.choice(hands)(anything(draw, draw.choice((1, 2, 3))))
+        elif sort < 0.97:
+            yield "".join(draw.choices(MORE_PIECES, k=draw.choice((1, 2, 3, 4, 5, 6, 8, 40))))
+        elif sort < 0.99:
+            yield mutated(draw.choice(hostile)[:4000], draw)
+        else:
+            piece = draw.choice(MORE_PIECES)
+            yield piece * draw.randint(1, 2000 // max(1, len(piece))) + draw.choice(MORE_PIECES)
+
+
+def mutated(text: str, draw: random.Random) -> str:
+    """A text with a few characters dropped, doubled, swapped or replaced."""
+    letters = list(text)
+    for _ in range(draw.choice((1, 1, 1, 2, 4))):
+        place = draw.randrange(len(letters) + 1)
+        change = draw.random()
+        if change < 0.3:
+            del letters[place : place + draw.randint(1, 3)]
+        elif change < 0.7:
+            letters.insert(place, draw.choice(MORE_PIECES))
+        else:
+            letters[place : place + 2] = reversed(letters[place : place + 2])
+    return "".join(letters)
+
+
+class Judge:
+    """Everything that is done to an answer, in the order in which it is done."""
+
+    def __init__(self) -> None:
+        plain = Comparer(Points(VOCABULARY.domains))
+        layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
+        self._keys = [AnswerKey([parse(text, VOCABULARY)], [plain]) for text in ("8*d_model^2", layer)]
+
+    def __call__(self, text: str) -> str:
+        """Read, judge and write an answer; whatever else it raises is a failure.
+
+        Returns:
+            ``"refused"``, ``"undecided"`` or ``"judged"``.
+        """
+        outcome = "refused"
+        for read in (parse, parse_tuple):
+            try:
+                tree = read(text, VOCABULARY)
+            except Unreadable as error:
+                if not 0 <= error.offset <= len(text):
+                    raise AssertionError(f"an offset beyond the text: {error}") from error
+                unreadable(error, text)
+                continue
+            if parse_canonical(to_text(tree), VOCABULARY) != tree:
+                raise AssertionError(f"written as {to_text(tree)}")
+            outcome = "judged"
+            for key in self._keys:
+                try:
+                    key.verdict(tree)
+                except Undecided:
+                    outcome = "undecided"
+        return outcome
+
+
+def check_inputs(count: int, seed: int) -> Mapping[str, object]:
+    """Outcomes, the slowest input and the one with most memory.
+
+    Raises:
+        AssertionError: an input took too long or too much, or was neither read nor refused.
+    """
+    draw, judge = random.Random(seed), Judge()
+    outcomes: Counter[str] = Counter()
+    slowest, most = (0.0, ""), (0, "")
+    for number, text in zip(range(count), texts(draw), strict=False):
+        started = time.thread_time()
+        outcomes[judge(text)] += 1
+        seconds = time.thread_time() - started
+        if seconds > SECONDS / 2:
+            seconds = min(seconds, fastest(judge, text))
+        slowest = max(slowest, (seconds, text))
+        if number % TRACED == 0:
+            most = max(most, (peak(judge, text), text))
+    for text in (*REFUSED.values(), *DECIDED.values()):
+        slowest = max(slowest, (fastest(judge, text), text[:200]))
+        most = max(most, (peak(judge, text), text[:200]))
+    if slowest[0] > SECONDS or most[0] > BYTES:
+        raise AssertionError(f"too slow or too large: {slowest!r}, {most!r}")
+    return {
+        **outcomes,
+        "slowest_ms": round(1000 * slowest[0], 2),
+        "slowest": slowest[1][:80],
+        "most_kb": most[0] // 1000,
+    }
+
+
+def fastest(judge: Judge, text: str) -> float:
+    """The shortest of three times, in seconds."""
+    times = []
+    for _ in range(3):
+        gc.collect()
+        started = time.thread_time()
+        judge(text)
+        times.append(time.thread_time() - started)
+    return min(times)
+
+
+def peak(judge: Judge, text: str) -> int:
+    """The most memory that was in use at once beyond what was before, in bytes."""
+    tracemalloc.start()
+    try:
+        judge(text)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def main() -> None:
+    """Fuzz, and print what came of it as one line of JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, default=100_000)
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    pairs = check_pairs(options.pairs, options.seed)
+    print(json.dumps({"pairs": pairs}), flush=True)
+    inputs = check_inputs(options.inputs, options.seed)
+    print(json.dumps({"seed": options.seed, "pairs": pairs, "inputs": inputs}))
+    if pairs["wrong"]:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
