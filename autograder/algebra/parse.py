@@ -23,6 +23,8 @@ from autograder.algebra.tokens import Tokens, quick_tokens, tokenize
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.errors import Unreadable
 
+ORDERS = ("<", "≤", ">", "≥")
+"""Signs of inequalities, as `write.to_text` writes them."""
 MAX_ELEMENTS = 16
 """Elements of a tuple, sides of an equation."""
 
@@ -130,12 +132,15 @@ def parse_canonical(text: str, vocabulary: Vocabulary) -> Tree:
     Raises:
         Unreadable: it was not written by `write.to_text` with these symbols.
     """
+    sign = next((sign for sign in ORDERS if f" {sign} " in text), "=")
+    parts = [text] if sign == "=" else text.split(f" {sign} ")
     try:
-        sides = _sides(tokenize(text, vocabulary, own=True), own=True)
+        each = (_sides(tokenize(part, vocabulary, own=True), own=True) for part in parts)
+        sides = tuple(side for part in each for side in part)
     except Unreadable as error:
         if error.code not in ("comma", "ambiguous-comma"):
             raise
         return Tuple(_elements(tokenize(text, vocabulary, in_list=True, own=True), own=True))
     if len(sides) > 2:
         raise Unreadable("relation-expected", len(text))
-    return sides[0] if len(sides) == 1 else Relation(*sides)
+    return sides[0] if len(sides) == 1 else Relation(sides[0], sides[1], sign)

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 
 from autograder.algebra.mathml import to_mathml
 from autograder.algebra.nodes import Node, Num, Pow, Relation, Sym, Tuple, walk
-from autograder.algebra.parse import parse, parse_canonical, parse_tuple
+from autograder.algebra.parse import ORDERS, parse, parse_canonical, parse_tuple
 from autograder.algebra.vocabulary import Vocabulary
 from autograder.algebra.write import to_text
 from autograder.errors import Unreadable
@@ -67,10 +67,11 @@ def test_random_trees_survive_writing(tree: Node) -> None:
 
 @given(polynomials)
 def test_relations_and_tuples_survive_writing(tree: Node) -> None:
-    """The same for equations and tuples, also of one element."""
+    """The same for equations, inequalities and tuples, also of one element."""
     assume(_readable(tree))
     node = parse(to_text(tree), VOCABULARY)
-    for whole in (Relation(node, Sym("n")), Tuple((node, Num(2))), Tuple((node, node, Sym("d_ff")))):
+    relations = [Relation(node, Sym("n"), sign) for sign in ("=", *ORDERS)]
+    for whole in (*relations, Tuple((node, Num(2))), Tuple((node, node, Sym("d_ff")))):
         assert whole == parse_canonical(to_text(whole), VOCABULARY)
     assert Tuple((node,)) == parse_tuple(to_text(Tuple((node,))), VOCABULARY)
 
