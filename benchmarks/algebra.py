@@ -4,7 +4,8 @@ An answer is read, compared, and diagnosed when it is wrong; the teacher's side 
 answers are those of tests/algebra/exam_formulas.toml, right and wrong, to the nine formulas of the exam,
 each in every notation of tests/algebra/notations.py; and the pairs in HARD. Beside it, on the same pairs in
 the same run (a sample for those that are slow): sympy's `parse_expr` and `simplify`, Math-Verify where it is
-installed, both in a process of their own with a time limit; and comparing floats at a few points, which
+installed, both in a process of their own with a time limit; sympy once more with every answer rewritten in
+plain text beforehand, which is our reader's work (`sympy_plain`); and comparing floats at a few points, which
 borrows our reader. An answer is right for a peer when it equals any answer that the rubric accepts. Times are
 processor time, since other work may share the machine; each is taken three times, and the median counts. A
 peer that cannot read an answer says nothing about it: of a right answer that is a false reject. With --json
@@ -36,6 +37,7 @@ from autograder.algebra.key import AnswerKey, Named  # noqa: E402
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
 from autograder.algebra.parse import parse, parse_relation, parse_sides  # noqa: E402
 from autograder.algebra.points import Points  # noqa: E402
+from autograder.algebra.write import to_text  # noqa: E402
 from autograder.errors import Undecided, Unreadable  # noqa: E402
 from tests.algebra.exam import FORMULAS, RUBRIC, VOCABULARY  # noqa: E402
 from tests.algebra.notations import HANDS  # noqa: E402
@@ -104,7 +106,12 @@ def main() -> None:
     few = [*drawn, *pairs[-len(HARD) :]]
     keys = {name_of(pair): key_of(pair) for pair in {name_of(pair): pair for pair in pairs}.values()}
     figures = measured(pairs, partial(ours, keys))
-    peers = {"floats": measured(pairs, floats), "sympy": remote("sympy", few)}
+    plain = [pair._replace(text=" = ".join(map(to_text, parse_sides(pair.text, VOCABULARY)))) for pair in few]
+    peers = {
+        "floats": measured(pairs, floats),
+        "sympy": remote("sympy", few),
+        "sympy_plain": remote("sympy", plain),
+    }
     if find_spec("math_verify") is not None:
         peers["math_verify"] = remote("math_verify", few)
     show({"this grader": figures, **peers})

@@ -8,6 +8,7 @@ What is left is a human's job.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import math
@@ -105,14 +106,19 @@ def _equal_in_classes(first: Node, second: Node, domains: Mapping[str, str]) -> 
 
 
 def _divisor(node: Node) -> int:
-    """A number whose multiples leave a rounded part a polynomial; 0 for none."""
+    """A number whose multiples leave a rounded part a polynomial; 0 for none that is small enough."""
+    divisor = _exact_divisor(node)
+    return divisor if divisor <= MAX_CLASSES else 0
+
+
+def _exact_divisor(node: Node) -> int:
     match node:
         case Num(value):
             return value.denominator
         case Div(numerator, denominator):
             return _divisor(numerator) * _content(denominator)
         case Add(parts) | Mul(parts):
-            return math.prod(map(_divisor, parts))
+            return functools.reduce(_small_product, map(_divisor, parts), 1)
         case Neg(operand):
             return _divisor(operand)
         case Pow(base, Num(exponent)) if isinstance(exponent, int):
@@ -124,6 +130,11 @@ def _divisor(node: Node) -> int:
     return 1
 
 
+def _small_product(first: int, second: int) -> int:
+    product = first * second
+    return product if product <= MAX_CLASSES else 0
+
+
 def _content(denominator: Node) -> int:
     """The number in a denominator that is a number or a product of powers; 0 for all others."""
     below = constant_value(denominator)
@@ -133,9 +144,10 @@ def _content(denominator: Node) -> int:
         case Sym():
             return 1
         case Mul(factors):
-            return math.prod(map(_content, factors))
+            return functools.reduce(_small_product, map(_content, factors), 1)
         case Pow(base, Num(exponent)) if isinstance(exponent, int) and exponent <= MAX_CLASSES:
-            return int(_content(base) ** exponent)
+            content = _content(base)
+            return int(content**exponent) if content <= MAX_CLASSES else 0
     return 0
 
 

@@ -269,7 +269,7 @@ class Judge:
     def __init__(self) -> None:
         plain = Comparer(Points(VOCABULARY.domains))
         layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
-        self._keys = [AnswerKey([parse(text, VOCABULARY)], [plain]) for text in ("8*d_model^2", layer)]
+        self._key = AnswerKey([parse(layer, VOCABULARY)], [plain])
 
     def __call__(self, text: str) -> str:
         """Read, judge and write an answer; whatever else it raises is a failure.
@@ -289,11 +289,10 @@ class Judge:
             if parse_canonical(to_text(tree), VOCABULARY) != tree:
                 raise AssertionError(f"written as {to_text(tree)}")
             outcome = "judged"
-            for key in self._keys:
-                try:
-                    key.verdict(tree)
-                except Undecided:
-                    outcome = "undecided"
+            try:
+                self._key.verdict(tree)
+            except Undecided:
+                outcome = "undecided"
         return outcome
 
 

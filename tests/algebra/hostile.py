@@ -49,5 +49,9 @@ DECIDED = {
     "near the edge": "d + 1/10^300",
     "maxima": "max(" + ",".join(["n", "d"] * 8) + ")",
     "zero to a negative power": "(d-d)^-3",
+    "powers in a floor": "floor((((d/" + "9" * 300 + ")^60)^60)^60)",
+    "floors in floors": "floor(" * 20 + "d" + "/3)" * 20,
+    "many ceilings": "+".join(f"ceil(d/{k})" for k in range(2, 60)),
+    "a root beside large powers": "√d + " + "+".join(["d^1000"] * 100),
     "exponent by cancellation": "d^(n-n+2)*8",
 }
