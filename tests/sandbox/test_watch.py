@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -181,19 +183,38 @@ def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.Monk
     assert watching.processor_seconds() >= 1.0
 
 
+TAKING = """
+import sys
+print('ready', flush=True)
+sys.stdin.readline()
+taken = bytearray(b'x') * (64 << 20)
+print('taken', flush=True)
+sys.stdin.readline()
+"""
+
+
 def test_without_a_group_memory_is_looked_at() -> None:
     """More than the limit ends the box; looks are not made more often than every 50 ms.
 
     What was there from the beginning is the zygote's and does not count.
     """
-    watching = Watch(Limits(memory_mb=1, processor_seconds=100_000), None)
-    watching.attach(os.getpid())
-    assert None is watching.exceeded()
-    assert 0 < watching.pause() <= 0.05
-    taken = bytearray(b"x") * (64 << 20)
-    time.sleep(watching.pause())
-    assert Ending.MEMORY is watching.exceeded()
-    assert 64 << 20 == len(taken)
+    child = subprocess.Popen(
+        [sys.executable, "-c", TAKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with child:
+        assert child.stdin
+        assert child.stdout
+        assert "ready\n" == child.stdout.readline()
+        watching = Watch(Limits(memory_mb=1, processor_seconds=100_000), None)
+        watching.attach(child.pid)
+        assert None is watching.exceeded()
+        assert 0 < watching.pause() <= 0.05
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert "taken\n" == child.stdout.readline()
+        time.sleep(watching.pause())
+        assert Ending.MEMORY is watching.exceeded()
+        child.kill()
 
 
 def test_a_folder_of_another_size_is_no_scratch_space() -> None:
