@@ -5,11 +5,13 @@ from __future__ import annotations
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree, Tuple
 from autograder.algebra.write import decimal
 
+_SIGNS = {"≤": r"\leq", "≥": r"\geq"}
+
 
 def to_latex(tree: Tree) -> str:
     r"""The LaTeX of a formula, without dollar signs, e.g. ``8 \cdot d_{\text{model}}^{2}``."""
     if isinstance(tree, Relation):
-        return f"{_latex(tree.left)} = {_latex(tree.right)}"
+        return f"{_latex(tree.left)} {_SIGNS.get(tree.sign, tree.sign)} {_latex(tree.right)}"
     if isinstance(tree, Tuple):
         return rf"\left({', '.join(map(_latex, tree.elements))}\right)"
     return _latex(tree)

@@ -111,3 +111,17 @@ def test_latex_is_read_again() -> None:
         assert again == tree or comparer.equal(again, tree)  # type: ignore[arg-type]
 
     read_again()
+    for text in ("ceil(n/2)", "floor(n/2)", "log(n, 2)", "factorial(n)", "binomial(n, 2)", "max(n, d_ff)"):
+        assert parse(text, VOCABULARY) == parse(to_latex(parse(text, VOCABULARY)), VOCABULARY)
+
+
+@pytest.mark.parametrize("sign", ["=", "<", "≤", ">", "≥"])
+def test_latex_of_relations_is_read_again(sign: str) -> None:
+    """An inequality stays one, in its direction."""
+    from autograder.algebra.inequalities import parse_single
+    from autograder.algebra.latex import to_latex
+    from tests.algebra.examples import VOCABULARY
+
+    relation = parse_single(f"n {sign} 2*d_ff", VOCABULARY)
+    assert sign == relation.sign
+    assert relation == parse_single(to_latex(relation), VOCABULARY)
