@@ -32,12 +32,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.algebra.compare import Comparer  # noqa: E402 - the answers live in tests
+from autograder.algebra.equality.compare import Comparer  # noqa: E402 - the answers live in tests
 from autograder.algebra.key import AnswerKey, Named  # noqa: E402
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
-from autograder.algebra.parse import parse, parse_relation, parse_sides  # noqa: E402
-from autograder.algebra.points import Points  # noqa: E402
-from autograder.algebra.write import to_text  # noqa: E402
+from autograder.algebra.notation.parse import parse, parse_relation, parse_sides  # noqa: E402
+from autograder.algebra.printing.text import to_text  # noqa: E402
+from autograder.algebra.values.points import Points  # noqa: E402
 from autograder.errors import Undecided, Unreadable  # noqa: E402
 from tests.algebra.exam import FORMULAS, RUBRIC, VOCABULARY  # noqa: E402
 from tests.algebra.notations import HANDS  # noqa: E402

@@ -34,6 +34,18 @@ LAYERS = (
 )
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
 
+ROOMS = {
+    "algebra": (
+        {"nodes", "terms"},
+        {"values", "printing"},
+        {"notation", "forms"},
+        {"equality"},
+        {"growth", "sizes", "mistakes"},
+        {"key"},
+    ),
+}
+"""The rooms of a part that is too large for one, from the ground up, with the same rule between them."""
+
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
@@ -81,6 +93,11 @@ def part(module: str) -> str:
     return module.split(".")[1] if module.count(".") else ""
 
 
+def room(module: str) -> str:
+    """The room of a large part a module belongs to: ``autograder.algebra.notation.parse`` → ``notation``."""
+    return module.split(".")[2]
+
+
 def roots(name: str) -> set[str]:
     """The top-level packages a module imports."""
     return {module.partition(".")[0] for module in imports(name)}
@@ -122,6 +139,22 @@ def test_imports_go_down_only() -> None:
         if part(name) and module.startswith("autograder.") and part(module) != part(name)
         if height[part(module)] >= height[part(name)]
     ]
+    assert [] == wrong
+
+
+def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
+    """Inside a large part a module imports from its own room and from lower ones."""
+    wrong = []
+    for whole, layers in ROOMS.items():
+        height = {room: number for number, layer in enumerate(layers) for room in layer}
+        inside = f"autograder.{whole}."
+        wrong += [
+            f"{name} imports {module}"
+            for name in OURS
+            for module in sorted(imports(name))
+            if name.startswith(inside) and module.startswith(inside) and room(module) != room(name)
+            if height[room(module)] >= height[room(name)]
+        ]
     assert [] == wrong
 
 

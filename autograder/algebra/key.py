@@ -8,11 +8,11 @@ from typing import cast
 
 from msgspec import Struct
 
-from autograder.algebra.compare import Comparer
-from autograder.algebra.diagnose import Diagnosis, Difference
-from autograder.algebra.evaluate import Rational
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.diagnose import Diagnosis, Difference
+from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Relation, Tree, Tuple
-from autograder.algebra.relations import RelationDiagnosis
+from autograder.algebra.values.evaluate import Rational
 from autograder.errors import Undecided
 
 

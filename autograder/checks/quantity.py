@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.algebra.quantities import (
+from autograder.algebra.sizes.quantities import (
     DecimalMark,
     Quantity,
     Written,
@@ -18,14 +18,14 @@ from autograder.algebra.quantities import (
     read_quantity,
     write_quantity,
 )
-from autograder.algebra.tolerance import (
+from autograder.algebra.sizes.tolerance import (
     DIFFERENCES,
     Tolerance,
     can_differ,
     difference,
     right_in_some_unit,
 )
-from autograder.algebra.units import Unit, only_unit
+from autograder.algebra.sizes.units import Unit, only_unit
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from autograder.algebra import shapes
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
-from autograder.algebra.parse import parse_relation
-from autograder.algebra.points import Points
-from autograder.algebra.shapes import Axes, Difference, Roles
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import parse_relation
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.sizes import shapes
+from autograder.algebra.sizes.shapes import Axes, Difference, Roles
+from autograder.algebra.values.points import Points
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import Inputs, sizes_in

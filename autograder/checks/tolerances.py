@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.algebra.quantities import of_number, read_quantity
-from autograder.algebra.tolerance import Tolerance
-from autograder.algebra.units import Unit, only_unit
+from autograder.algebra.sizes.quantities import of_number, read_quantity
+from autograder.algebra.sizes.tolerance import Tolerance
+from autograder.algebra.sizes.units import Unit, only_unit
 from autograder.errors import RubricError, Unreadable
 from autograder.rubric import convert
 

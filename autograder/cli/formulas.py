@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.algebra.latex import to_latex
-from autograder.algebra.mathml import to_mathml
 from autograder.algebra.nodes import Tree
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.latex import to_latex
+from autograder.algebra.printing.mathml import to_mathml
+from autograder.algebra.printing.text import to_text
 from autograder.checks.base import Evidence
 from autograder.checks.symbolic import SymbolicCheck
 from autograder.checks.symbolic.answers import NoFormula, read

@@ -9,13 +9,14 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.algebra import descent, evaluate, parse, tokens
-from autograder.algebra.characters import rewrite
-from autograder.algebra.diagnose import CODES
+from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import FUNCTIONS
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
-from autograder.algebra.write import to_text
+from autograder.algebra.notation import descent, parse, tokens
+from autograder.algebra.notation.characters import rewrite
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
 from autograder.messages.algebra import SENTENCES, unreadable

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from autograder.algebra.inequalities import parse_single
-from autograder.algebra.landau import parse_landau
-from autograder.algebra.mathml import to_mathml
+from autograder.algebra.equality.inequalities import parse_single
+from autograder.algebra.growth.landau import parse_landau
 from autograder.algebra.nodes import Tree
-from autograder.algebra.parse import parse, parse_tuple
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.parse import parse, parse_tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.mathml import to_mathml
 from autograder.errors import AlgebraError, RubricError
 from autograder.feedback.sanitise import clean_mathml, visible
 from autograder.rubric import Symbol

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Observation, Opaque

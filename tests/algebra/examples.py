@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.rubric import Symbol
 
 VOCABULARY = Vocabulary(

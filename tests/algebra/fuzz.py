@@ -20,12 +20,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import AnswerKey
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
-from autograder.algebra.parse import parse, parse_canonical, parse_sides, parse_tuple
-from autograder.algebra.points import Points
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from tests.algebra.exam import FORMULAS, VOCABULARY

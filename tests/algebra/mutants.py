@@ -23,7 +23,7 @@ from autograder.algebra.nodes import (
     children,
     symbols,
 )
-from autograder.algebra.parse import parse, parse_relation
+from autograder.algebra.notation.parse import parse, parse_relation
 from tests.algebra.examples import VOCABULARY
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from autograder.algebra.compare import Comparer
-from autograder.algebra.diagnose import Difference
-from autograder.algebra.edits import rebuilt
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.diagnose import Difference
+from autograder.algebra.mistakes.edits import rebuilt
 from autograder.algebra.nodes import (
     Add,
     Div,
@@ -28,8 +28,8 @@ from autograder.algebra.nodes import (
     substitute,
     symbols,
 )
-from autograder.algebra.points import Points
 from autograder.algebra.terms import terms
+from autograder.algebra.values.points import Points
 
 WHOLE = {
     "power-too-large",

@@ -12,12 +12,12 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.asymptotic import Comparison, compared, constant, order, surplus
-from autograder.algebra.landau import parse_landau
+from autograder.algebra.growth.landau import parse_landau
+from autograder.algebra.growth.order import Comparison, compared, constant, order, surplus
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
-from autograder.algebra.parse import parse
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
 from autograder.errors import Undecided
 from autograder.rubric import Symbol
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.algebra.compare import Comparer
-from autograder.algebra.diagnose import CODES, Diagnosis, Difference
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.diagnose import CODES, Diagnosis, Difference
+from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Add, Node, Relation, Sym, symbols
-from autograder.algebra.parse import parse, parse_relation
-from autograder.algebra.points import Points
-from autograder.algebra.relations import RelationDiagnosis
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import parse, parse_relation
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from autograder.messages import LANGUAGES, SENTENCES, render
 from autograder.records import Message

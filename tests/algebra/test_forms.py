@@ -10,10 +10,10 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.forms import FORMS, flaw, occurring
-from autograder.algebra.parse import parse, parse_relation
-from autograder.algebra.polynomials import Ring
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.forms.flaws import FORMS, flaw, occurring
+from autograder.algebra.forms.polynomials import Ring
+from autograder.algebra.notation.parse import parse, parse_relation
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import Undecided, Unreadable
 from autograder.rubric import Symbol
 from tests.algebra.examples import functions, polynomials

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import AnswerKey
-from autograder.algebra.parse import parse
-from autograder.algebra.points import Points
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import AnswerKey, Named, Verdict
-from autograder.algebra.parse import parse, parse_relation, parse_tuple
-from autograder.algebra.points import Points
+from autograder.algebra.notation.parse import parse, parse_relation, parse_tuple
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from autograder.messages.algebra import SENTENCES
 from tests.algebra.examples import VOCABULARY

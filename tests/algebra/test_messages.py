@@ -10,7 +10,7 @@ import pytest
 
 import autograder.algebra
 import autograder.checks
-from autograder.algebra.parse import parse
+from autograder.algebra.notation.parse import parse
 from autograder.errors import Unreadable
 from autograder.messages import render
 from autograder.messages.algebra import SENTENCES, unreadable
@@ -35,9 +35,9 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
     algebra = Path(autograder.algebra.__file__).parent
     checks = Path(autograder.checks.__file__).parent
     elsewhere = {"shapes.py", "units.py", "quantities.py"}  # these have vocabularies of their own
-    files = [path for path in sorted(algebra.glob("*.py")) if path.name not in elsewhere]
+    files = [path for path in sorted(algebra.rglob("*.py")) if path.name not in elsewhere]
+    files += sorted((checks / "symbolic").rglob("*.py"))
     source = "".join(path.read_text("utf-8") for path in files)
-    source += "".join(path.read_text("utf-8") for path in sorted(checks.glob("symbolic*.py")))
     raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
     raised += re.findall(r'return self\.error\("([a-z-]+)"', source)
     assert {f"unreadable.{code}" for code in raised} <= SENTENCES.keys()

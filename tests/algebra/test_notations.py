@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from autograder.algebra.parse import parse_sides
+from autograder.algebra.notation.parse import parse_sides
 from autograder.records import Status
 from tests.algebra.exam import FORMULAS, VOCABULARY, Formula, judged
 from tests.algebra.notations import HANDS

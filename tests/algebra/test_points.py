@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import isprime
 
-from autograder.algebra.points import BITS, MAGNITUDES, POINTS, Points
+from autograder.algebra.values.points import BITS, MAGNITUDES, POINTS, Points
 
 DOMAINS = {"n": "positive integer", "d": "positive integer", "x": "real", "p": "positive"}
 

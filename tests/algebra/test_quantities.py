@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.algebra.quantities import Quantity, of_number, read_quantity, write_quantity
-from autograder.algebra.units import PREFIXES, only_unit
+from autograder.algebra.sizes.quantities import Quantity, of_number, read_quantity, write_quantity
+from autograder.algebra.sizes.units import PREFIXES, only_unit
 from autograder.errors import Unreadable
 
 UNITS = (

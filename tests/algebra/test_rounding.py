@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Sym
-from autograder.algebra.parse import parse, parse_relation
-from autograder.algebra.points import Points
+from autograder.algebra.notation.parse import parse, parse_relation
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from tests.algebra.examples import VOCABULARY
 

@@ -9,13 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.algebra import shapes
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Num, Sym
-from autograder.algebra.parse import parse, parse_relation
-from autograder.algebra.points import Points
-from autograder.algebra.shapes import FAMILIES, Difference, differ, family, read_shape, read_size, roles_of
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.parse import parse, parse_relation
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.sizes import shapes
+from autograder.algebra.sizes.shapes import (
+    FAMILIES,
+    Difference,
+    differ,
+    family,
+    read_shape,
+    read_size,
+    roles_of,
+)
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from autograder.messages import LANGUAGES, SENTENCES, render
 from autograder.messages import shapes as sentences

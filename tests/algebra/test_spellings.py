@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from autograder.algebra.mathml import to_mathml
 from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
-from autograder.algebra.parse import parse, parse_canonical, parse_tuple
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.words import FUNCTION_SPELLINGS
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import parse, parse_canonical, parse_tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.words import FUNCTION_SPELLINGS
+from autograder.algebra.printing.mathml import to_mathml
+from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
 from autograder.rubric import Symbol
 from tests.algebra.examples import VOCABULARY

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.descent import Reader
 from autograder.algebra.nodes import Node
-from autograder.algebra.parse import parse
-from autograder.algebra.tokens import Tokens, quick_tokens, tokenize
+from autograder.algebra.notation.descent import Reader
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.tokens import Tokens, quick_tokens, tokenize
 from autograder.errors import Unreadable
 from tests.algebra.examples import NOTATIONS, VOCABULARY
 from tests.algebra.test_parse import PIECES

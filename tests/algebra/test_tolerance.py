@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.algebra.quantities import Quantity, of_number, read_quantity
-from autograder.algebra.tolerance import (
+from autograder.algebra.sizes.quantities import Quantity, of_number, read_quantity
+from autograder.algebra.sizes.tolerance import (
     DIFFERENCES,
     Tolerance,
     agrees,
@@ -19,7 +19,7 @@ from autograder.algebra.tolerance import (
     half_a_unit,
     significant_digits,
 )
-from autograder.algebra.units import only_unit
+from autograder.algebra.sizes.units import only_unit
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"

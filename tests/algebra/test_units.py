@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from autograder.algebra.units import PREFIXES, UnitReading, base_text, only_unit, possible, read_unit
+from autograder.algebra.sizes.units import PREFIXES, UnitReading, base_text, only_unit, possible, read_unit
 from autograder.errors import Unreadable
 
 LONG = {

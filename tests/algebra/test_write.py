@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import assume, given
 
-from autograder.algebra.mathml import to_mathml
 from autograder.algebra.nodes import Node, Num, Pow, Relation, Sym, Tuple, walk
-from autograder.algebra.parse import ORDERS, parse, parse_canonical, parse_tuple
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import ORDERS, parse, parse_canonical, parse_tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.mathml import to_mathml
+from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
 from autograder.rubric import Symbol
 from tests.algebra.examples import NOTATIONS, VOCABULARY, functions, polynomials

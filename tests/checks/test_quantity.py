@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.algebra import quantities, units
-from autograder.algebra.tolerance import DIFFERENCES
+from autograder.algebra.sizes import quantities, units
+from autograder.algebra.sizes.tolerance import DIFFERENCES
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, render
 from autograder.messages import quantities as sentences

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from autograder.algebra.parse import parse
+from autograder.algebra.notation.parse import parse
 from tests.cli.running import only_object, run
 
 SYMBOLS = "n_layers:L,n_heads:h,d_model:d:d_{model},d_head,x=real"
@@ -98,9 +98,9 @@ def test_latex_is_read_again() -> None:
     """What is printed as LaTeX is read as the same formula."""
     from hypothesis import given
 
-    from autograder.algebra.compare import Comparer
-    from autograder.algebra.latex import to_latex
-    from autograder.algebra.points import Points
+    from autograder.algebra.equality.compare import Comparer
+    from autograder.algebra.printing.latex import to_latex
+    from autograder.algebra.values.points import Points
     from tests.algebra.examples import VOCABULARY, polynomials
 
     comparer = Comparer(Points(VOCABULARY.domains))
@@ -118,8 +118,8 @@ def test_latex_is_read_again() -> None:
 @pytest.mark.parametrize("sign", ["=", "<", "≤", ">", "≥"])
 def test_latex_of_relations_is_read_again(sign: str) -> None:
     """An inequality stays one, in its direction."""
-    from autograder.algebra.inequalities import parse_single
-    from autograder.algebra.latex import to_latex
+    from autograder.algebra.equality.inequalities import parse_single
+    from autograder.algebra.printing.latex import to_latex
     from tests.algebra.examples import VOCABULARY
 
     relation = parse_single(f"n {sign} 2*d_ff", VOCABULARY)

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder import rubric as rubrics
-from autograder.algebra.parse import parse
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import Unreadable
 from autograder.notebook.coursecheck import SENTENCES, feedback
 from autograder.notebook.student_check import build_student_check

@@ -14,12 +14,12 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.diagnose import Diagnosis
 from autograder.algebra.key import AnswerKey
+from autograder.algebra.mistakes.diagnose import Diagnosis
+from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Tree
-from autograder.algebra.parse import parse
-from autograder.algebra.relations import RelationDiagnosis
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.printing.text import to_text
 from autograder.checks import results
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.literal import answer_literal

@@ -6,10 +6,10 @@ import math
 import re
 from typing import Any
 
-from autograder.algebra.inequalities import parse_chain
+from autograder.algebra.equality.inequalities import parse_chain
 from autograder.algebra.nodes import Node, Tree, Tuple
-from autograder.algebra.parse import parse_sides, parse_tuple
-from autograder.algebra.vocabulary import Vocabulary, plain_name
+from autograder.algebra.notation.parse import parse_sides, parse_tuple
+from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 from autograder.checks.symbolic.options import Form
 from autograder.errors import Unreadable
 from autograder.records import Opaque

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from autograder.algebra.asymptotic import Comparison, Order, compared, constant, order, surplus
-from autograder.algebra.compare import Comparer
-from autograder.algebra.landau import parse_statements, sign_of
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.growth.landau import parse_statements, sign_of
+from autograder.algebra.growth.order import Comparison, Order, compared, constant, order, surplus
 from autograder.algebra.nodes import Node, Tree, symbols
-from autograder.algebra.write import to_text
+from autograder.algebra.printing.text import to_text
 from autograder.checks import results
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.answers import text_of

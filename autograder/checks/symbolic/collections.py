@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from autograder.algebra.compare import Comparer
-from autograder.algebra.lists import parse_list
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Tuple
-from autograder.algebra.vocabulary import Vocabulary
-from autograder.algebra.write import to_text
+from autograder.algebra.notation.lists import parse_list
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
 from autograder.checks import results
 from autograder.checks.options import share
 from autograder.checks.results import NO_POINTS, Finding

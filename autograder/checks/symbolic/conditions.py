@@ -13,11 +13,11 @@ from typing import ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
-from autograder.algebra.diagnose import CODES
-from autograder.algebra.forms import FORMS
+from autograder.algebra.forms.flaws import FORMS
 from autograder.algebra.key import Facts
+from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import symbols
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.symbolic.form_rule import FormRule
 from autograder.errors import RubricError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import Facts
 from autograder.algebra.nodes import Relation, Tree, Tuple
 from autograder.checks.results import Finding

@@ -10,9 +10,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from autograder.algebra.forms import FORMS
+from autograder.algebra.forms.flaws import FORMS
 from autograder.algebra.nodes import FUNCTIONS
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import RubricError
 from autograder.rubric import Item
 
@@ -24,7 +24,7 @@ class FormOptions(Struct, frozen=True):
     """Item options about how an answer is written; each belongs to some values of ``form``."""
 
     must: tuple[str, ...] = ()
-    """Forms that a right answer must be in, names of `autograder.algebra.forms.FORMS`."""
+    """Forms that a right answer must be in, names of `autograder.algebra.forms.flaws.FORMS`."""
     present: tuple[str, ...] = field(name="with", default=())
     """Symbols and functions that a right answer must contain."""
     without: tuple[str, ...] = ()

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.algebra.forms import flaw, occurring
-from autograder.algebra.landau import body_of
+from autograder.algebra.forms.flaws import flaw, occurring
+from autograder.algebra.growth.landau import body_of
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks import results
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.form_options import FormOptions, plain

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from autograder.algebra.compare import Comparer
-from autograder.algebra.diagnose import Diagnosis
-from autograder.algebra.inequalities import parse_single
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.equality.inequalities import parse_single
+from autograder.algebra.growth.landau import parse_landau
 from autograder.algebra.key import AnswerKey, Named
-from autograder.algebra.landau import parse_landau
-from autograder.algebra.lists import parse_list
+from autograder.algebra.mistakes.diagnose import Diagnosis
+from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
-from autograder.algebra.parse import parse, parse_tuple
-from autograder.algebra.points import Points
-from autograder.algebra.relations import RelationDiagnosis
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.lists import parse_list
+from autograder.algebra.notation.parse import parse, parse_tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.values.points import Points
 from autograder.checks.options import item_options, place, question_options
 from autograder.checks.symbolic.asymptotics import Asymptotics
 from autograder.checks.symbolic.collections import Collection

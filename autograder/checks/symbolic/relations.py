@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from autograder.algebra.inequalities import turned, with_sign
+from autograder.algebra.equality.inequalities import turned, with_sign
 from autograder.algebra.nodes import Relation, Tree
-from autograder.algebra.write import to_text
+from autograder.algebra.printing.text import to_text
 from autograder.checks import results
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.key import PreparedItem

@@ -6,9 +6,9 @@ from typing import ClassVar, Protocol
 
 from msgspec import Struct
 
-from autograder.algebra.compare import Comparer
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Tree
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.results import NO_POINTS, Finding
 from autograder.checks.symbolic.form_options import FormOptions
 from autograder.checks.symbolic.options import Mistake, Remark

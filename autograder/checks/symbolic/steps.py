@@ -11,7 +11,7 @@ from decimal import Decimal
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.symbolic import options as spelling
 from autograder.checks.symbolic.conditions import (
     Condition,

@@ -1,0 +1,1 @@
+"""Whether two formulas, equations or inequalities say the same."""

@@ -1,0 +1,197 @@
+r"""Equations and inequalities: read from every usual spelling, also as chains, and inequalities compared.
+
+An inequality may be turned round, multiplied through with what is positive, and solved for another
+symbol. That two of them are the same is proven by such a step, that they are not by values of which only
+one of them holds; anything else is `Undecided`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import islice, product
+
+from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Pow, Relation, Sym, symbols
+from autograder.algebra.notation.parse import parse, parse_tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact
+from autograder.algebra.values.points import Points
+from autograder.errors import Undecided, Unreadable
+
+MAX_SIDES = 16
+MAX_CHARS = 2000
+MAX_MONOMIAL = 8
+"""Largest power of a symbol that an inequality is multiplied through with."""
+SMALL = (1, 2, 3)
+"""Small values at which two inequalities may be seen to differ, e.g. where both sides are equal."""
+MAX_SMALL = 243
+
+_SIGN = re.compile(
+    r"(?P<tag></?su[bp]>)"
+    r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<lt><|\\lt(?![A-Za-z])|&lt;)|(?P<gt>>|\\gt(?![A-Za-z])|&gt;)|(?P<eq>(?<!!)==?)"
+)
+_WRITTEN: Mapping[str, str] = {"le": "≤", "ge": "≥", "lt": "<", "gt": ">", "eq": "="}
+_CALL = re.compile(r"\s*(?:sympy\.|sp\.)?(?P<name>Eq|Equality|Le|Lt|Ge|Gt)\s*(?=\(.*\)\s*\Z)", re.DOTALL)
+_CALLED: Mapping[str, str] = {"Eq": "=", "Equality": "=", "Le": "≤", "Lt": "<", "Ge": "≥", "Gt": ">"}
+_TURNED: Mapping[str, str] = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "="}
+_POWERS: Mapping[Fraction, int] = {
+    Fraction(2) ** power: power for power in range(-MAX_MONOMIAL, MAX_MONOMIAL + 1)
+}
+
+
+def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
+    """Read ``a = b``, ``a < b``, ``Eq(a, b)``, or a chain ``a = b = c`` as its neighbours in pairs.
+
+    Raises:
+        Unreadable: it is not in the grammar; ``relation-expected`` where there is no sign at all.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    called = _CALL.match(text)
+    if called is not None:
+        sides = parse_tuple(" " * called.end() + text[called.end() :], vocabulary).elements
+        if len(sides) == 2:
+            return (Relation(*sides, _CALLED[called["name"]]),)
+    signs = [sign for sign in _SIGN.finditer(text) if sign.lastgroup != "tag"]
+    if not signs:
+        raise Unreadable("relation-expected", len(text))
+    if len(signs) >= MAX_SIDES:
+        raise Unreadable("too-many-parts", signs[MAX_SIDES - 1].start(), limit=str(MAX_SIDES))
+    starts, ends = [0, *(sign.end() for sign in signs)], [*(sign.start() for sign in signs), len(text)]
+    formulas = [_side(text, start, end, vocabulary) for start, end in zip(starts, ends, strict=True)]
+    return tuple(
+        Relation(left, right, _WRITTEN[str(sign.lastgroup)])
+        for left, right, sign in zip(formulas, formulas[1:], signs, strict=False)
+    )
+
+
+def parse_single(text: str, vocabulary: Vocabulary) -> Relation:
+    """Read one equation or inequality.
+
+    Raises:
+        Unreadable: see `parse_chain`; ``relation-expected`` also for a chain.
+    """
+    links = parse_chain(text, vocabulary)
+    if len(links) > 1:
+        raise Unreadable("relation-expected", len(text))
+    return links[0]
+
+
+def turned(relation: Relation) -> Relation:
+    """The same sides with the sign the other way round: ``a > b`` for ``a < b``."""
+    return Relation(relation.left, relation.right, _TURNED[relation.sign])
+
+
+def with_sign(relation: Relation, sign: str) -> Relation:
+    """The same sides with another sign, ``"<"`` or ``"≤"``, in the direction they have."""
+    return Relation(*_ascending(relation), sign)
+
+
+def same_inequality(first: Relation, second: Relation, points: Points) -> bool:
+    """Whether two relations, at least one of them an inequality, hold for the same values.
+
+    Raises:
+        Undecided: neither could be proven.
+    """
+    if "=" in (first.sign, second.sign):
+        return first.sign == second.sign
+    left, right = _excess(first), _excess(second)
+    strict = _is_strict(first)
+    if strict is _is_strict(second):
+        if _same_sign(left, right, points):
+            return True
+    elif _whole(left, points) and _whole(right, points):  # a < b and a + 1 <= b, for whole numbers
+        one = Num(1)
+        if _same_sign(Add((left, one)) if strict else left, right if strict else Add((right, one)), points):
+            return True
+    for at in _values(points, symbols(left) | symbols(right)):
+        verdicts = _holds(first, at), _holds(second, at)
+        if None not in verdicts and verdicts[0] is not verdicts[1]:
+            return False
+    raise Undecided("two inequalities that may be the same")
+
+
+def _side(text: str, start: int, end: int, vocabulary: Vocabulary) -> Node:
+    """Read a side; blanks before it keep the offsets of errors right."""
+    return parse(" " * start + text[start:end].rstrip(" &"), vocabulary)
+
+
+def _ascending(relation: Relation) -> tuple[Node, Node]:
+    if relation.sign in (">", "≥"):
+        return relation.right, relation.left
+    return relation.left, relation.right
+
+
+def _is_strict(relation: Relation) -> bool:
+    return relation.sign in ("<", ">")
+
+
+def _excess(relation: Relation) -> Node:
+    """What is below zero (or not above) where the inequality holds."""
+    smaller, larger = _ascending(relation)
+    return Add((smaller, Neg(larger)))
+
+
+def _same_sign(first: Node, second: Node, points: Points) -> bool:
+    """Whether the quotient of two formulas is a positive number times powers of positive symbols.
+
+    That it is such a product is seen from how it grows when one symbol is doubled.
+    """
+    try:
+        for at in points.exact:
+            above, below = exact(first, at), exact(second, at)
+            if above == 0 or below == 0 or (above > 0) is not (below > 0):
+                return False
+            ratio = Fraction(above) / Fraction(below)
+            for name in symbols(first) | symbols(second):
+                doubled = {**at, name: 2 * at[name]}
+                above, below = exact(first, doubled), exact(second, doubled)
+                if below == 0:
+                    return False
+                power = _POWERS.get(Fraction(above) / Fraction(below) / ratio)
+                if power is None or (power and points.domains[name] == "real"):
+                    return False
+    except (Irrational, TooLarge, Undefined):
+        return False
+    return True
+
+
+def _whole(node: Node, points: Points) -> bool:
+    """Whether a formula surely has whole values: a polynomial with whole coefficients in whole symbols."""
+    match node:
+        case Sym(name):
+            return points.domains[name] == "positive integer"
+        case Num(value):
+            return isinstance(value, int)
+        case Neg(operand):
+            return _whole(operand, points)
+        case Add(parts) | Mul(parts):
+            return all(_whole(part, points) for part in parts)
+        case Pow(base, Num(int())):
+            return _whole(base, points)
+    return False
+
+
+def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rational]]:
+    """Values at which two inequalities may differ: secret ones, and small ones."""
+    yield from points.exact
+    for at in points.real:
+        yield {
+            name: int(value) if points.domains[name] == "positive integer" else value
+            for name, value in at.items()
+        }
+    ordered = sorted(names)
+    for values in islice(product(SMALL, repeat=len(ordered)), MAX_SMALL):
+        yield dict(zip(ordered, values, strict=True))
+
+
+def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool | None:
+    """Whether an inequality holds at a point; None where that is not known."""
+    try:
+        value = exact(_excess(relation), at)
+    except (Irrational, TooLarge, Undefined):
+        return None
+    return value < 0 or (value == 0 and not _is_strict(relation))

@@ -1,0 +1,1 @@
+"""The form a formula is written in: factored, expanded, collected and others."""

@@ -1,0 +1,1 @@
+"""Asymptotic answers: how formulas grow, read and compared."""

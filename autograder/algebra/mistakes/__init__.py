@@ -1,0 +1,1 @@
+"""Names the one mistake that turns the right formula into the given one."""

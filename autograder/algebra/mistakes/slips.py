@@ -1,0 +1,197 @@
+"""One-slip variants of a right formula: what a student writes who does everything right but one thing.
+
+Made once for each right formula. A variant is a formula; it is recognised by its exact value, so no
+search is needed when an answer comes in, and what is said about the answer is exactly true of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice
+
+from msgspec import Struct
+
+from autograder.algebra.mistakes.edits import one_place, swapped, times, total
+from autograder.algebra.mistakes.misreadings import misread
+from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Sym, substitute, symbols
+
+MOST_TERMS = 8
+"""Terms of a right formula that slips are made in."""
+MOST_SLIPS = 2000
+"""Variants of one right formula."""
+SEVERAL = 5
+"""Up to so many terms, every choice of missing ones is a variant."""
+
+
+class Slip(Struct, frozen=True):
+    """A right formula with one slip.
+
+    Attributes:
+        code: the slip's stable name.
+        tree: the formula that comes of it.
+        symbol: the symbol that the slip is about; for a replaced symbol the one that stands there.
+        other: the second symbol of swapped or replaced ones.
+        part: the term that the slip made, where it is in one term of several.
+        at: the part of the right formula that the slip was made in.
+    """
+
+    code: str
+    tree: Node
+    symbol: str = ""
+    other: str = ""
+    part: Node | None = None
+    at: Node | None = None
+
+
+class Material(Struct, frozen=True):
+    """What slips are made from.
+
+    Attributes:
+        writings: the right formula as it stands, and in other arrangements.
+        parts: its terms, like ones collected.
+        written: its terms as they stand.
+        names: the symbols that a student may use.
+        misread: symbol → what stands for it when a granted relation is misread.
+    """
+
+    writings: tuple[Node, ...]
+    parts: tuple[Node, ...]
+    written: tuple[Node, ...]
+    names: tuple[str, ...]
+    misread: Mapping[str, Node]
+
+    @property
+    def several(self) -> Iterable[int]:
+        """Indices of the terms, where there are several and not too many."""
+        return range(len(self.parts)) if 1 < len(self.parts) <= MOST_TERMS else ()
+
+
+def slips(material: Material) -> Iterator[Slip]:
+    """Every variant, the most likely explanation first."""
+    return islice(chain(_of_terms(material), _of_symbols(material)), MOST_SLIPS)
+
+
+def _of_terms(material: Material) -> Iterator[Slip]:
+    """Terms and operations."""
+    parts, right = material.parts, material.writings[0]
+    yield from _missing(parts)
+    yield from _missing(material.written)
+    for index in material.several:
+        made = Neg(parts[index])
+        yield Slip("sign-in-term", _with(parts, index, made), part=made, at=parts[index])
+    for writing in material.writings:
+        for code, tree, at in misread(writing):
+            yield Slip(code, tree, at=at)
+    for name, formula in material.misread.items():
+        if name in symbols(right):
+            yield Slip("relation-misread", substitute(right, name, formula), name)
+            for tree in one_place(right, name, formula):
+                yield Slip("relation-misread", tree, name)
+
+
+def _of_symbols(material: Material) -> Iterator[Slip]:
+    """Symbols and their powers."""
+    parts, names, right = material.parts, material.names, material.writings[0]
+    yield from _swapped(right)
+    for index in material.several:
+        yield from _powers(parts, index)
+    for index in range(min(len(parts), MOST_TERMS)):
+        yield from _replaced(parts, index, names)
+    yield from _replaced_everywhere(right, names)
+    for writing in material.writings:
+        yield from _one_symbol(writing, names)
+        yield from _off_by_one(writing)
+    for index in material.several:
+        yield from _factors_and_swaps(parts, index, names)
+    if material.several:
+        yield from _factors(right, names)
+
+
+def _missing(parts: Sequence[Node]) -> Iterator[Slip]:
+    most = len(parts) - 1 if len(parts) <= SEVERAL else 1
+    for lost in range(1, most + 1):
+        for chosen in combinations(range(len(parts)), lost):
+            left = [part for index, part in enumerate(parts) if index not in chosen]
+            code = "missing-term" if lost == 1 else "missing-terms"
+            yield Slip(code, total(left), at=total([parts[index] for index in chosen]))
+
+
+def _swapped(right: Node) -> Iterator[Slip]:
+    for name, other in combinations(sorted(symbols(right)), 2):
+        yield Slip("swapped-symbols", swapped(right, name, other), name, other)
+
+
+def _powers(parts: Sequence[Node], index: int) -> Iterator[Slip]:
+    """One symbol's power is wrong in one of several terms, or the symbol is missing there."""
+    part = parts[index]
+    for name in sorted(symbols(part)):
+        for power in (-1, 1, -2, 2):
+            made = times(part, name, power)
+            yield Slip("power-in-term", _with(parts, index, made), name, part=made, at=part)
+
+
+def _replaced(parts: Sequence[Node], index: int, names: Sequence[str]) -> Iterator[Slip]:
+    """Another symbol stands in one term, in one place or in two."""
+    part = parts[index]
+    for name in sorted(symbols(part)):
+        for other in names:
+            for power in (1, 2) if other != name else ():
+                made = times(times(part, name, -power), other, power)
+                shown = made if len(parts) > 1 else None
+                yield Slip("symbol-replaced", _with(parts, index, made), other, name, shown, part)
+
+
+def _replaced_everywhere(right: Node, names: Sequence[str]) -> Iterator[Slip]:
+    for name in sorted(symbols(right)):
+        for other in names:
+            if other != name:
+                yield Slip("symbol-replaced", substitute(right, name, Sym(other)), other, name)
+
+
+def _one_symbol(writing: Node, names: Sequence[str]) -> Iterator[Slip]:
+    """Another symbol stands in one place of a formula with brackets."""
+    if isinstance(writing, Mul):
+        for name in sorted(symbols(writing)):
+            for other in names:
+                if other != name:
+                    for tree in one_place(writing, name, Sym(other)):
+                        yield Slip("symbol-replaced", tree, other, name)
+
+
+def _off_by_one(right: Node) -> Iterator[Slip]:
+    for name in sorted(symbols(right)):
+        for made in (Add((Sym(name), Num(1))), Add((Sym(name), Neg(Num(1))))):
+            yield Slip("off-by-one", substitute(right, name, made), name)
+            for tree in one_place(right, name, made):
+                yield Slip("off-by-one", tree, name)
+
+
+def _factors_and_swaps(parts: Sequence[Node], index: int, names: Sequence[str]) -> Iterator[Slip]:
+    """One of several terms has a factor too many, or two of its symbols swapped."""
+    part = parts[index]
+    own = sorted(symbols(part))
+    for name in names:
+        if name not in own:
+            made: Node = Mul((part, Sym(name)))
+            yield Slip("extra-factor-in-term", _with(parts, index, made), name, part=made, at=part)
+    for name, other in combinations(own, 2):
+        made = swapped(part, name, other)
+        yield Slip("swapped-in-term", _with(parts, index, made), name, other, made, part)
+
+
+def _factors(right: Node, names: Sequence[str]) -> Iterator[Slip]:
+    """A sum as a whole has a symbol too often, too rarely, or another one in its place."""
+    own = sorted(symbols(right))
+    for name in names:
+        for power in (1, 2):
+            yield Slip("power-too-large" if name in own else "extra-factor", times(right, name, power), name)
+            if name in own:
+                yield Slip("power-too-small", times(right, name, -power), name)
+        if name in own:
+            for other in names:
+                if other != name:
+                    yield Slip("symbol-replaced", times(times(right, name, -1), other, 1), other, name)
+
+
+def _with(parts: Sequence[Node], index: int, made: Node) -> Node:
+    return total((*parts[:index], made, *parts[index + 1 :]))

@@ -1,0 +1,1 @@
+"""From text to a tree: one grammar for ASCII, Unicode and LaTeX."""

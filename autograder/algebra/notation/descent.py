@@ -1,0 +1,326 @@
+"""The recursive descent itself; its grammar is written out in `parse`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols
+from autograder.algebra.notation.tokens import Tokens
+from autograder.algebra.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value
+from autograder.errors import Unreadable
+
+MAX_DEPTH = 40
+"""Brackets, functions and exponents inside one another."""
+MAX_DIVISIONS = 16
+"""Divisions in one product."""
+
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+_ROUNDED = {"⌈": ("⌉", "ceil"), "⌊": ("⌋", "floor")}
+_CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
+_ATOMS = frozenset(("symbol", "number", "constant"))
+_AFTER_AN_ATOM = frozenset(("^", "!", "raised"))
+"""What changes the atom before it."""
+_STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
+_TWO = Num(2)
+_SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
+"""Functions that are no nodes of their own: with the base or root that is their name."""
+
+
+class Reader:
+    """A position in a row of tokens; each method reads what it is named after."""
+
+    __slots__ = ("_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
+
+    def __init__(self, tokens: Tokens, *, in_list: bool = False, own: bool = False) -> None:
+        """Start at the first token.
+
+        Args:
+            tokens: the formula.
+            in_list: whether ``×`` outside brackets separates elements.
+            own: whether `write` wrote it: it adds brackets to exponents, and leaves out others.
+        """
+        self._own = own
+        self._tokens = tokens
+        self._kinds = tokens.kinds
+        self._position = 0
+        self._depth = 0
+        self._in_list = in_list
+
+    @property
+    def kind(self) -> str:
+        """The kind of the next token."""
+        return self._kinds[self._position]
+
+    def accept(self, kind: str) -> bool:
+        """Step over the next token if it is of this kind."""
+        if self._kinds[self._position] == kind:
+            self._position += 1
+            return True
+        return False
+
+    def error(self, code: str, **params: str) -> Unreadable:
+        """An error at the next token."""
+        return Unreadable(code, self._tokens.places[self._position], **params)
+
+    def close(self, closing: str, opened: int) -> None:
+        """Step over a closing bracket.
+
+        Raises:
+            Unreadable: something else stands there.
+        """
+        if not self.accept(closing):
+            if self.kind == "end":
+                raise Unreadable("unclosed", opened, bracket=closing)
+            raise self._unexpected()
+
+    def finish(self) -> None:
+        """Make sure that nothing is left.
+
+        Raises:
+            Unreadable: something is.
+        """
+        if self.kind != "end":
+            raise self._unexpected()
+
+    def sum(self) -> Node:
+        """Terms with signs between them."""
+        kinds = self._kinds
+        negative = kinds[self._position] == "-"
+        if negative or kinds[self._position] == "+":
+            self._position += 1
+        term = self._product()
+        terms = [Neg(term) if negative else term]
+        while True:
+            kind = kinds[self._position]
+            if kind == "+":
+                self._position += 1
+                terms.append(self._product())
+            elif kind == "-":
+                self._position += 1
+                terms.append(Neg(self._product()))
+            else:
+                return terms[0] if len(terms) == 1 else Add(tuple(terms))
+
+    def _product(self) -> Node:
+        kinds = self._kinds
+        factors = [self._factor()]
+        divisions, clear = 0, True
+        while True:
+            kind = kinds[self._position]
+            if kind == "*" or (kind == "×" and not self._in_list):
+                self._position += 1
+                factors.append(self._factor())
+                clear = True
+            elif kind in ("/", "//"):
+                self._position += 1
+                divisions += 1
+                if divisions > MAX_DIVISIONS and not self._own:
+                    raise self.error("too-many-parts", limit=str(MAX_DIVISIONS))
+                clear = kinds[self._position] in ("number", "(", "[", "{")
+                numerator = factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                quotient = Div(numerator, self._factor())
+                factors = [quotient if kind == "/" else Fn("floor", (quotient,))]
+            elif kind in _STARTS:
+                if kind == "number":
+                    beside = kinds[self._position - 1] == "number"
+                    raise self.error("two-numbers" if beside else "number-after-name")
+                if not clear:
+                    raise self.error("ambiguous-division")
+                factors.append(self._power())
+            else:
+                return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+
+    def _factor(self) -> Node:
+        kinds, place = self._kinds, self._position
+        if kinds[place] in _ATOMS and kinds[place + 1] not in _AFTER_AN_ATOM:
+            self._position = place + 1
+            return cast("Node", self._tokens.values[place])
+        negative = False
+        while kinds[self._position] in ("-", "+"):
+            negative ^= kinds[self._position] == "-"
+            self._position += 1
+        power = self._power()
+        return Neg(power) if negative else power
+
+    def _power(self) -> Node:
+        base = self._postfix()
+        kind = self._kinds[self._position]
+        if kind == "raised":
+            self._position += 1
+            if self.kind in _AFTER_AN_ATOM:  # of the base or of the exponent? `tokenize` tells
+                raise self._unexpected()
+            return Pow(base, cast("Node", self._tokens.values[self._position - 1]))
+        if kind != "^":
+            return base
+        place = self._position
+        self._down()
+        self._position += 1
+        exponent = self._factor()
+        self._depth -= 1
+        self._check_exponent(exponent, place)
+        return Pow(base, exponent)
+
+    def _check_exponent(self, exponent: Node, place: int) -> None:
+        """Refuse constant exponents that no answer needs."""
+        if isinstance(exponent, Sym):
+            return
+        value: Rational | None
+        try:
+            value = exponent.value if isinstance(exponent, Num) else constant_value(exponent)
+        except (TooLarge, Undefined):
+            value = MAX_EXPONENT + 1
+        if value is not None and not -MAX_EXPONENT <= value <= MAX_EXPONENT:
+            raise Unreadable("exponent-too-large", self._tokens.places[place], limit=str(MAX_EXPONENT))
+
+    def _postfix(self) -> Node:
+        place = self._position
+        kind = self._kinds[place]
+        if kind in _ATOMS:
+            self._position = place + 1
+            atom = cast("Node", self._tokens.values[place])
+        else:
+            atom = self._compound(kind)
+        if self._kinds[self._position] == "!":
+            self._position += 1
+            if self.kind == "!":
+                raise self._unexpected()
+            return self._call("factorial", (atom,), place)
+        return atom
+
+    def _compound(self, kind: str) -> Node:
+        if kind in CLOSING:
+            return self._group()
+        if kind == "function":
+            return self._function()
+        if kind in _ROUNDED:
+            closing, name = _ROUNDED[kind]
+            return Fn(name, (self._group(closing),))
+        if kind in ("frac", "binom"):
+            place = self._position
+            self._position += 1
+            self._down()
+            first, second = self._argument(), self._last_argument()
+            self._depth -= 1
+            return Div(first, second) if kind == "frac" else self._call("binomial", (first, second), place)
+        if kind == "end":
+            raise self.error("empty" if self._position == 0 else "ends-early")
+        raise self._unexpected()
+
+    def _group(self, closing: str = "") -> Node:
+        """A formula in brackets."""
+        place = self._position
+        in_list, self._in_list = self._in_list, False
+        self._down()
+        self._position += 1
+        inner = self.sum()
+        self.close(closing or CLOSING[self._kinds[place]], self._tokens.places[place])
+        self._depth -= 1
+        self._in_list = in_list
+        return inner
+
+    def _argument(self) -> Node:
+        r"""What follows ``\frac``: braces, or a single token."""
+        return self._group() if self.kind == "{" else self._postfix()
+
+    def _last_argument(self) -> Node:
+        r"""The second of ``\frac``: TeX takes one digit of ``\frac{1}23``, others mean all of them."""
+        place = self._position
+        second = self._argument()
+        if self._kinds[place] == "number" and isinstance(second, Num) and second.value >= 10:
+            raise Unreadable("two-numbers", self._tokens.places[place])
+        return second
+
+    def _function(self) -> Node:
+        place = self._position
+        spelling = str(self._tokens.values[place])
+        self._position += 1
+        self._down()
+        extra: list[Node] = []
+        if spelling == "log2":
+            extra = [_TWO]
+        elif spelling == "log" and self.accept("_"):
+            extra = [self._argument()]
+        root: Node | None = Num(3) if spelling == "cbrt" else None
+        if spelling == "sqrt" and self.kind == "[":
+            root = self._group()
+        raised = self._position
+        exponent = self._factor() if self.accept("^") else None
+        if exponent is not None:
+            self._check_exponent(exponent, raised)
+            if self.kind == "number":
+                raise self.error("two-numbers")
+        name = _SPELT_OUT.get(spelling, spelling)
+        arguments = [*self._arguments(name), *extra]
+        self._depth -= 1
+        if name == "pow":
+            call = self._call_of_power(arguments, place)
+        elif root is not None:
+            call = Pow(self._only(name, arguments, place), Div(Num(1), root))
+        else:
+            call = self._call(name, arguments, place)
+        return call if exponent is None else Pow(call, exponent)
+
+    def _call_of_power(self, arguments: list[Node], place: int) -> Node:
+        """``pow(d, 2)``."""
+        if len(arguments) != 2:
+            offset = self._tokens.places[place]
+            raise Unreadable("argument-count", offset, name="pow", count=str(len(arguments)))
+        base, exponent = arguments
+        self._check_exponent(exponent, place)
+        return Pow(base, exponent)
+
+    def _only(self, name: str, arguments: list[Node], place: int) -> Node:
+        """The argument of a root."""
+        if len(arguments) != 1:
+            offset = self._tokens.places[place]
+            raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
+        return arguments[0]
+
+    def _arguments(self, name: str) -> list[Node]:
+        opened = self.kind
+        if opened not in CLOSING:
+            single = self._power()
+            if self.kind in _STARTS:  # log a b: is b inside?
+                raise self.error("ambiguous-function", name=name)
+            return [single]
+        place = self._position
+        in_list, self._in_list = self._in_list, False
+        self._position += 1
+        arguments = [self.sum()]
+        while self.accept(","):
+            arguments.append(self.sum())
+        self.close(CLOSING[opened], self._tokens.places[place])
+        self._in_list = in_list
+        return arguments
+
+    def _call(self, name: str, arguments: list[Node] | tuple[Node, ...], place: int) -> Node:
+        """A function applied to arguments, their number and size checked."""
+        least, most = FUNCTIONS[name]
+        offset = self._tokens.places[place]
+        if not least <= len(arguments) <= most:
+            raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
+        call = Fn(name, tuple(arguments))
+        if name in ("factorial", "binomial") and not symbols(call):
+            try:
+                constant_value(call)
+            except (TooLarge, Undefined):
+                raise Unreadable("number-too-large", offset) from None
+        return call
+
+    def _down(self) -> None:
+        self._depth += 1
+        if self._depth > (2 * MAX_DEPTH if self._own else MAX_DEPTH):
+            raise self.error("too-deep", limit=str(MAX_DEPTH))
+
+    def _unexpected(self) -> Unreadable:
+        kind = self.kind
+        if kind == "end":
+            return self.error("ends-early")
+        if kind == ",":
+            return self.error("comma")
+        if kind == "=":
+            return self.error("unexpected-relation")
+        if kind in _CLOSERS:
+            return self.error("unopened", bracket=kind)
+        value = self._tokens.values[self._position]
+        return self.error("unexpected", sign=value if isinstance(value, str) else kind)

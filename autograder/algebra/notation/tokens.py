@@ -1,0 +1,275 @@
+r"""Cuts a formula into tokens: one alphabet for plain text, Unicode and LaTeX.
+
+Most formulas need none of the finer rules: `quick_tokens` looks their words up in a table. Whatever it
+does not know, and whatever cannot be read afterwards, is cut anew by `tokenize`, which decides alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from msgspec import Struct
+
+from autograder.algebra.nodes import Node, Num
+from autograder.algebra.notation.characters import needs_rewriting, rewrite
+from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
+from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.errors import Unreadable
+
+MAX_CHARS = 2000
+MAX_TOKENS = 600
+MAX_DIGITS = 400
+OWN = 8
+"""How many times as long and as many parts a formula may have that `write` wrote: it writes every sign and
+whole names."""
+
+_TEXT = (
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
+    r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox)\s*"
+)
+_GREEK = rf"\\(?:{'|'.join(GREEK)})(?![A-Za-z])"
+_LETTER = r"[A-Za-z\u0370-\u03ff]"
+_SUBSCRIPT = (
+    r"(?:\\?_[A-Za-z0-9]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _TEXT + r"\{[^{}]{1,60}\}))"
+)  # at most one level of braces inside a subscript, as in d_{\text{model}}
+
+
+_SKIPPED = (
+    r"[ \t\r\n$`]+|&(?=\s*=)|\\[,;:!> ()\[\]]|[.;](?=[\s$`]*\Z)|(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
+    r"|\\(?:left|right|middle|[bB]igg?[lr]?|displaystyle|textstyle|limits|quad|qquad|thinspace)(?![A-Za-z])"
+    r"|\\(?:begin|end)\{(?:equation|displaymath|math|align|aligned|gather|gathered|split)\*?\}"
+)
+
+
+def _grammar(comma: str) -> str:
+    """The tokens; ``comma`` is what may group digits or stand before decimals."""
+    return (
+        rf"(?P<skip>{_SKIPPED})"
+        rf"|(?P<dotted>[1-9]\d{{0,2}}(?:(?:\.\d{{3}}){{2,}}(?:{comma}\d+)?|\.\d{{3}}{comma}\d+)(?![\d.]))"
+        rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|\\,|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
+        r"|(?: \d{3}){2,}| 0\d\d)(?!\d)(?:\.\d+)?)"
+        rf"|(?P<decimal>\d+{comma}\d+(?![\d,]))"
+        r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
+        r"|(?P<cross>(?:(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)))"
+        r"|(?P<log>log(?=\s*_))"
+        rf"|(?P<raised>(?P<base>{_LETTER})\^\s*(?:(?P<bare>\d)|[{{(]\s*(?P<power>\d{{1,9}})\s*[)}}])"
+        rf"(?P<below>(?:{_SUBSCRIPT})(?<!\d)))"
+        rf"|(?P<name>(?:{_LETTER}[A-Za-z0-9\u0370-\u03ff]*|{_GREEK}|{_TEXT}\{{[^{{}}]{{1,60}}\}}){_SUBSCRIPT}*'*)"
+        r"|(?P<half>\\(?P<over>(?:[dtcs]|nice)?frac|[dt]?binom)\s*(?P<above>\d)\s*(?P<under>\d))"
+        r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
+        r"|(?P<sign>\*\*|==|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋])"
+    )
+
+
+_TOKEN = re.compile(_grammar(r"(?:,|\{,\})"))
+_TOKEN_IN_LIST = re.compile(_grammar(r"\{,\}"))
+_QUICK = re.compile(
+    r"(?:[ $\n`\u00a0]|\\[,;:! ()\[\]]|[.;](?=[ $\n`]*\Z)"
+    r"|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z]))*"
+    r"([A-Za-z][A-Za-z0-9]*(?:\\?_(?:[A-Za-z0-9]+|\{[A-Za-z0-9]{1,20}\}"
+    r"|\{\\[a-z]{1,10}(?:\{[A-Za-z0-9]{1,20}\}| [A-Za-z0-9]{1,20})\}|\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}))*"
+    r"|[0-9]+(?:\.[0-9]+)?[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\\?\*\*?"
+    r"|\\(?:mathrm|mathit|text|texttt|operatorname)\{[A-Za-z0-9_\\]{1,40}\}"
+    r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
+    re.DOTALL,
+)
+_QUICKLY_REWRITTEN = 400
+_GROUPED = re.compile(r"\d(?:,|\{,\})\d")
+_NOT_DIGITS = re.compile(r"[^0-9.]")
+_OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
+
+
+class Tokens(Struct, frozen=True):
+    """A cut formula: three columns, one row a token; the last row's kind is ``"end"``.
+
+    A kind is the sign itself (``"+"``, ``"("``, …), ``"number"``, ``"symbol"`` or ``"constant"`` (value: the
+    tree), ``"raised"`` (a superscript; value: the exponent), ``"function"`` (value: its name), ``"frac"`` or
+    ``"binom"``.
+    """
+
+    kinds: Sequence[str]
+    values: Sequence[Node | str]
+    places: Sequence[int]
+    """Offsets into the original text."""
+
+
+def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) -> Tokens | None:
+    """Cut a formula whose words are all known as they stand; the offsets are not set.
+
+    What can be read from these tokens is what can be read from those of `tokenize`. The converse does
+    not hold: there are numbers, names and superscripts that only `tokenize` puts together.
+
+    Returns:
+        None where a word is not known as it stands.
+    """
+    if len(text) > MAX_CHARS or ("," in text and not in_list and _GROUPED.search(text)):
+        return None
+    tokens = _quickly(text, vocabulary)
+    if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
+        try:
+            plain, _ = rewrite(text)
+        except Unreadable:
+            return None
+        if not ("," in plain and not in_list and _GROUPED.search(plain)):
+            tokens = _quickly(plain, vocabulary)
+    return tokens
+
+
+def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
+    words = _QUICK.findall(text)
+    if len(words) > 1 and not words[-2]:  # the end is found once more after blanks
+        words.pop()
+    try:
+        kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
+    except KeyError:
+        try:
+            entries = [entry for word in words for entry in _looked_up(word, vocabulary)]
+        except KeyError:
+            return None
+        kinds, values = zip(*entries, strict=True)
+    return Tokens(kinds, values, (0,) * len(kinds)) if len(kinds) <= MAX_TOKENS else None
+
+
+def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
+    """What a word stands for; letters side by side are several words.
+
+    Raises:
+        KeyError: it is not known as it stands.
+    """
+    entry = vocabulary.words.get(word)
+    if entry is not None:
+        return (entry,)
+    symbol = vocabulary.nodes.get(plain_name(word)) if "_" in word or "{" in word else None
+    if symbol is not None:
+        return (("symbol", symbol),)
+    parts = vocabulary.split(word) if word.isalpha() else None
+    return [vocabulary.words[part] for part in parts or (word,)]
+
+
+def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: bool = False) -> Tokens:
+    """Cut a formula into tokens. In a list, a comma never groups digits.
+
+    Args:
+        text: the formula.
+        vocabulary: its symbols.
+        in_list: whether commas separate.
+        own: whether `write` wrote it, which makes it longer than what was read.
+
+    Raises:
+        Unreadable: too long, or a character, number or name is not known.
+    """
+    scale = OWN if own else 1
+    if len(text) > scale * MAX_CHARS:
+        raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
+    if not needs_rewriting(text):
+        return _Cutter(text, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
+    plain, origin = rewrite(text)
+    try:
+        tokens = _Cutter(plain, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
+    except Unreadable as error:
+        raise Unreadable(error.code, origin[error.offset], **error.params) from None
+    return Tokens(tokens.kinds, tokens.values, [origin[place] for place in tokens.places])
+
+
+class _Cutter:
+    """Plain text on its way to tokens."""
+
+    __slots__ = ("_kinds", "_places", "_text", "_values", "_vocabulary")
+
+    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
+        self._text = text
+        self._vocabulary = vocabulary
+        self._kinds: list[str] = []
+        self._values: list[Node | str] = []
+        self._places: list[int] = []
+
+    def cut(self, most: int, *, in_list: bool) -> Tokens:
+        text, position = self._text, 0
+        match = (_TOKEN_IN_LIST if in_list else _TOKEN).match
+        while position < len(text) and len(self._kinds) <= most:
+            found = match(text, position)
+            if found is None:
+                raise Unreadable("unknown-character", position, character=text[position])
+            if found.lastgroup != "skip":
+                self._take(found, position)
+            position = found.end()
+        if len(self._kinds) > most:
+            raise Unreadable("too-many-parts", self._places[most], limit=str(most))
+        self._put("end", "", len(text))
+        return Tokens(self._kinds, self._values, self._places)
+
+    def _put(self, kind: str, value: Node | str, place: int) -> None:
+        self._kinds.append(kind)
+        self._values.append(value)
+        self._places.append(place)
+
+    def _take(self, found: re.Match[str], start: int) -> None:
+        group, word = found.lastgroup, found.group()
+        match group:
+            case "sign":
+                self._put(SIGNS[word], word, start)
+            case "number" | "grouped" | "dotted" | "decimal":
+                self._number(group, word, start)
+            case "half":
+                self._put(COMMANDS[found["over"]], word, start)
+                for digit in found.group("above", "under"):
+                    self._put("number", Num(int(digit)), start)
+            case "raised":
+                self._word(found["base"] + found["below"], start)
+                self._put("^", "^", start)
+                self._put("number", Num(int(found["bare"] or found["power"])), start)
+            case "cross" if word not in self._vocabulary.nodes:
+                if not self._kinds or self._kinds[-1] not in _OPERANDS:
+                    raise Unreadable("unknown-name", start, name=word, suggestion="")
+                self._put("×", "×", start)
+            case _:
+                self._word(word, start)
+
+    def _number(self, group: str, word: str, start: int) -> None:
+        if "," in word and "{" not in word and ("function" in self._kinds or "binom" in self._kinds):
+            raise Unreadable("ambiguous-comma", start)
+        digits = word.replace("{,}", ",")
+        if group == "dotted":
+            digits = digits.replace(".", "").replace(",", ".")
+        elif group == "decimal":
+            digits = digits.replace(",", ".")
+        elif group == "grouped":
+            digits = _NOT_DIGITS.sub("", digits)
+        self._put("number", _number(digits, start), start)
+
+    def _word(self, word: str, start: int) -> None:
+        """What a name or command may be, a declared symbol first."""
+        vocabulary = self._vocabulary
+        name = plain_name(word)
+        symbol = vocabulary.nodes.get(word) or vocabulary.nodes.get(name)
+        if symbol is not None:
+            self._put("symbol", symbol, start)
+        elif word[0] == "\\" and word[1:] in COMMANDS:
+            self._put(COMMANDS[word[1:]], word, start)
+        elif (function := vocabulary.functions.get(name) or FUNCTION_SPELLINGS.get(name)) is not None:
+            self._put("function", function, start)
+        elif name in CONSTANTS:
+            self._put("constant", CONSTANTS[name], start)
+        elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
+            for part in parts:
+                self._put("symbol", vocabulary.nodes[part], start)
+        elif word[0] == "\\" and word[1:].isalpha():
+            raise Unreadable("unknown-command", start, name=word)
+        else:
+            suggestion = vocabulary.suggestion(name)
+            raise Unreadable("unknown-name", start, name=name or word, suggestion=suggestion)
+
+
+def _number(digits: str, start: int) -> Num:
+    if digits.isdigit():
+        if len(digits) > MAX_DIGITS:
+            raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))
+        return Num(int(digits))
+    mantissa, _, exponent = digits.lower().partition("e")
+    shift = abs(int(exponent)) if exponent else 0
+    if len(mantissa) + shift > MAX_DIGITS - 2:  # so that its decimals can be read again
+        raise Unreadable("number-too-long", start, limit=str(MAX_DIGITS))
+    value = Fraction(digits)
+    return Num(value.numerator if value.denominator == 1 else value)

@@ -1,0 +1,193 @@
+"""The symbols a formula may use, with their other spellings."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
+from autograder.algebra.notation.characters import REWRITTEN
+from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.errors import RubricError
+from autograder.rubric import Symbol
+
+_SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9]+)*'*")
+_MARKUP = re.compile(
+    r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
+    r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
+)
+_DOMAINS = ("positive integer", "positive", "real", "function")
+_LETTERS = {letter: name for name, letter in GREEK.items()}
+_LATEX_FORMS = (
+    "{}_{{{}}}", "{}\\_{}", "{}_{{\\text{{{}}}}}", "{}_{{\\mathrm{{{}}}}}", "{}_\\text{{{}}}",
+    "{}_\\mathrm{{{}}}",
+)  # fmt: skip
+_LIKE_AN_EXPONENT = re.compile(r"[eE][0-9]+")
+_MOST_LETTERS = 8
+"""Symbols that may stand side by side without a sign or blank."""
+_LONGEST_QUICK_NUMBER = 15
+_USUAL_NUMBERS = 129
+
+
+def plain_name(spelling: str) -> str:
+    r"""A name without markup: ``d_{\text{model}}`` and ``d\_{model}`` become ``d_model``."""
+    if spelling.isalnum():
+        return spelling
+    name = _MARKUP.sub("", spelling).replace("\\_", "_")
+    return re.sub(r"_+", "_", re.sub(r"[{}\s\\]", "", name)).strip("_")
+
+
+class Words(dict[str, tuple[str, Node | str]]):
+    """Word → kind and value of its token, for the words that mean the same wherever they stand.
+
+    Built once from the declared symbols. Large numbers are made when they are asked for, and not kept.
+    """
+
+    def __missing__(self, word: str) -> tuple[str, Node | str]:
+        if word[:1].isdecimal() and word.isascii() and len(word) <= _LONGEST_QUICK_NUMBER:
+            if word.isdecimal():
+                return "number", Num(int(word))
+            if word[-1].isdecimal():
+                value = Fraction(word)
+                return "number", Num(value.numerator if value.denominator == 1 else value)
+        raise KeyError(word)
+
+
+class Vocabulary:
+    """Declared symbols and their aliases.
+
+    Attributes:
+        names: every accepted spelling → the declared name.
+        nodes: every accepted spelling → the symbol's tree.
+        domains: declared name → ``"positive integer"``, ``"positive"`` or ``"real"``.
+        functions: further spellings of functions → the function.
+        words: see `Words`.
+    """
+
+    __slots__ = ("_declared", "_run_together", "domains", "functions", "names", "nodes", "words")
+
+    def __init__(self, declared: Mapping[str, Symbol]) -> None:
+        """Take the symbols of a rubric.
+
+        A symbol of the domain ``function`` is named after a function and gives it further spellings.
+
+        Raises:
+            RubricError: a spelling is not a name, stands for two symbols, or a domain is unknown.
+        """
+        self._declared = dict(declared)
+        names: dict[str, str] = {}
+        functions: dict[str, str] = {}
+        for name, symbol in declared.items():
+            if symbol.domain not in _DOMAINS:
+                raise RubricError(
+                    f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
+                )
+            if symbol.domain == "function" and name not in FUNCTIONS:
+                raise RubricError(
+                    f"symbol {name!r}: only a function can be of the domain 'function': "
+                    f"{', '.join(FUNCTIONS)}"
+                )
+            table = functions if symbol.domain == "function" else names
+            for spelling in (name, *symbol.aliases):
+                plain = plain_name(spelling)
+                function = plain in FUNCTIONS and symbol.domain != "function"
+                if not _SPELLING.fullmatch(plain) or function:
+                    raise RubricError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
+                other = names.get(plain) or functions.get(plain)
+                if other not in (None, name):
+                    raise RubricError(
+                        f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
+                        "declare one of the two anew without it"
+                    )
+                table[plain] = name
+        for spelling, name in tuple(names.items()):
+            for form in _other_alphabet(spelling):
+                names.setdefault(form, name)
+        self.domains: Mapping[str, str] = {
+            name: symbol.domain for name, symbol in declared.items() if symbol.domain != "function"
+        }
+        self.names: Mapping[str, str] = names
+        self.functions: Mapping[str, str] = functions
+        self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
+        self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        self.words = Words(_words(self.nodes, functions))
+
+    def extended(self, name: str) -> Vocabulary:
+        """The same symbols and one more, a positive number."""
+        return Vocabulary({**self._declared, name: Symbol("positive")})
+
+    def split(self, word: str) -> list[str] | None:
+        """Read ``nd`` as ``n`` times ``d``: declared letters, written without a sign.
+
+        The last may have a subscript, as in ``Ld_model``.
+
+        Returns:
+            The spellings; None when the word may as well be another symbol's name run together, such as
+            ``dh`` beside a symbol ``d_head``.
+        """
+        letters, below = word, ""
+        if "_" in word:
+            before = word.partition("_")[0][:-1]
+            letters, below = before, word[len(before) :]
+        if len(letters) > _MOST_LETTERS or word in self._run_together or (below and below not in self.names):
+            return None
+        if any(letter not in self.names for letter in letters):
+            return None
+        return [*letters, below] if below else list(letters)
+
+    def suggestion(self, word: str) -> str:
+        """The declared spelling that was most likely meant; empty when none is near."""
+        plain = plain_name(word)[:64]
+        if plain in self._run_together:
+            return self._run_together[plain]
+        lower = {spelling.lower(): spelling for spelling in (*FUNCTIONS, *self.functions, *self.names)}
+        close = difflib.get_close_matches(plain.lower(), lower, n=1, cutoff=0.6) if len(plain) > 1 else ()
+        return lower[close[0]] if close else ""
+
+
+def _abbreviations(spelling: str) -> Iterable[str]:
+    """What a name with underscores shrinks to: ``d_head`` → ``dhead``, ``dh``."""
+    parts = spelling.split("_")
+    if len(parts) > 1:
+        yield "".join(parts)
+        yield "".join(part[:1] for part in parts)
+
+
+def _other_alphabet(spelling: str) -> Iterator[str]:
+    """``alpha_1`` for ``α_1``, and the reverse."""
+    base, mark, below = spelling.partition("_")
+    other = GREEK.get(base) or _LETTERS.get(base)
+    if other is not None:
+        yield f"{other}{mark}{below}"
+
+
+def _words(
+    nodes: Mapping[str, Sym], functions: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[str, Node | str]]]:
+    """The entries of `Words`; later ones count."""
+    yield "", ("end", "")
+    yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
+    yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))
+    yield from ((sign, (SIGNS[plain], sign)) for sign, plain in REWRITTEN.items() if plain in SIGNS)
+    yield from ((sign, (kind, sign)) for sign, kind in SIGNS.items() if kind != "_")
+    for name, constant in CONSTANTS.items():
+        yield from ((form, ("constant", constant)) for form in (name, f"\\{name}"))
+    for name, function in (*FUNCTION_SPELLINGS.items(), *functions.items()):
+        yield from ((form, ("function", function)) for form in (name, f"\\{name}"))
+    for name, kind in COMMANDS.items():
+        yield f"\\{name}", (kind, f"\\{name}")
+    for spelling, node in nodes.items():
+        if not _LIKE_AN_EXPONENT.fullmatch(spelling):  # 2e3 is a number
+            yield from ((form, ("symbol", node)) for form in _written(spelling))
+
+
+def _written(spelling: str) -> Iterator[str]:
+    """A symbol's spelling as it stands, and in LaTeX."""
+    yield spelling
+    if spelling.isalpha():
+        yield f"\\{spelling}"
+    base, _, below = spelling.partition("_")
+    if below and "_" not in below:
+        yield from (form.format(base, below) for form in _LATEX_FORMS)

@@ -1,0 +1,1 @@
+"""From a tree to text, LaTeX and MathML."""

@@ -1,0 +1,1 @@
+"""Tuples of sizes, and numbers with units."""

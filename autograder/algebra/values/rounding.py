@@ -1,0 +1,216 @@
+"""Compares formulas with ceilings and floors, for which agreement at random points proves nothing.
+
+Three things are tried. Equal with every rounded part taken for an unknown that only its argument settles:
+then they are equal. Different at some point: then they differ. Equal at a random point of every class of
+remainders, on which a part with a number for a divisor is a polynomial: then they are equal, too.
+What is left is a human's job.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import math
+import secrets
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
+from autograder.algebra.values.balls import differ_somewhere
+from autograder.algebra.values.evaluate import (
+    Irrational,
+    Rational,
+    TooLarge,
+    Undefined,
+    constant_value,
+    exact,
+)
+from autograder.errors import Undecided
+
+ROUNDING = frozenset(("ceil", "floor"))
+MAX_CLASSES = 64
+"""Classes of remainders that are looked at one by one."""
+WITNESSES = (3, 12, 100, 10_000, 10**12)
+"""Upper ends of the ranges in which a point of difference is looked for."""
+_TRIES = 4
+_BITS = 90
+
+Rounding = Callable[[str, Rational], int]
+"""What stands for a rounded value: the function's name and its argument's value → a number."""
+
+
+def rounds(node: Node) -> bool:
+    """Whether a ceiling or floor occurs."""
+    return any(isinstance(part, Fn) and part.name in ROUNDING for part in walk(node))
+
+
+def equal_rounded(first: Node, second: Node, domains: Mapping[str, str]) -> bool:
+    """Whether two formulas are equal for all values of the symbols.
+
+    Args:
+        first: a formula.
+        second: another.
+        domains: name → domain, as in `Vocabulary.domains`.
+
+    Raises:
+        Undecided: neither could be proven.
+    """
+    names = sorted(symbols(first) | symbols(second))
+    witnesses = [
+        {name: _drawn(domains[name], largest) for name in names}
+        for largest in WITNESSES
+        for _ in range(_TRIES)
+    ]
+    try:
+        # Fractions for whole symbols too: an argument that is whole here is whole everywhere.
+        at = {name: _drawn("positive", 1 << _BITS) for name in names}
+        unknown = _unknowns(secrets.token_bytes(16))
+        if _value(first, at, unknown) == _value(second, at, unknown):
+            return True
+        if any(_differ(first, second, at) for at in witnesses):
+            return False
+        return _equal_in_classes(first, second, domains)
+    except Irrational as error:
+        fractions = ({name: Fraction(value) for name, value in at.items()} for at in witnesses)
+        if differ_somewhere(first, second, fractions):
+            return False
+        raise Undecided("rounded values that are not rational") from error
+    except TooLarge as error:
+        raise Undecided("rounded values that are too large") from error
+    except Undefined as error:
+        raise Undecided("division by zero") from error
+
+
+def _equal_in_classes(first: Node, second: Node, domains: Mapping[str, str]) -> bool:
+    names = sorted(symbols(first) | symbols(second))
+    rounded = [
+        part
+        for node in (first, second)
+        for part in walk(node)
+        if isinstance(part, Fn) and part.name in ROUNDING
+    ]
+    inside = sorted({name for part in rounded for name in symbols(part)})
+    modulus = math.lcm(*(_divisor(argument) for part in rounded for argument in part.arguments))
+    whole = all(domains[name] == "positive integer" for name in inside)
+    if not whole or not modulus or modulus ** len(inside) > MAX_CLASSES:
+        raise Undecided("rounded values that agree where they were looked at")
+    unknown = _unknowns(secrets.token_bytes(16))
+
+    def rounding(name: str, value: Rational) -> int:
+        # At a random point only a number leaves a small divisor.
+        return unknown(name, value) if modulus % value.denominator else _rounded(name, value)
+
+    for remainders in itertools.product(range(modulus), repeat=len(inside)):
+        at = {name: _drawn(domains[name], 1 << _BITS) for name in names}
+        for name, remainder in zip(inside, remainders, strict=True):
+            at[name] = modulus * ((1 << _BITS) + secrets.randbits(_BITS)) + remainder
+        if _value(first, at, rounding) != _value(second, at, rounding):
+            if _differ(first, second, at):
+                return False
+            raise Undecided("rounded values that agree where they were looked at")
+    return True
+
+
+def _divisor(node: Node) -> int:
+    """A number whose multiples leave a rounded part a polynomial; 0 for none that is small enough."""
+    divisor = _exact_divisor(node)
+    return divisor if divisor <= MAX_CLASSES else 0
+
+
+def _exact_divisor(node: Node) -> int:
+    match node:
+        case Num(value):
+            return value.denominator
+        case Div(numerator, denominator):
+            return _divisor(numerator) * _content(denominator)
+        case Add(parts) | Mul(parts):
+            return functools.reduce(_small_product, map(_divisor, parts), 1)
+        case Neg(operand):
+            return _divisor(operand)
+        case Pow(base, Num(exponent)) if isinstance(exponent, int):
+            return int(_divisor(base) ** exponent) if exponent <= MAX_CLASSES else 0
+        case Pow():
+            return 0
+        case Fn(name, arguments):
+            return _divisor(arguments[0]) if name in ROUNDING else 0
+    return 1
+
+
+def _small_product(first: int, second: int) -> int:
+    product = first * second
+    return product if product <= MAX_CLASSES else 0
+
+
+def _content(denominator: Node) -> int:
+    """The number in a denominator that is a number or a product of powers; 0 for all others."""
+    below = constant_value(denominator)
+    if below is not None:
+        return abs(Fraction(below).numerator)
+    match denominator:
+        case Sym():
+            return 1
+        case Mul(factors):
+            return functools.reduce(_small_product, map(_content, factors), 1)
+        case Pow(base, Num(exponent)) if isinstance(exponent, int) and exponent <= MAX_CLASSES:
+            content = _content(base)
+            return int(content**exponent) if content <= MAX_CLASSES else 0
+    return 0
+
+
+def _drawn(domain: str, largest: int) -> Rational:
+    value: Rational = 1 + secrets.randbelow(largest)
+    if domain != "positive integer":
+        value = Fraction(value) / (1 + secrets.randbelow(largest))
+    return -value if domain == "real" and secrets.randbelow(2) else value
+
+
+def _differ(first: Node, second: Node, at: Mapping[str, Rational]) -> bool:
+    try:
+        return _value(first, at, _rounded) != _value(second, at, _rounded)
+    except Undefined:
+        return False
+
+
+def _value(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Rational:
+    return exact(_settled(node, at, rounding), at)
+
+
+def _settled(node: Node, at: Mapping[str, Rational], rounding: Rounding) -> Node:
+    """The formula with numbers in the place of its rounded parts."""
+    match node:
+        case Fn(name, arguments) if name in ROUNDING:
+            value = rounding(name, _value(arguments[0], at, rounding))
+            return Num(value) if value >= 0 else Neg(Num(-value))
+        case Fn(name, arguments):
+            return Fn(name, tuple(_settled(argument, at, rounding) for argument in arguments))
+        case Neg(operand):
+            return Neg(_settled(operand, at, rounding))
+        case Add(terms):
+            return Add(tuple(_settled(term, at, rounding) for term in terms))
+        case Mul(factors):
+            return Mul(tuple(_settled(factor, at, rounding) for factor in factors))
+        case Div(numerator, denominator):
+            return Div(_settled(numerator, at, rounding), _settled(denominator, at, rounding))
+        case Pow(base, exponent):
+            return Pow(_settled(base, at, rounding), _settled(exponent, at, rounding))
+    return node
+
+
+def _rounded(name: str, value: Rational) -> int:
+    return math.ceil(value) if name == "ceil" else math.floor(value)
+
+
+def _unknowns(key: bytes) -> Rounding:
+    """Numbers that depend on the argument's value and on nothing else; a ceiling is a floor mirrored."""
+
+    def unknown(name: str, value: Rational) -> int:
+        if value.denominator == 1:
+            return int(value)
+        sign = -1 if name == "ceil" else 1
+        argument = Fraction(sign * value)
+        whole = math.floor(argument)  # whole numbers may stand inside or outside the brackets
+        text = f"{argument - whole}".encode()
+        return sign * (int.from_bytes(hashlib.blake2b(text, key=key, digest_size=12).digest()) + whole)
+
+    return unknown
