@@ -36,8 +36,8 @@ LAYERS = (
 
 ROOMS = {
     "algebra": (
-        {"nodes", "terms"},
-        {"values", "printing"},
+        {"nodes"},
+        {"terms", "values", "printing"},
         {"notation", "forms"},
         {"equality"},
         {"growth", "sizes", "mistakes"},

@@ -12,8 +12,8 @@ import autograder.algebra
 import autograder.checks
 from autograder.algebra.notation.parse import parse
 from autograder.errors import Unreadable
-from autograder.messages import render
-from autograder.messages.algebra import SENTENCES, unreadable
+from autograder.messages import SENTENCES, render
+from autograder.messages.algebra import unreadable
 from tests.algebra.examples import VOCABULARY
 
 

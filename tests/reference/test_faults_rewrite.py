@@ -1,0 +1,85 @@
+"""Rewriting a listing: exactly one place, formatting kept, and clear words where it cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference.faults.fault import Fault, by_id, compatible, plant
+from reference.faults.rewrite import Edit, rewritten
+
+SOURCE = '''\
+class Layer:
+    """A layer."""
+
+    def forward(self, x):
+        # first the state
+        y = self.norm(x + self.drop(x))  # (batch, width)
+
+        if y is not None:
+            y = y * 2
+        return y
+
+    def other(self, x):
+        y = self.norm(x)
+        return y
+'''
+
+
+def fault(name: str, right: str, faulty: str, site: str = "Layer.forward") -> Fault:
+    """A fault of one edit."""
+    return Fault(name, (Edit(site, right, faulty),), {"en": name}, "probe")
+
+
+def test_an_expression_is_exchanged_and_everything_else_stays() -> None:
+    """Comments, blank lines and the rest of the line are kept."""
+    got = rewritten(SOURCE, Edit("Layer.forward", "x+self.drop( x )", "self.drop(x)"))
+    assert SOURCE.replace("x + self.drop(x)", "self.drop(x)") == got
+
+
+def test_a_statement_is_exchanged_by_several_or_removed() -> None:
+    """A block that would be empty gets a ``pass``; the comment above a statement stays."""
+    got = rewritten(SOURCE, Edit("Layer.forward", "y = y * 2", ""))
+    assert SOURCE.replace("y = y * 2", "pass") == got
+    got = rewritten(SOURCE, Edit("Layer.forward", "y = self.norm(x + self.drop(x))", "y = x\ny = y + 1"))
+    assert "# first the state\n        y = x\n        y = y + 1\n" in got
+
+
+def test_only_the_site_is_searched() -> None:
+    """The same code in another method is neither counted nor changed."""
+    got = rewritten(SOURCE, Edit("Layer.other", "return y", "return x"))
+    assert got.count("return y") == 1
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (Edit("Layer.forward", "z", "x"), "expected 'z' once in 'Layer.forward', found 0"),
+        (Edit("Layer.forward", "x", "z"), "found 3"),
+        (Edit("Layer.forward", "y = (", "z"), "not Python"),
+        (Edit("Layer.backward", "return y", ""), "found 0"),
+        (Edit("Layer.forward", "", "z = 1"), "does not say"),
+    ],
+)
+def test_what_cannot_be_done_is_said(edit: Edit, said: str) -> None:
+    """Nothing is exchanged silently at the wrong place, or nowhere."""
+    with pytest.raises(ValueError, match=said.replace("(", r"\(")):
+        rewritten(SOURCE, edit)
+
+
+def test_faults_at_one_place_are_not_compatible() -> None:
+    """Two edits of the same expression cannot both be made; edits of different ones can."""
+    one = fault("one", "x + self.drop(x)", "x")
+    other = fault("other", "x + self.drop(x)", "self.drop(x)")
+    third = fault("third", "return y", "return x")
+    assert not compatible(SOURCE, one, other)
+    assert compatible(SOURCE, one, third)
+    with pytest.raises(ValueError, match="fault 'other' beside one"):
+        plant(SOURCE, (one, other))
+
+
+def test_an_unknown_id_is_named() -> None:
+    """The catalogue says what it knows."""
+    one = fault("one", "x", "y")
+    assert (one,) == by_id((one,), ["one"])
+    with pytest.raises(ValueError, match="unknown faults two; known are: one"):
+        by_id((one,), ["two"])
