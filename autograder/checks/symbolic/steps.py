@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.checks.options import CENT
 from autograder.checks.symbolic import options as spelling
 from autograder.checks.symbolic.conditions import (
     Condition,
@@ -25,6 +26,7 @@ from autograder.checks.symbolic.conditions import (
     Written,
     read_conditions,
 )
+from autograder.checks.symbolic.earlier import CARRIED
 from autograder.checks.symbolic.form_rule import FormRule
 from autograder.checks.symbolic.graph import END, NO_POINTS, CreditGraph, Step, checked
 from autograder.errors import RubricError
@@ -151,11 +153,13 @@ def _carried(carry: spelling.CarryForward, possible: Decimal, formula: Formula, 
     index, about_own = formula(carry.expect, None, where) if carry.expect else (0, False)
     if not about_own:
         raise RubricError(f"{where}: expect: 'own' must stand for the earlier result")
-    code, fits = "formula.carried-forward", Foreseen(index)
+    fits = Foreseen(index)
     points = possible if carry.points is None else min(carry.points, possible)
+    if points < 0 or points != points.quantize(CENT):
+        raise RubricError(f"{where}: points: expected from 0, at most two decimals, got {carry.points}")
     if points < possible:
-        yield Step(code, Every((OwnIs(state="right"), fits)), possible, message=code, full=True)
-    yield Step(code, fits, points, message=code, full=points == possible)
+        yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
+    yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible)
 
 
 def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where: str) -> str:
