@@ -139,9 +139,14 @@ def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, u
     return Roles(batch, place, stated or (right[place] if place >= 0 else usual))
 
 
+def names_heads(name: str) -> bool:
+    """Whether a size of this name counts the heads."""
+    return _HEADS.fullmatch(name) is not None
+
+
 def head_count(vocabulary: Vocabulary) -> Node | None:
     """The symbol that counts the heads, by its spellings; None where there is none."""
-    return next((node for spelling, node in vocabulary.nodes.items() if _HEADS.fullmatch(spelling)), None)
+    return next((node for spelling, node in vocabulary.nodes.items() if names_heads(spelling)), None)
 
 
 def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> Difference | None:
