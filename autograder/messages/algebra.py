@@ -151,9 +151,17 @@ _JUDGED: dict[str, Text] = {
         "en": "At least one of the entries is not right.",
         "de": "Mindestens einer der Einträge stimmt nicht.",
     },
+    "formula.tuple-entries": {
+        "en": "Not right: {entries}.",
+        "de": "Nicht richtig: {entries}.",
+    },
+    "formula.tuple-product": {
+        "en": "{entry} is one entry, the product of several. Write them one by one, with commas.",
+        "de": "{entry} ist ein einziger Eintrag, das Produkt mehrerer. Schreiben Sie sie mit Kommas.",
+    },
     "formula.tuple-length": {
-        "en": "Your answer has {count} entries; another number is expected.",
-        "de": "Ihre Antwort hat {count} Einträge; erwartet wird eine andere Anzahl.",
+        "en": "The number of entries in your answer, {count}, is not right.",
+        "de": "Die Anzahl der Einträge Ihrer Antwort, {count}, stimmt nicht.",
     },
     "formula.tuple-order": {
         "en": "The entries are right, but their order is not.",
