@@ -40,6 +40,12 @@ from autograder.rubric import Item, Question, Rubric
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
 
+_INSTEAD_OF_STEPS: Mapping[Form, str] = {
+    "asymptotic": "mistakes with points, and form_points for what is right but written otherwise",
+    "list": "mistakes with points, or credit = 'each' for a part of the points for each element",
+    "set": "mistakes with points, or credit = 'each' for a part of the points for each element",
+}
+
 _PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
     "formula": parse,
     "relation": parse_single,
@@ -208,10 +214,13 @@ class _Maker(Struct, frozen=True, eq=False):
         self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
     ) -> Special | None:
         """What judges the forms that have no answer key."""
-        if options.form not in ("asymptotic", "list", "set"):
+        if options.form not in _INSTEAD_OF_STEPS:
             return None
         if options.step:
-            raise RubricError(f"{where}: step: an item of the form {options.form!r} has no steps")
+            raise RubricError(
+                f"{where}: step: an item of the form {options.form!r} has no steps; "
+                f"use {_INSTEAD_OF_STEPS[options.form]}"
+            )
         known = []
         foreseen_options: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
         for option in foreseen_options:

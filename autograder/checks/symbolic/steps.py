@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.checks.options import CENT
+from autograder.checks.options import CENT, check_points
 from autograder.checks.symbolic import options as spelling
 from autograder.checks.symbolic.conditions import (
     Condition,
@@ -154,9 +154,10 @@ def _carried(carry: spelling.CarryForward, possible: Decimal, formula: Formula, 
     if not about_own:
         raise RubricError(f"{where}: expect: 'own' must stand for the earlier result")
     fits = Foreseen(index)
-    points = possible if carry.points is None else min(carry.points, possible)
-    if points < 0 or points != points.quantize(CENT):
-        raise RubricError(f"{where}: points: expected from 0, at most two decimals, got {carry.points}")
+    points = possible
+    if carry.points is not None:
+        check_points(carry.points, Decimal("Infinity"), f"{where}: points")
+        points = min(carry.points, possible)
     if points < possible:
         yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
     yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible)
@@ -169,9 +170,8 @@ def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where
         RubricError: the English text is missing, braces are not written twice, or it is worth too much.
     """
     at = _place(option.text, where, option.code)
-    points = option.points if isinstance(option, spelling.Mistake) else NO_POINTS
-    if not 0 <= points < max(item.points, Decimal("0.01")):
-        raise RubricError(f"{at}: points: expected from 0 to below {item.points}, got {points}")
+    if isinstance(option, spelling.Mistake):
+        check_points(option.points, max(item.points, CENT), f"{at}: points")
     return at
 
 
