@@ -108,8 +108,9 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return None
         names = self.items[item.id].axes if len(given) == len(right) else ()
         named = [names[axis] if axis < len(names) else str(axis + 1) for axis in difference.axes]
-        staff = f"{target.what}: {_written(given)}, expected {_written(right)}"
-        params = {"what": target.what, "shape": _written(given), "count": str(len(given))}
+        shape = _written(given)
+        staff = f"{target.what}: {shape}, expected {_written(right)}"
+        params = {"what": target.what, "shape": shape, "count": str(len(given))}
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
