@@ -139,7 +139,7 @@ class Asymptotics:
             return Outcome(self._wrong_sign(sign, reading), reading)
         if doubt is not None:
             raise doubt
-        return Outcome(_wrong(found[-1][1], keys[0].sign, reading), reading)
+        return Outcome(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
 
     def _enough(self, comparison: Comparison) -> bool:
         return comparison.alike or (self._options.bound == "upper" and comparison.at_most)
@@ -222,7 +222,7 @@ def _comparisons(key: _Key, orders: _Orders) -> list[Comparison]:
     return found
 
 
-def _wrong(comparison: Comparison, asked: str, reading: str) -> Finding:
+def _wrong(comparison: Comparison, answer: Node, asked: str, reading: str) -> Finding:
     """Why an order of growth is not the one asked for."""
     faster, slower = comparison.faster_in, comparison.slower_in
     growing = f"faster in {', '.join(faster) or 'none'}, slower in {', '.join(slower) or 'none'}"
@@ -230,8 +230,8 @@ def _wrong(comparison: Comparison, asked: str, reading: str) -> Finding:
     if not comparison.at_most and not comparison.at_least:
         return results.failed("asymptotic.different", staff)
     true = (asked in ("O", "o") and comparison.at_most) or (asked in ("Ω", "ω") and comparison.at_least)
-    symbols = slower if comparison.at_most else faster
+    names = slower if comparison.at_most else faster
     code = "not-tight" if true else "too-large" if comparison.at_most else "too-small"
-    if len(symbols) == 1:
-        return results.failed(f"asymptotic.{code}-in", staff, symbol=symbols[0])
+    if len(names) == 1 and names[0] in symbols(answer):  # no other symbol is given away
+        return results.failed(f"asymptotic.{code}-in", staff, symbol=names[0])
     return results.failed(f"asymptotic.{code}", staff)
