@@ -22,8 +22,8 @@ from autograder.checks.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.integers import Whole, whole
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
 from autograder.checks.quoting import quote, quote_integer, quote_shape, type_name
-from autograder.checks.results import Finding, failed, review
-from autograder.checks.targets import Target
+from autograder.checks.results import Finding, failed, no_answer, review
+from autograder.checks.targets import Target, nothing_written
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Opaque, Status, Tensor
@@ -87,6 +87,8 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return tuple(Num(int(size)) for size in shape.shape), None
         if isinstance(value, Opaque) and value.text:  # a sympy tuple
             value = value.text
+        if nothing_written(value):
+            return None, no_answer()
         try:
             if isinstance(value, str):
                 return shapes.read_shape(value, self._vocabulary), None
@@ -107,7 +109,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if difference is None:
             return None
         names = self.items[item.id].axes if len(given) == len(right) else ()
-        named = [names[axis] if axis < len(names) else str(axis + 1) for axis in difference.axes]
+        named = [names[axis] if axis < len(names) else f"#{axis + 1}" for axis in difference.axes]
         shape = _written(given)
         staff = f"{target.what}: {shape}, expected {_written(right)}"
         params = {"what": target.what, "shape": shape, "count": str(len(given))}

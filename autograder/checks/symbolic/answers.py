@@ -13,6 +13,7 @@ from autograder.algebra.nodes import Node, Tree, Tuple
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 from autograder.checks.symbolic.options import Form
+from autograder.checks.targets import nothing_written
 from autograder.errors import Unreadable
 from autograder.records import Opaque, Tensor
 
@@ -62,7 +63,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, Opaque) and value.text:
         return value.text
     if isinstance(value, str):
-        if not value.strip(" \t\r\n$.…"):
+        if nothing_written(value):
             raise NoFormula
         return value
     number = _one_number(value)
