@@ -15,7 +15,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
 from autograder.checks.quoting import quote, type_name
-from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result
+from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
@@ -67,6 +67,8 @@ class ChoiceItem(Struct, frozen=True):
     answer: str = ""
     key: str | int | None = None
     mistake: tuple[Mistake, ...] = ()
+    others: Literal["wrong", "review"] = "wrong"
+    """What becomes of an answer with a name that is no option: ``"review"`` leaves it to a person."""
     distinct_from: tuple[str, ...] = ()
     """Earlier items as ``"question.item"``: what was chosen there earns nothing here."""
 
@@ -163,6 +165,9 @@ class ChoiceCheck:
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
         if repeated is not None:
             return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
+        counted = chosen.entries[: options.pick or None]
+        if options.others == "review" and not all(entry.id for entry in counted):
+            return review(f"for a person: {chosen.staff()}", "review.person")
         if options.pick:
             return self._picked(item, options, chosen)
         return self._marked(item, options, chosen)

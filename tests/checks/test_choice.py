@@ -253,3 +253,20 @@ def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
     rubric = parse(CAUSES.replace('["d.cause"]', f'["{name}"]').encode())
     with pytest.raises(RubricError, match=r"not an item of an earlier choice question; known are: d\.cause"):
         make_check(rubric.questions[1], rubric)
+
+
+@pytest.mark.parametrize(
+    ("written", "status", "points"),
+    [
+        ("['fp16', 'gradient_checkpointing']", Status.PASSED, "1"),
+        ("['fp16', 'a trick of my own']", Status.NEEDS_REVIEW, "0"),
+        ("['fp16', 'gradient_checkpointing', 'a trick of my own']", Status.PASSED, "1"),
+        ("['fp16', 'learning_rate']", Status.FAILED, "0.5"),
+    ],
+)
+def test_an_open_list_leaves_other_names_to_a_person(written: str, status: Status, points: str) -> None:
+    """Where the list cannot be complete, a name outside it loses nothing by itself."""
+    (item,) = judge(
+        check_of(LIST.replace("pick = 2", 'pick = 2\nothers = "review"')), f"arguments = {written}"
+    )
+    assert (status, Decimal(points)) == (item.status, item.points)
