@@ -196,8 +196,6 @@ def test_each_choice_that_is_wrong_by_name_is_named(
         chosen, points = [options["right"][0], chosen], item.points / options["pick"]
     written = {options["key"]: chosen} if "key" in options else chosen
     result = marks(question.id, f"{name} = {written!r}")[item.id]
-        item.id
-    ]
     assert (mistake["code"], points) == (result.code, result.points)
     assert mistake["text"] == result.student.text
 
