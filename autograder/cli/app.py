@@ -61,13 +61,20 @@ FULL = Isolation.NAMESPACES
 
 
 @app.command(epilog="Example: autograder generate dl4nlp-exam")
-def generate(name: NameArgument, course: CourseOption = HERE, json: JsonOption = False) -> None:
+def generate(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    language: Annotated[
+        str, typer.Option("--language", help="Show the texts in one language, en or de; default: in all.")
+    ] = "",
+    json: JsonOption = False,
+) -> None:
     """Make the release that students get: solutions and hidden tests removed, checks added."""
     from autograder import generate as generating
     from autograder.cli import report
     from autograder.course import Course
 
-    written = generating.generate(Course.at(course), name)
+    written = generating.generate(Course.at(course), name, language)
     if json:
         report.print_json({"assignment": name, "written": [str(path) for path in written]})
         return
