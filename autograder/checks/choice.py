@@ -136,9 +136,10 @@ class ChoiceCheck:
         found = self._targets.value(target, self.items[item.id].key, evidence)
         if found.finding is not None:
             return result(self.question, item, found.finding)
-        return result(self.question, item, self._finding(item, found.value, target))
+        return result(self.question, item, self.finding(item, found.value, target))
 
-    def _finding(self, item: Item, value: Any, target: Target) -> Finding | None:
+    def finding(self, item: Item, value: Any, target: Target) -> Finding | None:
+        """What is wrong with one value of an answer; None when it is right."""
         written = _entries(value, self._ids_by_name)
         if written is None:
             form = type_name(value)

@@ -13,14 +13,23 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.drawing import SAMPLE
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
+from autograder.checks.options import (
+    AnswerItem,
+    ComparedOptions,
+    Mistake,
+    item_options,
+    place,
+    question_options,
+)
+from autograder.checks.oracle import Wrong, named
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets
 from autograder.errors import RubricError
+from autograder.messages import counting
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
-Q = TypeVar("Q", bound=CallOptions)
+Q = TypeVar("Q", bound=ComparedOptions)
 """The kind's question options."""
 I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
 """The kind's item options."""
@@ -30,8 +39,19 @@ DIAGNOSIS = "diagnosis:"
 """Begins the ``when`` of a mistake that is about how the kind explains an answer."""
 
 
-class _Judged(Struct, frozen=True):
-    """What came of one target; ``finding`` is None when it is right."""
+class Known(Struct, frozen=True):
+    """What is known about one value before the answer is read."""
+
+    rights: tuple[Any, ...] = ()
+    """Every right value, as the rubric or the reference has it."""
+    wrongs: tuple[Wrong, ...] = ()
+    """What known mistakes lead to."""
+    fault: Finding | None = None
+    """Why nothing is known; never the student's fault."""
+
+
+class Judged(Struct, frozen=True):
+    """What came of one value; ``finding`` is None when it is right."""
 
     finding: Finding | None
     reading: str = ""
@@ -56,7 +76,7 @@ class ComparedCheck(Generic[Q, I]):
         self.rubric = rubric
         self.options = question_options(question, self.question_type)
         self.items = item_options(question, self.item_type)
-        self.targets = Targets(question, self.options, self.items)
+        self.targets = Targets(question, self.options, self.items, config=self.options.config)
         for item in question.items:
             if item.id in self.items:
                 self._check(item, self.items[item.id])
@@ -102,6 +122,11 @@ class ComparedCheck(Generic[Q, I]):
         del evidence
         return mistake.when
 
+    def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        """The sum of values that were read, each times a factor; None where there is none."""
+        del parts
+        return None
+
     def reading(self, given: Any) -> str:
         """How a value was read, for the student; empty where that goes without saying."""
         del given
@@ -115,6 +140,10 @@ class ComparedCheck(Generic[Q, I]):
     def is_diagnosed(self, code: str, finding: Finding) -> bool:
         """Whether an explanation is the one that stands behind ``"diagnosis:"``."""
         return finding.code == f"{self.kind}.{code}"
+
+    def _diagnoses(self, item: Item) -> frozenset[str]:
+        """Those of the kind, and where the reference knows mistakes those that have a sentence."""
+        return self.diagnoses(item) | (counting.CODES if self.options.config is not None else frozenset())
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)
@@ -134,7 +163,7 @@ class ComparedCheck(Generic[Q, I]):
 
     def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any], sample: Evidence) -> None:
         where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
-        code, known = _diagnosis(mistake), self.diagnoses(item)
+        code, known = _diagnosis(mistake), self._diagnoses(item)
         if code and known:
             if code not in known:
                 close = difflib.get_close_matches(code, known, n=1)
@@ -158,52 +187,62 @@ class ComparedCheck(Generic[Q, I]):
         reading = judged[0].reading if len(judged) == 1 else ""
         return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> _Judged:
+    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Judged:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return _Judged(found.finding)
-        given, finding = self.read(found.value, item, target)
+            return Judged(found.finding)
+        stated, said = self.stated(item, evidence), self.targets.said(options.key, evidence)
+        if self.has_value(item):
+            return self.judged(found.value, Known(stated, said.wrong), item, target, evidence)
+        expected = self.targets.expected(target, options.key, evidence)
+        known = Known((expected.value, *stated), said.wrong, expected.finding)
+        return self.judged(found.value, known, item, target, evidence)
+
+    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Judged:
+        """One value of an answer against everything that is known about it."""
+        given, finding = self.read(value, item, target)
         if finding is not None:
-            return _Judged(finding)
+            return Judged(finding)
         reading = self.reading(given)
-        rights, finding = self._rights(item, options, target, evidence)
-        if finding is not None:
-            return _Judged(finding, reading)
+        if known.fault is not None:
+            return Judged(known.fault, reading)
+        rights = [self.read_right(right, item, target) for right in known.rights]
+        if not rights or any(finding is not None for _, finding in rights):
+            fault = review(f"{target.what}: the expected value is not one of kind {self.kind}")
+            return Judged(fault, reading)
         differences: list[Finding] = []
-        for right in rights:
+        for right, _ in rights:
             difference = self.differs(given, right, item, target)
             if difference is None:
-                return _Judged(None, reading)
+                return Judged(None, reading)
             differences.append(difference)
         open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
-            return _Judged(open_ones[0], reading)
+            return Judged(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
-        named = self._named(given, telling, item, target, evidence)
-        return _Judged(named or telling, reading)
+        telling = self._explained(given, known.wrongs, telling, item, target) or telling
+        return Judged(self._named(given, telling, item, target, evidence) or telling, reading)
 
-    def _rights(
-        self, item: Item, options: I, target: Target, evidence: Evidence
-    ) -> tuple[list[Any], Finding | None]:
-        """Every right value in the form that is compared; the finding is our own fault."""
-        values = list(self.stated(item, evidence))
-        if not self.has_value(item):
-            found = self.targets.expected(target, options.key, evidence)
-            if found.finding is not None:
-                return [], found.finding
-            values.insert(0, found.value)
-        rights = [self.read_right(value, item, target) for value in values]
-        if any(finding is not None for _, finding in rights):
-            return [], review(f"{target.what}: the expected value is not one of kind {self.kind}")
-        return [right for right, _ in rights], None
+    def _explained(
+        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target
+    ) -> Finding | None:
+        """The known mistake that leads to this value, or what all those that do have in common."""
+        fitting = []
+        for wrong in wrongs:
+            value, finding = self.read_right(wrong.value, item, target)
+            if finding is None and self.differs(given, value, item, target) is None:
+                fitting.append(wrong)
+        others = difference.code not in self.vague
+        params = {"what": target.what, "value": difference.message.params.get("value", "")}
+        return named(fitting, difference.staff, params, others=others)
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
     ) -> Finding | None:
         for mistake in self.items[item.id].mistake:
             code = _diagnosis(mistake)
-            if code and self.diagnoses(item):
-                fits = self.is_diagnosed(code, difference)
+            if code and self._diagnoses(item):
+                fits = difference.code == f"counting.{code}" or self.is_diagnosed(code, difference)
             else:
                 wrong, finding = self.read_right(self.wrong_value(mistake, evidence), item, target)
                 fits = finding is None and self.differs(given, wrong, item, target) is None

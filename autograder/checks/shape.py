@@ -19,7 +19,7 @@ from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import Inputs, sizes_in
 from autograder.checks.integers import Whole, whole
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, place
 from autograder.checks.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.checks.results import Finding, failed, review
 from autograder.checks.targets import Target
@@ -34,7 +34,7 @@ MOST_WRITTEN_BITS = 400
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
 
 
-class ShapeQuestion(CallOptions, frozen=True):
+class ShapeQuestion(ComparedOptions, frozen=True):
     """Options of a ``shape`` question."""
 
 
