@@ -59,6 +59,16 @@ class Evidence(Struct, frozen=True, eq=False):
     """The draw that plan and reference plan were made with, so that sizes can be named."""
 
 
+class Trial(Struct, frozen=True):
+    """A planted answer to one question, and what it must lose; see `autograder.verify`."""
+
+    name: str
+    source: str
+    """Replaces the answer cell of the answer key."""
+    loses: tuple[str, ...]
+    """Ids of the automatic items that lose points; all others keep theirs. Empty: it must be accepted."""
+
+
 class Check(Protocol):
     """One question, ready to be asked and judged."""
 

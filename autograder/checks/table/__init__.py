@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.options import AnswerItem, CallOptions, item_options, place, question_options, share
 from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result
 from autograder.checks.table.cells import CellColumn
@@ -15,6 +15,7 @@ from autograder.checks.table.explain import together
 from autograder.checks.table.matching import Matched, Names
 from autograder.checks.table.options import TableItem, TableQuestion, check_rows, read_columns
 from autograder.checks.table.reading import Columns, Unread, read_table
+from autograder.checks.table.trials import Asked, trials
 from autograder.checks.targets import Target, Targets
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario, Status
@@ -69,6 +70,18 @@ class TableCheck:
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """One call of the reference with the ``config``."""
         return self._targets.reference_plan(draw)
+
+    def trials(self, key: Answer) -> Sequence[Trial]:
+        """One for every cell and row, and other notations, where the key's table is a list in the source."""
+        asked = Asked(
+            self.question.answer,
+            (self.key, *self.columns),
+            self.cells,
+            frozenset(item for item, options in self.items.items() if options.extra == "refuse"),
+            self.options.order == "given",
+        )
+        wrong = {column.id: column.wrong_entry for column in self.columns.values()}
+        return tuple(trials(key, asked, self._names.find, wrong))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; see `autograder.checks.base.Check`."""

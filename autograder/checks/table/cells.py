@@ -31,6 +31,14 @@ _COMPARED: Mapping[str, type[Compared]] = {
 }
 
 
+_WRONG: Mapping[str, Any] = {
+    "count": -1,
+    "quantity": -1,
+    "shape": (0, 0, 0, 0, 0),
+    "choice": "no such choice",
+}
+
+
 class CellColumn:
     """One column: which of its cells there are, and whether what stands in one is right."""
 
@@ -73,6 +81,8 @@ class CellColumn:
             if compared is None or config is None
             else {**column.options, "config": config},
         )
+        self.wrong_entry = _WRONG[column.kind]
+        """What is right in no row, whatever is."""
         self._items = {item.id: item for item in own.items}
         self._choice = ChoiceCheck(own, rubric) if compared is None else None
         self._check = compared(own, rubric) if compared is not None else None
@@ -90,7 +100,7 @@ class CellColumn:
     def fits_sum(
         self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: str, evidence: Evidence
     ) -> bool:
-        """Whether a value is the sum of the student's own, at least one of which is right.
+        """Whether a value is the sum of the student's own, at least one of which is right and not zero.
 
         Args:
             total: row and value of the sum.
@@ -108,7 +118,21 @@ class CellColumn:
         summed = self._check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
         if summed is None or self._check.differs(given, summed, self._items[total[0]], target) is not None:
             return False
-        return any(self.finding(row, value, target, evidence) is None for row, (_, value) in parts.items())
+        return any(
+            self.finding(row, parts[row][1], target, evidence) is None
+            and self._is_something(row, given, target)
+            for row, (given, _) in read.items()
+        )
+
+    def _is_something(self, row: str, given: Any, target: Target) -> bool:
+        """Whether a value that was read is another one than nothing: a right zero is no achievement."""
+        check = self._check
+        nothing = check.combined([(0, given)]) if check is not None else None
+        return (
+            check is not None
+            and nothing is not None
+            and check.differs(given, nothing, self._items[row], target) is not None
+        )
 
     def _known(self, check: Compared, item: Item, evidence: Evidence) -> Known:
         """What is right in one cell: what the rubric states, otherwise what the reference says."""

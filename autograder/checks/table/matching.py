@@ -44,13 +44,17 @@ class Names:
                 if self._ids.setdefault(normal(name), row.id) != row.id:
                     raise RubricError(f"{where}: row: {name!r} stands for two rows")
 
+    def find(self, name: str) -> str:
+        """The row of this name; empty where none is."""
+        return self._ids.get(normal(name), "")
+
     def match(self, written: Iterable[Written]) -> Matched:
         """Sort the rows of an answer."""
         rows: dict[str, tuple[Written, ...]] = {}
         extra: dict[str, None] = {}
         for row in written:
-            found = self._ids.get(normal(row.name))
-            if found is not None:
+            found = self.find(row.name)
+            if found:
                 rows[found] = (*rows.get(found, ()), row)
             elif row.name or row.cells:
                 extra[row.name or "–"] = None

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.checks.quoting import quote, type_name
+from autograder.errors import RubricError
 
 MAX_ROWS = 200
 MAX_CELLS = 20
@@ -49,9 +50,16 @@ class Columns:
 
         Args:
             names: column id → everything it may be called, in the order of the table.
+
+        Raises:
+            RubricError: a name stands for two columns.
         """
         self.ids = tuple(names)
-        self._ids = {normal(name): column for column, called in names.items() for name in (column, *called)}
+        self._ids: dict[str, str] = {}
+        for column, called in names.items():
+            for name in (column, *called):
+                if self._ids.setdefault(normal(name), column) != column:
+                    raise RubricError(f"column: {name!r} stands for two columns")
 
     def find(self, name: Any) -> str:
         """The id of the column that is called so; empty where none is."""
