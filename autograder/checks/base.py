@@ -60,7 +60,11 @@ class Evidence(Struct, frozen=True, eq=False):
 
 
 class Trial(Struct, frozen=True):
-    """A planted answer to one question, and what it must lose; see `autograder.verify`."""
+    """A planted answer to one question, and what it must lose.
+
+    A kind whose wrong answers follow from the rubric may make trials itself, from the answer key's cell:
+    ``trials(self, key: Answer) -> Sequence[Trial]``.
+    """
 
     name: str
     source: str

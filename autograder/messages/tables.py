@@ -38,6 +38,10 @@ SENTENCES: dict[str, Text] = {
         "en": "{what}: this entry is missing.",
         "de": "{what}: Dieser Eintrag fehlt.",
     },
+    "table.choice": {
+        "en": "{what}: this is not the right choice.",
+        "de": "{what}: Das ist nicht die richtige Wahl.",
+    },
     "table.row": {
         "en": "{what}: there is no row “{row}”.",
         "de": "{what}: Es gibt keine Zeile „{row}“.",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import autograder
 from autograder.checks.base import Check
 from autograder.errors import RubricError
-from autograder.messages import render
+from autograder.messages import render, tables
 from autograder.records import Answer, ItemResult, Opaque, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
 
@@ -165,7 +167,7 @@ def test_a_literal_needs_no_run() -> None:
         (changed(1, 1, (768, 1024)), ("3", "2", "3", "3"), "shapes", "shape.last-two-swapped"),
         (changed(1, 2, 5), ("3", "3", "0", "3"), "counts", "count.wrong"),
         (changed(2, 2, 589_824), ("3", "3", "0", "3"), "counts", "one-of-three"),
-        (changed(2, 3, "tokens"), ("3", "3", "3", "2"), "reasons", "choice.wrong"),
+        (changed(2, 3, "tokens"), ("3", "3", "3", "2"), "reasons", "table.choice"),
         (changed(2, 3, None), ("3", "3", "3", "2"), "reasons", "table.cell"),
         (changed(2, 3, "–"), ("3", "3", "3", "2"), "reasons", "table.cell"),
         (ROWS[:2], ("2", "2", "0", "2"), "names", "table.fewer"),
@@ -423,3 +425,11 @@ def test_hostile_cells_are_wrong_answers() -> None:
             ]
             assert [("", "shapes", "counts", "reasons")[column]] == lost
         judge(check, "table = make()", [value(changed(1, 0, bad))])
+
+
+def test_code_and_vocabulary_agree() -> None:
+    """Every code of a table in the source has a sentence in both languages, and every sentence is used."""
+    sources = (Path(autograder.__file__).parent / "checks" / "table").glob("*.py")
+    used = {code for path in sources for code in re.findall(r'"(table\.[a-z-]+)"', path.read_text("utf-8"))}
+    assert set(tables.SENTENCES) == used
+    assert {("en", "de")} == {tuple(texts) for texts in tables.SENTENCES.values()}

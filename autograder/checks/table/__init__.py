@@ -18,7 +18,7 @@ from autograder.checks.table.reading import Columns, Unread, read_table
 from autograder.checks.table.trials import Asked, trials
 from autograder.checks.targets import Target, Targets
 from autograder.errors import RubricError
-from autograder.records import Answer, ItemResult, Scenario, Status
+from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
 Cell = tuple[str, str]
@@ -148,51 +148,41 @@ class TableCheck:
         if isinstance(table, Finding):
             return result(self.question, item, table)
         options, what = self.items[item.id], target.what or self.question.answer_cell
-        findings: list[Finding | None] = []
-        own: list[Finding] = []
-        for row, column in self.cells[item.id]:
-            finding = self._finding(row, column, table, what, evidence)
-            if (
-                finding is not None
-                and finding.status is Status.FAILED
-                and self._own_sum(row, column, table, evidence)
-            ):
-                own.append(failed("table.own-sum", finding.staff, what=f"{what} [{row}, {column}]"))
-                finding = None
-            findings.append(finding)
+        findings = [self._finding(row, column, table, what, evidence) for row, column in self.cells[item.id]]
         extra = len(table.extra) if options.extra == "refuse" else 0
         if extra:
             names = ", ".join(table.extra[:5])
             findings.append(failed("table.extra", f"{what}: extra rows: {names}", what=what, rows=names))
-        return self._result(item, findings, own, extra)
+        return self._result(item, findings, extra)
 
-    def _result(
-        self, item: Item, findings: Sequence[Finding | None], own: Sequence[Finding], extra: int
-    ) -> ItemResult:
+    def _result(self, item: Item, findings: Sequence[Finding | None], extra: int) -> ItemResult:
         """Points by the cells that are right; what could not be decided goes to a person."""
         options, total = self.items[item.id], len(self.cells[item.id])
-        found = [finding for finding in findings if finding is not None]
-        ours = next((one for one in found if one.status is Status.NEEDS_REVIEW), None)
-        if not found and own:
-            if options.own_points is not None:
-                return result(self.question, item, replace(own[0], points=options.own_points))
-            passed = result(self.question, item, None)
-            return replace(passed, student=own[0].message, staff=own[0].staff, code=own[0].code)
-        if not found:
-            return result(self.question, item, None)
-        wrong = [one for one in found if one.status is not Status.NEEDS_REVIEW]
-        if ours is not None and (options.credit == "each" or not wrong):
-            return result(self.question, item, ours)
-        right = sum(finding is None for finding in findings)
-        points = NO_POINTS
-        if options.credit == "each":
-            points = item.points / total * max(0, right - extra)
-        return result(self.question, item, together(wrong, right, total, points))
+        of = {status: [one for one in findings if one and one.status is status] for status in Status}
+        wrong = of[Status.FAILED] + of[Status.NO_ANSWER]
+        own, ours = of[Status.PASSED], of[Status.NEEDS_REVIEW]
+        if ours and (options.credit == "each" or not wrong):
+            return result(self.question, item, ours[0])
+        if wrong:
+            right = total + min(extra, 1) - len(wrong)
+            points = item.points / total * max(0, right - extra) if options.credit == "each" else NO_POINTS
+            return result(self.question, item, together(wrong, right, total, points))
+        if own and options.own_points is not None:
+            return result(
+                self.question, item, replace(own[0], status=Status.FAILED, points=options.own_points)
+            )
+        passed = result(self.question, item, None)
+        return (
+            replace(passed, student=own[0].message, staff=own[0].staff, code=own[0].code) if own else passed
+        )
 
     def _finding(
         self, row: str, column: str, table: Matched, what: str, evidence: Evidence
     ) -> Finding | None:
-        """What is wrong in one cell; names of rows are only told where they are not asked for."""
+        """What is wrong in one cell: None where nothing is, PASSED for a sum of the student's own rows.
+
+        Names of rows are only told where they are not asked for.
+        """
         written = table.one(row)
         if written is None and self._names_asked:
             staff = f"{what}: no row {row}"
@@ -212,19 +202,23 @@ class TableCheck:
             return failed("table.twice", f"{name}: stands twice", what=name)
         if column not in written.cells:
             return failed("table.cell", f"{cell}: missing", what=cell)
-        return self.columns[column].finding(row, written.cells[column], Target(cell), evidence)
+        value = written.cells[column]
+        finding = self.columns[column].finding(row, value, Target(cell), evidence)
+        if finding is None or finding.status is not Status.FAILED:
+            return finding
+        if self._own_sum((row, value), column, table, evidence):
+            return Finding(
+                Status.PASSED, Message("table.own-sum", {"what": cell}), f"own sum; {finding.staff}"
+            )
+        return finding
 
-    def _own_sum(self, row: str, column: str, table: Matched, evidence: Evidence) -> bool:
+    def _own_sum(self, total: tuple[str, Any], column: str, table: Matched, evidence: Evidence) -> bool:
         """Whether a wrong sum is right for the student's own rows."""
-        factors, written = self.rows[row].factors, table.one(row)
-        if column == self.key or not factors or written is None or column not in written.cells:
-            return False
+        factors = self.rows[total[0]].factors
         parts: dict[str, tuple[int, Any]] = {}
         for part, factor in factors.items():
             own = table.one(part)
             if own is None or column not in own.cells or len(table.rows[part]) > 1:
                 return False
             parts[part] = (factor, own.cells[column])
-        if len(table.rows[row]) > 1:
-            return False
-        return self.columns[column].fits_sum((row, written.cells[column]), parts, column, evidence)
+        return bool(parts) and self.columns[column].fits_sum(total, parts, column, evidence)

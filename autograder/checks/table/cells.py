@@ -15,7 +15,7 @@ from autograder.checks.count import CountCheck
 from autograder.checks.options import place
 from autograder.checks.oracle import said
 from autograder.checks.quantity import QuantityCheck
-from autograder.checks.results import Finding, observations_at, reference_value, review
+from autograder.checks.results import Finding, failed, observations_at, reference_value, review
 from autograder.checks.shape import ShapeCheck
 from autograder.checks.table.options import NOT_IN_A_TABLE, Column, Row
 from autograder.checks.targets import Target
@@ -91,7 +91,9 @@ class CellColumn:
         """What is wrong with the value of one cell; None when it is right."""
         item = self._items[row]
         if self._choice is not None:
-            return self._choice.finding(item, value, target)
+            finding = self._choice.finding(item, value, target)
+            known = finding is not None and finding.code != "choice.unknown"  # which quotes what is unknown
+            return failed("table.choice", target.what, what=target.what) if known else finding
         assert self._check is not None  # noqa: S101 - one of the two was made
         return self._check.judged(
             value, self._known(self._check, item, evidence), item, target, evidence
