@@ -14,11 +14,14 @@ from autograder.checks.base import Evidence, Trial
 from autograder.messages import SENTENCES, render
 from autograder.records import Answer, ItemResult, Observation, Status
 from autograder.rubric import Question, load
-from reference.counting import mistakes, oracle, tasks, trials
+from reference.counting import families, oracle, tasks, trials
 from reference.counting.catalogue import DECODERS
-from reference.counting.mistakes import Mistake, Task, wrong_numbers
+from reference.counting.mistakes import families as family_mistakes
+from reference.counting.mistakes import parameters, use
+from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
 from tests.checks.asking import DRAW
+from tests.reference.counting.test_parameters import T5_3B
 from tests.test_verify import ROOT
 
 RUBRIC = load(ROOT / "rubrics" / "counting.toml")
@@ -28,16 +31,25 @@ CELLS: Mapping[str, str] = {
     for cell in json.loads((ROOT / "assignments" / "counting" / "counting.ipynb").read_text("utf-8"))["cells"]
 }
 KNOWN: Mapping[str, tuple[Task, tuple[Mistake, ...]]] = {
-    "gpt2-matrices": (tasks.entries, mistakes.ENTRIES),
-    "gpt2-tensors": (tasks.tensors, mistakes.TENSORS),
-    "llama-parts": (tasks.parts, mistakes.PARTS),
-    "experts": (tasks.experts, mistakes.EXPERTS),
-    "cache": (tasks.cache, mistakes.CACHE),
-    "work": (tasks.work, mistakes.WORK),
-    "training-memory": (tasks.training_memory, mistakes.TRAINING_MEMORY),
-    "adapters": (tasks.adapters, mistakes.ADAPTERS),
-    "activations": (tasks.activations, mistakes.ACTIVATIONS),
+    "gpt2-matrices": (tasks.entries, parameters.ENTRIES),
+    "gpt2-tensors": (tasks.tensors, parameters.TENSORS),
+    "llama-parts": (tasks.parts, parameters.PARTS),
+    "experts": (tasks.experts, parameters.EXPERTS),
+    "cache": (tasks.cache, use.CACHE),
+    "work": (tasks.work, use.WORK),
+    "training-memory": (tasks.training_memory, use.TRAINING_MEMORY),
+    "adapters": (tasks.adapters, parameters.ADAPTERS),
+    "activations": (tasks.activations, use.ACTIVATIONS),
+    "t5-parts": (tasks.t5, family_mistakes.T5),
+    "bert": (tasks.bert, family_mistakes.BERT),
+    "encoder-decoder": (tasks.encoder_decoder, family_mistakes.ENCODER_DECODER),
 }
+
+
+def setting_of(question: Question) -> Any:
+    """The sizes that a question is about."""
+    config = question.options["config"]
+    return families.T5(**config) if question.id == "t5-parts" else Setting.of(config)
 
 
 def expected(question: Question) -> list[tuple[Observation, ...]]:
@@ -116,11 +128,28 @@ def test_one_configuration_for_students_and_grader(question: Question) -> None:
 def test_the_models_are_the_published_ones() -> None:
     """The configurations are those of the catalogue, but for the two tokens added to GPT-2."""
     published = [dict(config) for config in DECODERS.values()]
-    for question in RUBRIC.questions:
+    assert setting_of(RUBRIC.question("t5-parts")) == T5_3B
+    for question in RUBRIC.questions[:-1]:
         config = question.options["config"]
         model = {**config["model"]}
         model["n_voc"] -= config.get("added_tokens", 0)
         assert model in published
+
+
+@pytest.mark.parametrize(
+    ("reference", "sizes"), [("bert", families.Bert()), ("encoder_decoder", families.EncoderDecoder())]
+)
+def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
+    """BERT and ``nn.Transformer``: the right table, and every mistake changes its total."""
+    said = getattr(oracle, reference)({})
+    counts = getattr(families, reference)(sizes)
+    assert {**counts, "total": sum(counts.values())} == {
+        name: row["count"] for name, row in said["right"].items()
+    }
+    known = KNOWN[reference.replace("_", "-")][1]
+    assert [mistake.code for mistake in known] == [mistake["code"] for mistake in said["mistakes"]]
+    for mistake in said["mistakes"]:
+        assert 0 < mistake["values"]["total"]["count"] != said["right"]["total"]["count"]
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -144,7 +173,7 @@ def test_every_sentence_belongs_to_a_mistake() -> None:
 def _given(question: Question, name: str, number: int) -> str:
     """A cell with the right numbers but for one entry."""
     task, _ = KNOWN[question.id]
-    numbers = {**task(Setting.of(question.options["config"])), name: number}
+    numbers = {**task(setting_of(question)), name: number}
     if question.kind != "table":
         unit = {"cache": " bytes", "activations": " bytes", "work": " FLOPs"}.get(question.id, "")
         written = {key: f"{value}{unit}" if unit else value for key, value in numbers.items()}
@@ -164,14 +193,15 @@ def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Qu
     The sentence never holds the right number.
     """
     task, known = KNOWN[question.id]
-    setting = Setting.of(question.options["config"])
+    setting = setting_of(question)
     right = task(setting)
     near = 0.0 if question.id == "experts" or question.kind == "table" else 1e-3
+    asked = {row["id"] for row in question.options.get("row", ())} or {item.id for item in question.items}
     own = {mistake["code"] for item in question.items for mistake in item.options.get("mistake", ())}
     numbers = {mistake: wrong_numbers(task, setting, mistake) for mistake in known}
     told = []
     for mistake, wrong in numbers.items():
-        for name, number in wrong.items():
+        for name, number in ((name, wrong[name]) for name in wrong if name in asked):
             also = [one for one in known if abs(numbers[one].get(name, 0) - number) <= near * number]
             families = {one.family for one in also}
             expected_code = (

@@ -66,6 +66,26 @@ _PARAMETERS: dict[str, Text] = {
         "en": "{what}: the table of learned positions is left out.",
         "de": "{what}: Die Tabelle der gelernten Positionen fehlt.",
     },
+    "counting.no-segments": {
+        "en": "{what}: the embeddings that tell two sentences apart are left out.",
+        "de": "{what}: Es fehlen die Embeddings, die zwei Sätze unterscheiden.",
+    },
+    "counting.no-pooler": {
+        "en": "{what}: what BERT computes from the first token at the end has parameters, too.",
+        "de": "{what}: Was BERT am Ende aus dem ersten Token berechnet, hat ebenfalls Parameter.",
+    },
+    "counting.no-relative-positions": {
+        "en": "{what}: the tables of relative positions are left out.",
+        "de": "{what}: Die Tabellen der relativen Positionen fehlen.",
+    },
+    "counting.relative-positions-each-layer": {
+        "en": "{what}: not every layer has a table of relative positions. Which ones share it?",
+        "de": "{what}: Nicht jede Schicht hat eine Tabelle relativer Positionen. Welche teilen sie sich?",
+    },
+    "counting.no-cross-attention": {
+        "en": "{what}: the attention of the decoder to the encoder is left out.",
+        "de": "{what}: Die Attention des Decoders auf den Encoder fehlt.",
+    },
     "counting.old-vocabulary": {
         "en": "{what}: the tokenizer got further tokens. How many rows has the table now?",
         "de": "{what}: Der Tokenizer hat weitere Tokens bekommen. Wie viele Zeilen hat die Tabelle jetzt?",
@@ -150,8 +170,8 @@ _MEMORY: dict[str, Text] = {
         "de": "{what}: Das ist die Anzahl der Werte. Wie viele Byte hat einer davon?",
     },
     "counting.full-width": {
-        "en": "{what}: keys and values are not as wide as the model here: see their heads.",
-        "de": "{what}: Keys und Values sind hier nicht so breit wie das Modell: siehe ihre Köpfe.",
+        "en": "{what}: the heads together are not as wide as the model here: see how many there are.",
+        "de": "{what}: Die Köpfe zusammen sind hier nicht so breit wie das Modell: siehe ihre Zahl.",
     },
     "counting.one-moment": {
         "en": "{what}: AdamW keeps more than one running average for each parameter.",

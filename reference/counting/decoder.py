@@ -122,24 +122,6 @@ def total(counts: Mapping[str, int]) -> int:
     return sum(counts.values())
 
 
-def by_part(counts: Mapping[str, int]) -> Counts:
-    """The same parameters in the six parts that questions ask for."""
-    parts = dict.fromkeys(("embeddings", "attention", "mlp", "norms", "biases", "head"), 0)
-    for component, number in counts.items():
-        parts[_PARTS.get(component, component.partition("_")[0])] += number
-    return parts
-
-
-_PARTS = {
-    "token_embeddings": "embeddings",
-    "position_embeddings": "embeddings",
-    "router": "mlp",
-    "norms": "norms",
-    "biases": "biases",
-    "head": "head",
-}
-
-
 def _count(model: Decoder, experts: int) -> Counts:
     matrices = {name: rows * columns for name, (rows, columns) in model.matrices().items()}
     layer = {

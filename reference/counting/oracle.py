@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reference.counting import mistakes, tasks
-from reference.counting.mistakes import Mistake, Task, wrong_numbers
+from reference.counting import families, tasks
+from reference.counting.mistakes import families as family_mistakes
+from reference.counting.mistakes import parameters, use
+from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
 
 Config = Mapping[str, Any]
@@ -25,7 +27,7 @@ Form = Callable[[str, int], Any]
 def gpt2_matrices(config: Config) -> Answer:
     """A table of shapes and counts."""
     setting = Setting.of(config)
-    answer = _answer(tasks.entries, setting, mistakes.ENTRIES, _cell("count"))
+    answer = _answer(tasks.entries, setting, parameters.ENTRIES, _cell("count"))
     for name, shape in tasks.matrices(setting).items():
         answer["right"][name]["shape"] = list(shape)
     width, voc = setting.model.d_model, setting.model.n_voc
@@ -39,45 +41,61 @@ def gpt2_matrices(config: Config) -> Answer:
 
 def gpt2_tensors(config: Config) -> Answer:
     """A table of counts."""
-    return _answer(tasks.tensors, Setting.of(config), mistakes.TENSORS, _cell("count"))
+    return _answer(tasks.tensors, Setting.of(config), parameters.TENSORS, _cell("count"))
 
 
 def parts(config: Config) -> Answer:
     """A table of counts."""
-    return _answer(tasks.parts, Setting.of(config), mistakes.PARTS, _cell("count"))
+    return _answer(tasks.parts, Setting.of(config), parameters.PARTS, _cell("count"))
+
+
+def bert(config: Config) -> Answer:
+    """A table of counts; the sizes are those of `families.Bert`."""
+    return _answer(tasks.bert, families.Bert(**config), family_mistakes.BERT, _cell("count"))
+
+
+def t5(config: Config) -> Answer:
+    """A table of counts; the sizes are those of `families.T5`."""
+    return _answer(tasks.t5, families.T5(**config), family_mistakes.T5, _cell("count"))
+
+
+def encoder_decoder(config: Config) -> Answer:
+    """A table of counts; the sizes are those of `families.EncoderDecoder`."""
+    model = families.EncoderDecoder(**config)
+    return _answer(tasks.encoder_decoder, model, family_mistakes.ENCODER_DECODER, _cell("count"))
 
 
 def experts(config: Config) -> Answer:
     """Counts by entry."""
-    return _answer(tasks.experts, Setting.of(config), mistakes.EXPERTS, _number)
+    return _answer(tasks.experts, Setting.of(config), parameters.EXPERTS, _number)
 
 
 def cache(config: Config) -> Answer:
     """Bytes by entry."""
-    return _answer(tasks.cache, Setting.of(config), mistakes.CACHE, _bytes)
+    return _answer(tasks.cache, Setting.of(config), use.CACHE, _bytes)
 
 
 def work(config: Config) -> Answer:
     """FLOPs by entry."""
-    return _answer(tasks.work, Setting.of(config), mistakes.WORK, _operations)
+    return _answer(tasks.work, Setting.of(config), use.WORK, _operations)
 
 
 def training_memory(config: Config) -> Answer:
     """A table of bytes."""
-    return _answer(tasks.training_memory, Setting.of(config), mistakes.TRAINING_MEMORY, _memory_cell)
+    return _answer(tasks.training_memory, Setting.of(config), use.TRAINING_MEMORY, _memory_cell)
 
 
 def adapters(config: Config) -> Answer:
     """A table of counts."""
-    return _answer(tasks.adapters, Setting.of(config), mistakes.ADAPTERS, _cell("count"))
+    return _answer(tasks.adapters, Setting.of(config), parameters.ADAPTERS, _cell("count"))
 
 
 def activations(config: Config) -> Answer:
     """Bytes by entry."""
-    return _answer(tasks.activations, Setting.of(config), mistakes.ACTIVATIONS, _bytes)
+    return _answer(tasks.activations, Setting.of(config), use.ACTIVATIONS, _bytes)
 
 
-def _answer(task: Task, setting: Setting, known: Sequence[Mistake], form: Form) -> Answer:
+def _answer(task: Task, setting: Any, known: Sequence[Mistake], form: Form) -> Answer:
     wrong = []
     for mistake in known:
         numbers = wrong_numbers(task, setting, mistake)

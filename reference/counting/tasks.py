@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference.counting import memory, operations
+from reference.counting import families, memory, operations
 from reference.counting.adapters import lora
 from reference.counting.decoder import active_parameters, parameters, total
 from reference.counting.setting import Numbers, Setting
@@ -59,6 +59,21 @@ def parts(setting: Setting) -> Numbers:
     }
 
 
+def bert(model: families.Bert) -> Numbers:
+    """The parameters of BERT by component and in total."""
+    return _with_total(families.bert(model))
+
+
+def t5(model: families.T5) -> Numbers:
+    """The parameters of T5 by component and in total."""
+    return _with_total(families.t5(model))
+
+
+def encoder_decoder(model: families.EncoderDecoder) -> Numbers:
+    """The parameters of ``nn.Transformer`` by component and in total."""
+    return _with_total(families.encoder_decoder(model))
+
+
 def experts(setting: Setting) -> Numbers:
     """All parameters of a mixture of experts, and those that one token uses."""
     return {"total": total(parameters(setting.model)), "active": total(active_parameters(setting.model))}
@@ -94,8 +109,7 @@ def training_memory(setting: Setting) -> Numbers:
 
 def adapters(setting: Setting) -> Numbers:
     """Trainable parameters by target and in total."""
-    counts = lora(setting.model, setting.rank, setting.targets)
-    return {**counts, "total": total(counts)}
+    return _with_total(lora(setting.model, setting.rank, setting.targets))
 
 
 def activations(setting: Setting) -> Numbers:
@@ -105,3 +119,7 @@ def activations(setting: Setting) -> Numbers:
         "layer": memory.layer_activations(model, length, batch),
         "checkpointed": memory.activations(model, length, batch, checkpointing=True),
     }
+
+
+def _with_total(counts: Numbers) -> Numbers:
+    return {**counts, "total": total(counts)}

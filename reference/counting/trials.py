@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from reference.counting import mistakes, tasks
+from reference.counting import tasks
 from reference.counting.catalogue import DECODERS
-from reference.counting.mistakes import Mistake, Task, wrong_numbers
+from reference.counting.mistakes import parameters, use
+from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
 from reference.counting.setting import Numbers, Setting
 
 Trial = dict[str, Any]
@@ -33,27 +34,25 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
 
 def experts() -> list[Trial]:
     """Of the question about a mixture of experts."""
-    return list(_trials("experts", "mixtral", tasks.experts, mistakes.EXPERTS, lambda number: f"{number:,}"))
+    return list(
+        _trials("experts", "mixtral", tasks.experts, parameters.EXPERTS, lambda number: f"{number:,}")
+    )
 
 
 def cache() -> list[Trial]:
     """Of the question about the key-value cache."""
-    return list(
-        _trials("cache", "cache", tasks.cache, mistakes.CACHE, lambda number: f"{number / 2**30!r} GiB")
-    )
+    return list(_trials("cache", "cache", tasks.cache, use.CACHE, lambda number: f"{number / 2**30!r} GiB"))
 
 
 def work() -> list[Trial]:
     """Of the question about operations."""
-    return list(
-        _trials("work", "flops", tasks.work, mistakes.WORK, lambda number: f"{number / 1e15!r} PFLOPs")
-    )
+    return list(_trials("work", "flops", tasks.work, use.WORK, lambda number: f"{number / 1e15!r} PFLOPs"))
 
 
 def activations() -> list[Trial]:
     """Of the question about activations."""
     forms = _trials(
-        "activations", "activations", tasks.activations, mistakes.ACTIVATIONS, lambda number: f"{number} B"
+        "activations", "activations", tasks.activations, use.ACTIVATIONS, lambda number: f"{number} B"
     )
     return list(forms)
 

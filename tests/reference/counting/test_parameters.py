@@ -13,7 +13,7 @@ from torch import nn
 
 from reference.counting import families
 from reference.counting.catalogue import DECODERS
-from reference.counting.decoder import Decoder, active_parameters, by_part, parameters, total
+from reference.counting.decoder import Decoder, active_parameters, parameters, total
 from tests.reference.counting import real
 
 TOTALS = {
@@ -30,6 +30,8 @@ TOTALS = {
     "Qwen3-30B-A3B": 30_532_122_624,
 }
 """As published."""
+
+T5_3B = families.T5(d_model=1024, n_heads=32, d_head=128, d_ff=16384, n_layers=24)
 
 GPT2_PARTS = {
     "token_embeddings": r"wte",
@@ -138,14 +140,6 @@ def test_an_untied_head_and_two_more_tokens() -> None:
     assert 163_040_256 == total(parameters(Decoder.of({**config, "n_voc": 50259, "tied": False})))
 
 
-@pytest.mark.parametrize("name", DECODERS)
-def test_the_parts_of_questions_add_up(name: str) -> None:
-    """The six parts hold every component exactly once."""
-    counts = parameters(Decoder.of(DECODERS[name]))
-    assert total(counts) == total(by_part(counts))
-    assert counts["head"] == by_part(counts)["head"]
-
-
 def test_bert_base() -> None:
     """BERT-base: every component and the total are those of the real encoder."""
     with torch.device("meta"):
@@ -167,7 +161,9 @@ def test_bert_base() -> None:
     assert 109_482_240 - 768 * 769 == total(without)
 
 
-@pytest.mark.parametrize("sizes", [families.T5(), families.T5(d_head=48, gated=True, tied=False, n_layers=3)])
+@pytest.mark.parametrize(
+    "sizes", [families.T5(), T5_3B, families.T5(d_head=48, gated=True, tied=False, n_layers=3)]
+)
 def test_t5(sizes: families.T5) -> None:
     """T5-small, and a gated T5 with narrow heads: every component is that of the real model."""
     config = transformers.T5Config(
