@@ -76,7 +76,8 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     points: Mapping[str, Decimal] = {}
     """What a lost item still earns, where that is known."""
     earlier: Mapping[str, str] = {}
-    """Question id → what stands in its answer cell, for results that are carried forward from there."""
+    """Question id → code below the key's answer to it (in a text cell: instead of it), for results that are
+    carried forward from there."""
     family: str = ""
     """Trials of one family are shown as one line."""
 

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.choice_trials import ChoiceTrials
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
 from autograder.checks.quoting import quote, type_name
@@ -126,6 +127,27 @@ class ChoiceCheck:
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; see `autograder.checks.base.Check`."""
         return tuple(self._judge(item, evidence) for item in self.question.items)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """Every other option, alone or beside right ones; see `autograder.checks.base.TriesItself`."""
+        ids = tuple(dict.fromkeys(self._ids_by_name.values()))
+        made = (
+            ChoiceTrials(
+                self.question,
+                item,
+                self._targets.of_item(item)[0].name,
+                options.key,
+                tuple(dict.fromkeys(options.right)),
+                options.pick,
+                options.credit == "each",
+                options.mistake,
+                ids,
+                key,
+            )
+            for item in self.question.items
+            if (options := self.items.get(item.id)) is not None
+        )
+        return tuple(trial for one in made for trial in one.all())
 
     def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
         if item.manual:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.drawing import SAMPLE
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
+from autograder.checks.planting import as_written, assigned, lost_with
+from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
-from autograder.checks.targets import Target, Targets
+from autograder.checks.targets import Target, Targets, stated
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
@@ -101,6 +103,60 @@ class ComparedCheck(Generic[Q, I]):
         """What a named mistake looks like."""
         del evidence
         return mistake.when
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Values that are made of a right one and are not right, with what was done in a few words."""
+        del right, item
+        yield from ()
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """A right value as it may be written as well."""
+        del right, item
+        yield from ()
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """What the rubric names, and values near the right one; see `autograder.checks.base.TriesItself`.
+
+        Items about cases are for the reference folder: only code can give wrong results there.
+        """
+        return tuple(
+            trial
+            for item in self.question.items
+            if item.id in self.items and not self.targets.cases and not self.options.sizes
+            for trial in self._trials(item, key)
+        )
+
+    def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
+        options = self.items[item.id]
+        target = self.targets.of_item(item)[0]
+        nothing = Evidence(key, ())
+
+        def trial(name: str, value: Any, *, right: bool = False, points: Decimal | None = None) -> Trial:
+            known = {} if points is None or item.points < 0 else {item.id: points}
+            source = assigned(key, target.name, as_written(value), options.key)
+            loses = () if right else lost_with(self.question, item.id)
+            return Trial(f"{item.id}: {name}", source, loses, {} if right else known)
+
+        rights = list(self.stated(item, nothing))
+        for value in rights:
+            yield trial(f"accepted: {quote(str(value))}", value, right=True)
+        for mistake in options.mistake:
+            if not (_diagnosis(mistake) and self.diagnoses(item)):
+                name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
+                yield trial(name, self.wrong_value(mistake, nothing), points=mistake.points)
+        literal = stated(key, target.name)
+        if not rights and literal is not None and options.key is None:
+            rights = [literal.value]
+        read = [
+            one for one, finding in (self.read_right(value, item, target) for value in rights) if not finding
+        ]
+        for right in read[:1]:
+            for name, value in self.other_spellings(right, item):
+                yield trial(name, value, right=True)
+            for name, value in self.wrong_values(right, item):
+                given, finding = self.read(value, item, target)
+                if finding is not None or not any(self.is_right(given, one, item) for one in read):
+                    yield trial(name, value)
 
     def reading(self, given: Any) -> str:
         """How a value was read, for the student; empty where that goes without saying."""
