@@ -63,8 +63,8 @@ class Evidence(Struct, frozen=True, eq=False):
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """A planted answer to one question, and what it must lose: what proves that a check can fail.
 
-    An item is lost when it does not end with full points; one that a person decides on, when it waits for
-    nobody. Every other item of the assignment must be kept.
+    An item is lost when it does not end with full points; one with negative points when it fails; one that
+    a person decides on when it waits for nobody. Every other item of the assignment must be kept.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autograder.records import Limits, Spent
 from autograder.verify.findings import Finding
@@ -14,18 +14,15 @@ A student's right solution may be slower than the key, and graders are busy.
 """
 
 
-def over(spent: Spent, limits: Limits) -> tuple[str, ...]:
+def over(spent: Spent, limits: Limits) -> frozenset[str]:
     """The limits of which more was used than leaves headroom."""
-    return tuple(
-        name
-        for name in Spent.__struct_fields__
-        if getattr(spent, name) * HEADROOM > float(getattr(limits, name))
-    )
+    names = Spent.__struct_fields__
+    return frozenset(name for name in names if getattr(spent, name) * HEADROOM > float(getattr(limits, name)))
 
 
-def findings(paper: str, place: str, spent: Spent, limits: Limits) -> Iterator[Finding]:
-    """What comes too close to a limit."""
-    for name in over(spent, limits):
+def findings(paper: str, place: str, spent: Spent, limits: Limits, names: Iterable[str]) -> Iterator[Finding]:
+    """What came too close to the named limits, in words."""
+    for name in sorted(names):
         allowed = float(getattr(limits, name))
         unit = "MB" if name.endswith("_mb") else "s"
         yield Finding(

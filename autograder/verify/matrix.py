@@ -10,8 +10,6 @@ from autograder.records import ItemResult, Score, Spent, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.verify.findings import Finding, Mark, Matrix, Row
 
-NO_POINTS = Decimal(0)
-
 _NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
 _LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
 _OPEN = "the check could not judge this; see the words for staff"
@@ -22,13 +20,16 @@ _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a n
 def mark(item: Item, result: ItemResult) -> Mark:
     """What became of an item.
 
-    An item that a person decides on is kept as long as it waits for one.
+    An item that a person decides on is kept as long as it waits for one. One with negative points is lost
+    when it fails, even where nothing is left to take away.
     """
     if item.manual:
         return Mark.KEPT if result.status is Status.NEEDS_REVIEW else Mark.LOST
     if result.status is Status.NEEDS_REVIEW:
         return Mark.OPEN
-    return Mark.KEPT if result.points == max(item.points, NO_POINTS) else Mark.LOST
+    if item.points < 0:
+        return Mark.LOST if result.status is Status.FAILED else Mark.KEPT
+    return Mark.KEPT if result.points == item.points else Mark.LOST
 
 
 def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Mapping[str, Mark]) -> Row:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from autograder.errors import CourseError, NotebookError
 from autograder.grading import Grader, Handed
+from autograder.notebook.document import load_tree
 from autograder.notebook.files import read_file
 from autograder.notebook.read import read
+from autograder.notebook.release import Release
 from autograder.records import Answer, Graded, ItemResult, Status, Submission
 from autograder.rubric import Question
 from autograder.verify.findings import Finding, Mark
 from autograder.verify.matrix import got, mark, written
 
-KEY, RELEASE = "answer key", "untouched release"
+KEY, RELEASE, TOUCHED = "answer key", "untouched release", "release with comments"
 
 
 class AnswerKey(Struct, frozen=True, eq=False):
@@ -95,11 +98,37 @@ def of_key(key: AnswerKey) -> Iterable[Finding]:
 
 
 def of_release(grader: Grader) -> Iterable[Finding]:
-    """What somebody would get for handing the release in again."""
-    untouched = grader.grade(Handed(RELEASE, grader.assignment.release_bytes)).score
+    """What somebody would get for handing the release in again, as it is or with a comment in each cell.
+
+    A comment makes of a stub an answer, so that a solution that was left standing there earns its points.
+    """
+    assignment = grader.assignment
+    untouched = grader.grade(Handed(RELEASE, assignment.release_bytes)).score
     for result in untouched.items:
         if result.status is not Status.NO_ANSWER:
-            remedy = "look for what the release gives away, or for a stub that counts as an answer"
+            remedy = "look for what counts as an answer although nothing was written"
             yield Finding(
                 RELEASE, f"{result.question}.{result.item}", "no answer, 0 points", got(result), remedy
             )
+    touched = {
+        name: _touched(data, assignment.releases[name]) for name, data in assignment.release_bytes.items()
+    }
+    for result in grader.grade(Handed(TOUCHED, touched)).score.items:
+        if result.points > 0:
+            remedy = "take out of the release what gives this away: put it between the solution's markers"
+            yield Finding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)
+
+
+def _touched(data: bytes, release: Release) -> bytes:
+    cells = (cell for cell in release.cells if cell.is_answer and cell.cell_type == "code")
+    return with_sources(data, {cell.grade_id: f"{cell.source}\n# touched" for cell in cells})
+
+
+def with_sources(data: bytes, sources: Mapping[str, str]) -> bytes:
+    """A notebook with other texts in the cells of these grade_ids."""
+    tree = load_tree(data, [])
+    for cell in tree["cells"] if sources else ():
+        metadata = cell.get("metadata", {}).get("nbgrader") or {}
+        if metadata.get("grade_id") in sources:
+            cell["source"] = sources[metadata["grade_id"]]
+    return json.dumps(tree).encode()

@@ -7,17 +7,13 @@ again; the others cannot see it. Everything else is a submission like any other.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 from autograder import scoring
 from autograder.checks.base import Draw, Observations, Trial
 from autograder.grading import Grader, Handed
-from autograder.notebook.document import load_tree
 from autograder.notebook.match import canonical
 from autograder.records import Answer, Graded, Scenario, Score
 from autograder.rubric import Question
-from autograder.verify.papers import AnswerKey
+from autograder.verify.papers import AnswerKey, with_sources
 
 
 class Sitting:
@@ -73,7 +69,9 @@ class Sitting:
         for place, answer in self._planted(question, trial).items():
             notebook = self._rubric.question(place).notebook
             changes.setdefault(notebook, {})[answer.grade_id] = answer.source
-        notebooks = {name: _changed(data, changes.get(name, {})) for name, data in self._key.sources.items()}
+        notebooks = {
+            name: with_sources(data, changes.get(name, {})) for name, data in self._key.sources.items()
+        }
         return self._grader.grade(Handed(trial.name, notebooks))
 
     def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
@@ -103,15 +101,3 @@ class Sitting:
 
 def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:
     raise AssertionError(f"{len(plan)} scenarios are asked of a paper without a box")
-
-
-def _changed(data: bytes, sources: Mapping[str, str]) -> bytes:
-    """A notebook with other texts in some of its cells."""
-    if not sources:
-        return data
-    tree = load_tree(data, [])
-    for cell in tree["cells"]:
-        metadata = cell.get("metadata", {}).get("nbgrader") or {}
-        if metadata.get("grade_id") in sources:
-            cell["source"] = sources[metadata["grade_id"]]
-    return json.dumps(tree).encode()
