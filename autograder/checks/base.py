@@ -75,6 +75,8 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """Ids of the items that are lost, with those that need them; none: an accepted alternative."""
     points: Mapping[str, Decimal] = {}
     """What a lost item still earns, where that is known."""
+    unstated: tuple[str, ...] = ()
+    """Items of the question about which the trial says nothing: they judge the same value in another way."""
     earlier: Mapping[str, str] = {}
     """Question id → code below the key's answer to it (in a text cell: instead of it), for results that are
     carried forward from there."""

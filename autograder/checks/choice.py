@@ -14,6 +14,7 @@ from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.choice_trials import ChoiceTrials
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
+from autograder.checks.planting import Planter, Read
 from autograder.checks.quoting import quote, type_name
 from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result
 from autograder.checks.targets import Target, Targets
@@ -130,22 +131,21 @@ class ChoiceCheck:
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """Every other option, alone or beside right ones; see `autograder.checks.base.TriesItself`."""
+        automatic = [item for item in self.question.items if item.id in self.items]
+        reads = {
+            item.id: Read(self._targets.of_item(item)[0].name, self.items[item.id].key) for item in automatic
+        }
         ids = tuple(dict.fromkeys(self._ids_by_name.values()))
         made = (
             ChoiceTrials(
-                self.question,
-                item,
-                self._targets.of_item(item)[0].name,
-                options.key,
-                tuple(dict.fromkeys(options.right)),
-                options.pick,
-                options.credit == "each",
-                options.mistake,
+                Planter(self.question, item, reads, key),
+                tuple(dict.fromkeys(self.items[item.id].right)),
+                self.items[item.id].pick,
+                self.items[item.id].credit == "each",
+                self.items[item.id].mistake,
                 ids,
-                key,
             )
-            for item in self.question.items
-            if (options := self.items.get(item.id)) is not None
+            for item in automatic
         )
         return tuple(trial for one in made for trial in one.all())
 

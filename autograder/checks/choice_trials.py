@@ -10,9 +10,7 @@ from msgspec import Struct
 from autograder.checks.base import Trial
 from autograder.checks.options import Mistake, place
 from autograder.checks.options import share as equal_share
-from autograder.checks.planting import assigned, lost_with
-from autograder.records import Answer
-from autograder.rubric import Item, Question
+from autograder.checks.planting import Planter
 
 UNKNOWN = "no such option"
 
@@ -21,28 +19,20 @@ class ChoiceTrials(Struct, frozen=True):
     """Makes the trials of one item.
 
     Attributes:
-        question: its question.
-        item: the item.
-        name: the variable it reads.
-        entry: the entry of the answer that it reads.
+        planter: of the item.
         right: ids of the right options, each once.
         pick: so many of them are wanted; 0: all.
         each: points are given in parts.
         mistakes: named wrong options.
         ids: every option.
-        key: the answer key's answer.
     """
 
-    question: Question
-    item: Item
-    name: str
-    entry: str | int | None
+    planter: Planter
     right: tuple[str, ...]
     pick: int
     each: bool
     mistakes: tuple[Mistake, ...]
     ids: tuple[str, ...]
-    key: Answer
 
     def all(self) -> Iterator[Trial]:
         """Every trial of the item."""
@@ -50,10 +40,10 @@ class ChoiceTrials(Struct, frozen=True):
 
     def _picked(self) -> Iterator[Trial]:
         """A closed list: each right option counts, each other one does not."""
-        part = equal_share(self.item.points, self.pick, place(self.question, self.item))
+        part = self._part(self.pick)
         for start in range(0, len(self.right), self.pick):
             chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
-            yield self._trial(f"right: {', '.join(chosen)}", chosen, self.item.points)
+            yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
         rest = list(self.right[: self.pick - 1])
         for name in (*self.ids, UNKNOWN):
             if name not in self.right:
@@ -67,7 +57,7 @@ class ChoiceTrials(Struct, frozen=True):
     def _marked(self) -> Iterator[Trial]:
         """All right options and no other."""
         named = [([one.when] if isinstance(one.when, str) else list(one.when)) for one in self.mistakes]
-        yield self._trial("right", self.right, self.item.points)
+        yield self.planter.right("right", self._written(self.right))
         for mistake, chosen in zip(self.mistakes, named, strict=True):
             if named.index(chosen) == self.mistakes.index(mistake):
                 name = f"mistake {mistake.code}: {', '.join(chosen)}"
@@ -85,21 +75,21 @@ class ChoiceTrials(Struct, frozen=True):
     def _parts(self, chosen: Sequence[str]) -> Decimal:
         if not self.each:
             return Decimal(0)
-        part = equal_share(self.item.points, len(self.right), place(self.question, self.item))
+        part = self._part(len(self.right))
         good = len(set(chosen) & set(self.right))
         return part * max(0, good - len(set(chosen) - set(self.right)))
 
     def _is_named(self, name: str) -> bool:
         return any(one.when == name for one in self.mistakes)
 
+    def _part(self, parts: int) -> Decimal:
+        item = self.planter.item
+        return equal_share(item.points, parts, place(self.planter.question, item))
+
     def _trial(self, name: str, chosen: Sequence[str], points: Decimal, family: str = "") -> Trial:
-        full = points == max(self.item.points, Decimal(0))
-        text = ", ".join(chosen)
-        value = text if self.key.cell_type != "code" else chosen[0] if len(chosen) == 1 else list(chosen)
-        return Trial(
-            f"{self.item.id}: {name}",
-            assigned(self.key, self.name, value, self.entry),
-            () if full else lost_with(self.question, self.item.id),
-            {} if full or self.item.points < 0 else {self.item.id: points},
-            family=f"{self.item.id}: {family}" if family else "",
-        )
+        return self.planter.trial(name, self._written(chosen), points, family)
+
+    def _written(self, chosen: Sequence[str]) -> object:
+        if self.planter.key.cell_type != "code":
+            return ", ".join(chosen)
+        return chosen[0] if len(chosen) == 1 else list(chosen)

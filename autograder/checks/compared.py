@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.drawing import SAMPLE
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
-from autograder.checks.planting import as_written, assigned, lost_with
+from autograder.checks.planting import Planter, Read, as_written
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets, stated
@@ -114,6 +114,11 @@ class ComparedCheck(Generic[Q, I]):
         del right, item
         yield from ()
 
+    def as_answer(self, value: Any, item: Item) -> Any:
+        """A value of the rubric as a student would write it."""
+        del item
+        return as_written(value)
+
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, and values near the right one; see `autograder.checks.base.TriesItself`.
 
@@ -127,36 +132,32 @@ class ComparedCheck(Generic[Q, I]):
         )
 
     def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
-        options = self.items[item.id]
         target = self.targets.of_item(item)[0]
-        nothing = Evidence(key, ())
-
-        def trial(name: str, value: Any, *, right: bool = False, points: Decimal | None = None) -> Trial:
-            known = {} if points is None or item.points < 0 else {item.id: points}
-            source = assigned(key, target.name, as_written(value), options.key)
-            loses = () if right else lost_with(self.question, item.id)
-            return Trial(f"{item.id}: {name}", source, loses, {} if right else known)
-
+        reads = {
+            one.id: Read(self.targets.of_item(one)[0].name, self.items[one.id].key)
+            for one in self.question.items
+            if one.id in self.items
+        }
+        planter, nothing = Planter(self.question, item, reads, key), Evidence(key, ())
         rights = list(self.stated(item, nothing))
         for value in rights:
-            yield trial(f"accepted: {quote(str(value))}", value, right=True)
-        for mistake in options.mistake:
+            yield planter.right(f"accepted: {quote(str(value))}", self.as_answer(value, item))
+        for mistake in self.items[item.id].mistake:
             if not (_diagnosis(mistake) and self.diagnoses(item)):
                 name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
-                yield trial(name, self.wrong_value(mistake, nothing), points=mistake.points)
+                value = self.as_answer(self.wrong_value(mistake, nothing), item)
+                yield planter.trial(name, value, mistake.points)
         literal = stated(key, target.name)
-        if not rights and literal is not None and options.key is None:
+        if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]
-        read = [
-            one for one, finding in (self.read_right(value, item, target) for value in rights) if not finding
-        ]
-        for right in read[:1]:
-            for name, value in self.other_spellings(right, item):
-                yield trial(name, value, right=True)
-            for name, value in self.wrong_values(right, item):
-                given, finding = self.read(value, item, target)
-                if finding is not None or not any(self.is_right(given, one, item) for one in read):
-                    yield trial(name, value)
+        judged = (self.read_right(value, item, target) for value in rights)
+        read = [one for one, finding in judged if finding is None]
+        for name, value in self.other_spellings(read[0], item) if read else ():
+            yield planter.right(name, value)
+        for name, value in self.wrong_values(read[0], item) if read else ():
+            given, finding = self.read(value, item, target)
+            if finding is not None or not any(self.is_right(given, one, item) for one in read):
+                yield planter.trial(name, value)
 
     def reading(self, given: Any) -> str:
         """How a value was read, for the student; empty where that goes without saying."""

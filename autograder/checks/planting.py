@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 
+from msgspec import Struct
+
+from autograder.checks.base import Trial
 from autograder.checks.literal import answer_literal
 from autograder.records import Answer
-from autograder.rubric import Question
+from autograder.rubric import Item, Question
 
 
 def assigned(key: Answer, name: str, value: object, entry: str | int | None = None) -> str:
@@ -39,6 +43,67 @@ def as_written(value: object) -> object:
     return value
 
 
-def lost_with(question: Question, item_id: str) -> tuple[str, ...]:
-    """An item and those that are worth nothing without it."""
-    return (item_id, *(item.id for item in question.items if item_id in item.needs))
+class Read(Struct, frozen=True):
+    """What an item reads: a variable, or one entry of it."""
+
+    name: str
+    entry: str | int | None = None
+
+    def meets(self, other: Read) -> bool:
+        """Whether changing one of them may change the other."""
+        return self.name == other.name and (None in (self.entry, other.entry) or self.entry == other.entry)
+
+
+class Planter(Struct, frozen=True):
+    """Makes the trials of one item.
+
+    Attributes:
+        question: its question.
+        item: the item.
+        reads: what every automatic item of the question reads.
+        key: the answer key's answer.
+    """
+
+    question: Question
+    item: Item
+    reads: Mapping[str, Read]
+    key: Answer
+
+    def trial(self, name: str, value: object, points: Decimal | None = None, family: str = "") -> Trial:
+        """An answer that loses the item; with all points, one that loses nothing.
+
+        Args:
+            name: what was planted.
+            value: a plain literal.
+            points: what the item still earns; None where that is not known.
+            family: see `Trial`.
+        """
+        if points is not None and points == self.item.points > 0:
+            return self.right(name, value)
+        item = self.item.id
+        loses = (item, *self._needing((item,)))
+        known = {item: points} if points is not None and self.item.points > 0 else {}
+        return self._made(name, value, loses, known, family)
+
+    def right(self, name: str, value: object) -> Trial:
+        """An answer that loses nothing."""
+        return self._made(name, value, (), {}, "")
+
+    def _made(
+        self, name: str, value: object, loses: tuple[str, ...], points: Mapping[str, Decimal], family: str
+    ) -> Trial:
+        item, read = self.item.id, self.reads[self.item.id]
+        others = [name for name, other in self.reads.items() if name != item and read.meets(other)]
+        unstated = dict.fromkeys((*others, *self._needing(others)))
+        return Trial(
+            f"{item}: {name}",
+            assigned(self.key, read.name, value, read.entry),
+            loses,
+            points,
+            tuple(one for one in unstated if one not in loses),
+            family=f"{item}: {family}" if family else "",
+        )
+
+    def _needing(self, items: Collection[str]) -> tuple[str, ...]:
+        """The items that are worth nothing without one of these."""
+        return tuple(one.id for one in self.question.items if set(items) & set(one.needs))

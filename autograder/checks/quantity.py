@@ -150,6 +150,12 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             return Finding(status, Message("quantity.ambiguous", params), staff)
         return failed(f"quantity.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
 
+    def as_answer(self, value: Any, item: Item) -> Any:
+        """With its unit, where one is required."""
+        rules, written = self._rules[item.id], super().as_answer(value, item)
+        bare = not isinstance(written, str) and rules.units == "required"
+        return (written, rules.asked.text) if bare else written
+
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """More than twice as much, the other sign, and the same number of something else."""
         rules, amount = self._rules[item.id], right.readings[0].amount

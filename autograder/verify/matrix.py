@@ -55,7 +55,7 @@ def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Map
             continue
         must_lose = own and item.id in trial.loses
         wanted = Mark.LOST if must_lose else Mark.KEPT
-        if key.get(place, Mark.KEPT) is not Mark.KEPT:
+        if key.get(place, Mark.KEPT) is not Mark.KEPT or (own and item.id in trial.unstated):
             continue
         if found is not wanted:
             findings.append(_finding(trial, question, result, found, wanted))

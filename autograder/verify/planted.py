@@ -91,12 +91,12 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
         if not trial.name.strip() or trial.name in seen:
             raise CourseError(f"{at}: name: each trial needs a name of its own")
         seen.add(trial.name)
-        unknown = [item for item in trial.loses if item not in possible]
-        if unknown or len(set(trial.loses)) < len(trial.loses):
-            known = ", ".join(possible)
-            raise CourseError(
-                f"{at}: loses: expected items, each once; known: {known}; got {list(trial.loses)}"
-            )
+        for name, items in (("loses", trial.loses), ("unstated", trial.unstated)):
+            if len(set(items) & possible.keys()) < len(items):
+                known = ", ".join(possible)
+                raise CourseError(
+                    f"{at}: {name}: expected items, each once; known: {known}; got {list(items)}"
+                )
         for item, points in trial.points.items():
             if item not in trial.loses or not (points.is_finite() and 0 <= points < possible[item]):
                 raise CourseError(

@@ -24,6 +24,7 @@ from autograder.checks import results
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.literal import answer_literal
 from autograder.checks.options import item_options
+from autograder.checks.planting import Planter, Read
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
 from autograder.checks.symbolic.conditions import Own, Situation
@@ -110,14 +111,14 @@ class SymbolicCheck:
         earlier = earlier_result(self._question, self._rubric)
         options = item_options(self._question, SymbolicItem)
         wider = self._vocabulary if earlier is None else self._vocabulary.extended(OWN)
+        reads = {name: Read(item.answer) for name, item in self._items.items()}
         made = (
             ItemTrials(
-                self._question,
+                Planter(self._question, item.item, reads, key),
                 item,
                 options[name],
                 self._vocabulary,
                 wider,
-                key,
                 earlier if item.carries_from else None,
             )
             for name, item in self._items.items()

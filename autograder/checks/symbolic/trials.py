@@ -22,14 +22,13 @@ from autograder.algebra.printing.text import to_text
 from autograder.checks.base import Trial
 from autograder.checks.literal import answer_literal
 from autograder.checks.options import item_options, question_options
-from autograder.checks.planting import assigned, lost_with
+from autograder.checks.planting import Planter
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, text_of
 from autograder.checks.symbolic.conditions import WORDS
 from autograder.checks.symbolic.key import OWN, PreparedItem, read_tree
 from autograder.checks.symbolic.options import Mistake, Step, SymbolicItem, SymbolicQuestion
 from autograder.checks.symbolic.variants import any_equal, slips, unformed, wrong_forms
 from autograder.errors import AlgebraError, RubricError
-from autograder.records import Answer
 from autograder.rubric import Question, Rubric
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -59,21 +58,19 @@ class ItemTrials(Struct, frozen=True, eq=False):
     """Makes the trials of one item.
 
     Attributes:
-        question: its question.
+        planter: of the item.
         prepared: the item, ready to judge; only its symbols, comparers and form are used.
         options: the item as the rubric states it.
         vocabulary: the symbols of the question.
         wider: with the symbol for an earlier result.
-        key: the answer key's answer.
         earlier: where the item carries forward.
     """
 
-    question: Question
+    planter: Planter
     prepared: PreparedItem
     options: SymbolicItem
     vocabulary: Vocabulary
     wider: Vocabulary
-    key: Answer
     earlier: Earlier | None
 
     def all(self) -> Iterator[Trial]:
@@ -89,22 +86,6 @@ class ItemTrials(Struct, frozen=True, eq=False):
             yield from self._carried(earlier, earlier.expect, earlier.points, "carried on from")
         yield from self._slips()
 
-    def _trial(self, name: str, text: str, points: Decimal | None = None, family: str = "") -> Trial:
-        """An answer that loses the item; with full points, one that loses nothing."""
-        item = self.prepared.item
-        full = points is not None and points == max(item.points, Decimal(0))
-        known = {} if points is None or full or item.points < 0 else {item.id: points}
-        return Trial(
-            f"{item.id}: {name}",
-            assigned(self.key, self.prepared.answer, text),
-            () if full else lost_with(self.question, item.id),
-            known,
-            family=f"{item.id}: {family}" if family else "",
-        )
-
-    def _kept(self, name: str, text: str) -> Trial:
-        return Trial(f"{self.prepared.item.id}: {name}", assigned(self.key, self.prepared.answer, text))
-
     def _accepted(self) -> Iterator[Trial]:
         """What the rubric accepts: worth everything where it is also in the form that is asked for."""
         if self.options.form == "asymptotic" and "refuse" in (
@@ -116,12 +97,14 @@ class ItemTrials(Struct, frozen=True, eq=False):
             return
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             if self.prepared.rule is not None and self.prepared.rule.broken(tree) is not None:
-                yield self._trial(f"accepted, in another form: {text}", text, self.prepared.rule.points)
+                yield self.planter.trial(
+                    f"accepted, in another form: {text}", text, self.prepared.rule.points
+                )
             else:
-                yield self._kept(f"accepted: {text}", text)
+                yield self.planter.right(f"accepted: {text}", text)
         for remark in self.options.remark:
             if self.prepared.rule is None:
-                yield self._kept(f"remark {remark.code}: {remark.when}", remark.when)
+                yield self.planter.right(f"remark {remark.code}: {remark.when}", remark.when)
 
     @property
     def _points(self) -> Decimal:
@@ -140,14 +123,14 @@ class ItemTrials(Struct, frozen=True, eq=False):
         }
         if self.options.form != "asymptotic":
             spellings["in LaTeX"] = to_latex(tree)
-        yield from (self._kept(f"the key {how}", text) for how, text in spellings.items())
+        yield from (self.planter.right(f"the key {how}", text) for how, text in spellings.items())
 
     def _of_key(self) -> Tree | None:
         """The key's answer as it was written; None where only running the key's cell can tell it."""
-        literal = answer_literal(self.key.source, self.prepared.answer)
+        literal = answer_literal(self.planter.key.source, self.prepared.answer)
         try:
-            if self.key.cell_type != "code":
-                text = markdown_formula(self.key.source)
+            if self.planter.key.cell_type != "code":
+                text = markdown_formula(self.planter.key.source)
             else:
                 text = "" if literal is None else text_of(literal.value)
             return read_tree(text, self.options.form, self.vocabulary, "")
@@ -157,7 +140,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
     def _mistake(self, mistake: Mistake) -> Iterator[Trial]:
         text = self._own_right(mistake.when)
         if text:
-            yield self._trial(f"mistake {mistake.code}: {mistake.when}", text, mistake.points)
+            yield self.planter.trial(f"mistake {mistake.code}: {mistake.when}", text, mistake.points)
 
     def _step(self, step: Step) -> Iterator[Trial]:
         """A step that ends with a formula is worth what it says, and no other step is taken before it."""
@@ -167,7 +150,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         if len(conditions) == 1 and not _is_word(conditions[0], self.vocabulary):
             text = self._own_right(conditions[0])
             if text:
-                yield self._trial(f"step {step.id}: {conditions[0]}", text, step.points)
+                yield self.planter.trial(f"step {step.id}: {conditions[0]}", text, step.points)
         elif set(conditions) & {"own:wrong"} and len(conditions) == 2 and self.earlier is not None:
             formula = next(one for one in conditions if one != "own:wrong").partition(":")[2]
             if OWN in formula:
@@ -183,7 +166,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         """The right continuation of each mistake that is named where the earlier result was asked for."""
         worth = self._points if points is None else min(points, self._points)
         for code, wrong in earlier.wrong.items():
-            trial = self._trial(f"{name} {code}", self._with_own(expect, wrong), worth)
+            trial = self.planter.trial(f"{name} {code}", self._with_own(expect, wrong), worth)
             source = f"{earlier.answer} = {wrong!r}\n"
             yield replace(trial, earlier={earlier.question: source})
 
@@ -206,11 +189,13 @@ class ItemTrials(Struct, frozen=True, eq=False):
             right += [(foreseen.tree, reading) for reading in foreseen.readings]
         for variant in made:
             if variant.tree is None or not any_equal(variant.tree, right):
-                yield self._trial(f"slip, {variant.name}: {variant.text}", variant.text, family="slips")
+                yield self.planter.trial(
+                    f"slip, {variant.name}: {variant.text}", variant.text, family="slips"
+                )
         if self.prepared.rule is not None:
             for variant in unformed(tree, self.prepared.rule):
                 name = f"another form, {variant.name}: {variant.text}"
-                yield self._trial(name, variant.text, self.prepared.rule.points)
+                yield self.planter.trial(name, variant.text, self.prepared.rule.points)
 
 
 def earlier_result(question: Question, rubric: Rubric) -> Earlier | None:
