@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from autograder.verify import Verified
 
 NameArgument = Annotated[
-    str, typer.Argument(help="The assignment; default: all there are.", show_default="all")
+    str, typer.Argument(help="The assignment; all of them where none is named.", show_default=False)
 ]
 JsonOption = Annotated[
-    str, typer.Option("--json", metavar="FILE", help="Write everything as JSON to this file; - prints it.")
+    str,
+    typer.Option(
+        "--json", metavar="FILE", help="Write everything as one JSON object to this file; - prints it."
+    ),
 ]
 
 
