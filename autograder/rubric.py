@@ -98,7 +98,7 @@ class Question(Struct, frozen=True):
     reference: str = ""
     """``module:name`` in the course's reference folder."""
     trials: str = ""
-    """``module:name`` of a function there that lists planted answers; see `autograder.checks.base.Trial`."""
+    """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
     symbols: dict[str, Symbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
     options: Mapping[str, Any] = {}
