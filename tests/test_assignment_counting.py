@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autograder.checks import make_check
-from autograder.checks.base import Evidence, Trial
+from autograder.checks.base import Evidence, Trial, trials_of
 from autograder.messages import SENTENCES, render
 from autograder.records import Answer, ItemResult, Observation, Status
 from autograder.rubric import Question, load
@@ -22,8 +23,8 @@ from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
 from tests.checks.asking import DRAW
 from tests.reference.counting.test_parameters import T5_3B
-from tests.test_verify import ROOT
 
+ROOT = Path(__file__).parents[1]
 RUBRIC = load(ROOT / "rubrics" / "counting.toml")
 CHECKS = {question.id: make_check(question, RUBRIC) for question in RUBRIC.questions}
 CELLS: Mapping[str, str] = {
@@ -84,7 +85,7 @@ def planted(question: Question) -> Iterator[Trial]:
         for one in getattr(trials, question.trials.partition(":")[2])():
             yield Trial(one["name"], one["source"], tuple(one["loses"]))
     else:
-        yield from CHECKS[question.id].trials(key(question))  # type: ignore[attr-defined]
+        yield from trials_of(CHECKS[question.id], key(question))
 
 
 @pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Trial
 from autograder.checks.literal import answer_literal
+from autograder.checks.planting import assigned
 from autograder.records import Answer
 
 Rows = list[list[Any]]
@@ -53,6 +54,10 @@ def trials(
     literal = answer_literal(key.source, asked.answer)
     if literal is None or not isinstance(literal.value, list):
         return
+
+    def plant(name: str, value: object, loses: tuple[str, ...]) -> Trial:
+        return Trial(name, assigned(key, asked.answer, value), loses)
+
     rows: Rows = [list(row) for row in literal.value if isinstance(row, tuple | list)]
     names = asked.columns[0]
     for place, row in enumerate(rows):
@@ -61,20 +66,16 @@ def trials(
             if asked.losing(found, column):
                 changed = [*row[:at], wrong[column], *row[at + 1 :]]
                 lost = asked.losing(found, column)
-                yield _trial(f"{row[0]}, {column}: wrong", asked, _with(rows, place, changed), lost)
-        yield _trial(f"{row[0]}: row missing", asked, _with(rows, place, None), asked.losing(found))
-    yield _trial("a row too many", asked, [*rows, ["no such row", *rows[0][1:]]], tuple(asked.refusing))
+                yield plant(f"{row[0]}, {column}: wrong", _with(rows, place, changed), lost)
+        yield plant(f"{row[0]}: row missing", _with(rows, place, None), asked.losing(found))
+    yield plant("a row too many", [*rows, ["no such row", *rows[0][1:]]], tuple(asked.refusing))
     by_name = tuple(item for item, cells in asked.cells.items() if any(cell[1] == names for cell in cells))
-    yield _trial("the rows reversed", asked, rows[::-1], by_name if asked.ordered else ())
+    yield plant("the rows reversed", rows[::-1], by_name if asked.ordered else ())
     by_row = {str(row[0]): row[1] if len(row) == 2 else tuple(row[1:]) for row in rows}
-    yield Trial("as a dictionary", f"{asked.answer} = {by_row!r}\n", ())
+    yield plant("as a dictionary", by_row, ())
     lines = (" | ".join(str(entry) for entry in row) for row in rows)
-    yield Trial("as Markdown", f"{asked.answer} = {chr(10).join(lines)!r}\n", ())
+    yield plant("as Markdown", "\n".join(lines), ())
 
 
 def _with(rows: Rows, place: int, row: list[Any] | None) -> Rows:
     return [*rows[:place], *([row] if row is not None else []), *rows[place + 1 :]]
-
-
-def _trial(name: str, asked: Asked, rows: Rows, loses: tuple[str, ...]) -> Trial:
-    return Trial(name, f"{asked.answer} = {[tuple(row) for row in rows]!r}\n", loses)
