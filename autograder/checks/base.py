@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.records import Answer, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
@@ -75,6 +76,8 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """Ids of the items that are lost, with those that need them; none: an accepted alternative."""
     points: Mapping[str, Decimal] = {}
     """What a lost item still earns, where that is known."""
+    codes: Mapping[str, str] = {}
+    """The code of a lost item's result, where that is known: of a mistake that the rubric names."""
     unstated: tuple[str, ...] = ()
     """Items of the question about which the trial says nothing: they judge the same value in another way."""
     earlier: Mapping[str, str] = {}
@@ -123,5 +126,15 @@ class TriesItself(Protocol):
 
 
 def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
-    """The trials that a check makes by itself; none where it makes none."""
-    return tuple(check.trials(key)) if isinstance(check, TriesItself) else ()
+    """The trials that a check makes by itself; none where it makes none.
+
+    Where two have one name, as mistakes that are stated twice, the later one is numbered.
+    """
+    made: dict[str, Trial] = {}
+    for trial in check.trials(key) if isinstance(check, TriesItself) else ():
+        name, number = trial.name, 1
+        while name in made:
+            number += 1
+            name = f"{trial.name} ({number})"
+        made[name] = replace(trial, name=name)
+    return tuple(made.values())

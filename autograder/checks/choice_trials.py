@@ -47,10 +47,13 @@ class ChoiceTrials(Struct, frozen=True):
         rest = list(self.right[: self.pick - 1])
         for name in (*self.ids, UNKNOWN):
             if name not in self.right:
-                credit = next((one.points for one in self.mistakes if one.when == name), Decimal(0))
-                family = "" if self._is_named(name) else "another option"
-                points = part * len(rest) + credit
-                yield self._trial(f"{name} in the place of a right one", [*rest, name], points, family)
+                named = next((one for one in self.mistakes if one.when == name), None)
+                done = f"{name} in the place of a right one"
+                if named is None:
+                    yield self._trial(done, [*rest, name], part * len(rest), family="another option")
+                else:
+                    points = part * len(rest) + named.points
+                    yield self._trial(done, [*rest, name], points, code=named.code)
         if rest:
             yield self._trial("one too few", rest, part * len(rest))
 
@@ -61,7 +64,7 @@ class ChoiceTrials(Struct, frozen=True):
         for mistake, chosen in zip(self.mistakes, named, strict=True):
             if named.index(chosen) == self.mistakes.index(mistake):
                 name = f"mistake {mistake.code}: {', '.join(chosen)}"
-                yield self._trial(name, chosen, mistake.points)
+                yield self._trial(name, chosen, mistake.points, code=mistake.code)
         for name in (*self.ids, UNKNOWN):
             if name in self.right:
                 chosen, done = [one for one in self.right if one != name], f"without {name}"
@@ -70,7 +73,8 @@ class ChoiceTrials(Struct, frozen=True):
             else:
                 chosen, done = [*self.right, name], f"{name} as well"
             if chosen and sorted(chosen) not in map(sorted, named):
-                yield self._trial(done, chosen, self._parts(chosen), "" if name in self.right else "others")
+                family = "" if name in self.right else "others"
+                yield self._trial(done, chosen, self._parts(chosen), family=family)
 
     def _parts(self, chosen: Sequence[str]) -> Decimal:
         if not self.each:
@@ -79,15 +83,15 @@ class ChoiceTrials(Struct, frozen=True):
         good = len(set(chosen) & set(self.right))
         return part * max(0, good - len(set(chosen) - set(self.right)))
 
-    def _is_named(self, name: str) -> bool:
-        return any(one.when == name for one in self.mistakes)
-
     def _part(self, parts: int) -> Decimal:
         item = self.planter.item
         return equal_share(item.points, parts, place(self.planter.question, item))
 
-    def _trial(self, name: str, chosen: Sequence[str], points: Decimal, family: str = "") -> Trial:
-        return self.planter.trial(name, self._written(chosen), points, family)
+    def _trial(
+        self, name: str, chosen: Sequence[str], points: Decimal, *, family: str = "", code: str = ""
+    ) -> Trial:
+        made = self.planter.trial(name, self._written(chosen), points, code=code)
+        return self.planter.of_family(family, made) if family else made
 
     def _written(self, chosen: Sequence[str]) -> object:
         if self.planter.key.cell_type != "code":

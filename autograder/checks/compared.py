@@ -171,7 +171,7 @@ class ComparedCheck(Generic[Q, I]):
             if not (_diagnosis(mistake) and self._diagnoses(item)):
                 name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
                 value = self.as_answer(self.wrong_value(mistake, nothing), item)
-                yield planter.trial(name, value, mistake.points)
+                yield planter.trial(name, value, mistake.points, code=mistake.code)
         literal = stated(key, target.name)
         if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]

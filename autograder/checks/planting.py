@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.checks.base import Trial
 from autograder.checks.literal import answer_literal
@@ -69,29 +70,31 @@ class Planter(Struct, frozen=True):
     reads: Mapping[str, Read]
     key: Answer
 
-    def trial(self, name: str, value: object, points: Decimal | None = None, family: str = "") -> Trial:
+    def trial(self, name: str, value: object, points: Decimal | None = None, *, code: str = "") -> Trial:
         """An answer that loses the item; with all points, one that loses nothing.
 
         Args:
             name: what was planted.
             value: a plain literal.
             points: what the item still earns; None where that is not known.
-            family: see `Trial`.
+            code: of the result; empty where that is not known.
         """
         if points is not None and points == self.item.points > 0:
             return self.right(name, value)
         item = self.item.id
-        loses = (item, *self._needing((item,)))
+        made = self._made(name, value, (item, *self._needing((item,))))
         known = {item: points} if points is not None and self.item.points > 0 else {}
-        return self._made(name, value, loses, known, family)
+        return replace(made, points=known, codes={item: code} if code else {})
 
     def right(self, name: str, value: object) -> Trial:
         """An answer that loses nothing."""
-        return self._made(name, value, (), {}, "")
+        return self._made(name, value, ())
 
-    def _made(
-        self, name: str, value: object, loses: tuple[str, ...], points: Mapping[str, Decimal], family: str
-    ) -> Trial:
+    def of_family(self, family: str, trial: Trial) -> Trial:
+        """The trial as one of many that are shown as one line."""
+        return replace(trial, family=f"{self.item.id}: {family}")
+
+    def _made(self, name: str, value: object, loses: tuple[str, ...]) -> Trial:
         item, read = self.item.id, self.reads[self.item.id]
         others = [name for name, other in self.reads.items() if name != item and read.meets(other)]
         unstated = dict.fromkeys((*others, *self._needing(others)))
@@ -99,9 +102,7 @@ class Planter(Struct, frozen=True):
             f"{item}: {name}",
             assigned(self.key, read.name, value, read.entry),
             loses,
-            points,
-            tuple(one for one in unstated if one not in loses),
-            family=f"{item}: {family}" if family else "",
+            unstated=tuple(one for one in unstated if one not in loses),
         )
 
     def _needing(self, items: Collection[str]) -> tuple[str, ...]:

@@ -51,11 +51,15 @@ def verify(assignment: Assignment, pool: Pool, *, workers: int | None = None) ->
     """
     started = time.monotonic()
     leftovers.sweep_groups()
-    notebooks = assignment.rubric.assignment.notebooks
-    # All at once: importing what the rubric preloads takes seconds, and there are several cores.
-    pool.warm(dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks))))
+    if any(question.trials for question in assignment.rubric.questions):
+        # All at once: importing what the rubric preloads takes seconds, and there are several cores.
+        notebooks = assignment.rubric.assignment.notebooks
+        pool.warm(
+            dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
+        )
     planted = planted_trials(assignment, pool)
     grader = Grader(assignment, pool)
+    pool.end(assignment.reference_environment())
     key = sit(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
@@ -64,6 +68,7 @@ def verify(assignment: Assignment, pool: Pool, *, workers: int | None = None) ->
     slow = headroom.over(spent, limits)
     findings = [*of_key(key), *of_release(grader)]
     findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
+    findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
     run = Run(grader, key, workers or os.cpu_count() or 1, slow)
     matrices = run.matrices(planted)
     for made in matrices:

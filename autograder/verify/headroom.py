@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from autograder.records import Limits, Spent
+from autograder.records import Limits, Note, Spent
+from autograder.sandbox import remarks
 from autograder.verify.findings import Finding
 
 HEADROOM = 2
@@ -12,6 +13,9 @@ HEADROOM = 2
 
 A student's right solution may be slower than the key, and graders are busy.
 """
+
+
+_STOPPED = frozenset((remarks.CELL_ENDED, remarks.CALL_ENDED, remarks.MET))
 
 
 def over(spent: Spent, limits: Limits) -> frozenset[str]:
@@ -32,6 +36,22 @@ def findings(paper: str, place: str, spent: Spent, limits: Limits, names: Iterab
             f"{getattr(spent, name):.3g} {unit}",
             f"make it faster or smaller, or raise {name} in [assignment.limits]",
         )
+
+
+def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[Finding]:
+    """Cells and calls that were stopped, or that met a limit and went on.
+
+    Losing points for that says nothing about the check.
+    """
+    for note in notes:
+        if note.code in _STOPPED:
+            yield Finding(
+                paper,
+                place,
+                "code that ends by itself, within every limit",
+                f"{note.place}: {note.text}".removeprefix(": "),
+                "plant a mistake that ends, or raise the limit in [assignment.limits]",
+            )
 
 
 def least(one: Spent, other: Spent) -> Spent:

@@ -13,7 +13,7 @@ from autograder.verify.findings import Finding, Mark, Matrix, Row
 _NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
 _LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
 _OPEN = "the check could not judge this; see the words for staff"
-_POINTS = "look for a mistake or a step that fits earlier, or state the points that are given"
+_EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
 _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
 
 
@@ -60,15 +60,12 @@ def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Map
         if found is not wanted:
             findings.append(_finding(trial, question, result, found, wanted))
         elif must_lose and trial.points.get(item.id, result.points) != result.points:
-            findings.append(
-                Finding(
-                    paper(trial, question),
-                    place,
-                    f"{written(trial.points[item.id])} of {written(item.points)} points",
-                    got(result),
-                    _POINTS,
-                )
-            )
+            expected = f"{written(trial.points[item.id])} of {written(item.points)} points"
+            findings.append(Finding(paper(trial, question), place, expected, got(result), _EARLIER))
+        elif must_lose and trial.codes.get(item.id, result.code) != result.code:
+            expected = f"told as {trial.codes[item.id]!r}"
+            told = f"told as {result.code!r}; {got(result)}"
+            findings.append(Finding(paper(trial, question), place, expected, told, _EARLIER))
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
     return Row(trial.name, trial.family, trial.loses, marks, wrong, tuple(findings))

@@ -91,7 +91,7 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
         if not trial.name.strip() or trial.name in seen:
             raise CourseError(f"{at}: name: each trial needs a name of its own")
         seen.add(trial.name)
-        for name, items in (("loses", trial.loses), ("unstated", trial.unstated)):
+        for name, items in (("loses", trial.loses), ("unstated", trial.unstated), ("codes", (*trial.codes,))):
             if len(set(items) & possible.keys()) < len(items):
                 known = ", ".join(possible)
                 raise CourseError(

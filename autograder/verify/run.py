@@ -76,7 +76,11 @@ class Run:
             spent = headroom.least(spent, self._sitting.in_box(question, trial).spent)
         judged = self._row(question, trial, graded.score)
         names = headroom.over(spent, self._limits) - self._slow
-        beyond = headroom.findings(paper(trial, question), question.id, spent, self._limits, names)
+        named = paper(trial, question)
+        beyond = (
+            *headroom.findings(named, question.id, spent, self._limits, names),
+            *headroom.stopped(named, question.id, graded.score.notes),
+        )
         return replace(judged, findings=(*judged.findings, *beyond), spent=spent)
 
     def _row(self, question: Question, trial: Trial, score: Score) -> Row:

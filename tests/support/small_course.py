@@ -21,6 +21,7 @@ notebooks = [{ name = "formulas" }, { name = "code" }]
 
 [assignment.limits]
 cell_seconds = 2
+call_seconds = 2
 
 [assignment.symbols]
 d_model = { aliases = ["d"] }

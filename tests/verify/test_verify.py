@@ -111,6 +111,15 @@ ALTERNATIVE = Defect(
     of_reference('RIGHT.replace("weights", "w")', 'RIGHT.replace("weights.sum", "weights.max")'),
     *("trial 'other names' of softmax", "softmax.rows", "kept: all 2 points", "0 of 2 points (failed)"),
 )
+SHADOWED = Defect(
+    of_rubric(
+        '[[question.item.mistake]]\ncode = "embedding-counted"',
+        '[[question.item.mistake]]\ncode = "one-more"\nwhen = 13\npoints = 0.5\n'
+        'text = { en = "One too many." }\n\n[[question.item.mistake]]\ncode = "embedding-counted"',
+    ),
+    *("trial 'number: mistake embedding-counted: 13' of layers", "layers.number"),
+    *("told as 'embedding-counted'", "told as 'one-more'"),
+)
 LOSES_MORE = Defect(
     of_reference('"loses": ["rows", "batch", "overflow"]', '"loses": ["rows", "overflow"]'),
     *("trial 'columns' of softmax", "softmax.batch", "kept: all 1 points", "0 of 1 points (failed)"),
@@ -134,6 +143,17 @@ LEFT_IN = Defect(
     of_notebook("formulas", '# mlp_parameters = \\"...\\"', 'mlp_parameters = \\"8*d_model^2\\"'),
     *("release with comments", "mlp.formula", "0 points", "2 of 2 points (passed)"),
 )
+ENDLESS = Defect(
+    of_reference(
+        'RIGHT.replace("axis=-1", "axis=1")', '"def softmax(scores):\\n    while True:\\n        pass\\n"'
+    ),
+    *(
+        "trial 'second axis' of softmax",
+        "softmax",
+        "code that ends by itself, within every limit",
+        "softmax: ",
+    ),
+)
 RAISES = Defect(
     of_notebook("code", '"import numpy\\n"', '"import numpi\\n"'),
     *("answer key", "code, cell 1", "a cell that runs", "raised ModuleNotFoundError"),
@@ -153,12 +173,13 @@ SLOW_TRIAL = Defect(
     "defects",
     [
         (CANNOT_FAIL, LOSES_MORE, POINTS, WRONG_KEY, LEFT_IN),
-        (ALTERNATIVE, SLOW),
+        (ALTERNATIVE, SLOW, SHADOWED),
         (NO_TRIAL,),
         (RAISES,),
+        (ENDLESS,),
         (SLOW_TRIAL,),
     ],
-    ids=["checks and points", "alternative and time", "no trial", "raises", "slow trial"],
+    ids=["checks and points", "alternative and time", "no trial", "raises", "endless", "slow trial"],
 )
 def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> None:
     """Each defect of a course is found at its place, with what was expected, what came, and what to do."""

@@ -140,7 +140,8 @@ class ItemTrials(Struct, frozen=True, eq=False):
     def _mistake(self, mistake: Mistake) -> Iterator[Trial]:
         text = self._own_right(mistake.when)
         if text:
-            yield self.planter.trial(f"mistake {mistake.code}: {mistake.when}", text, mistake.points)
+            name = f"mistake {mistake.code}: {mistake.when}"
+            yield self.planter.trial(name, text, mistake.points, code=mistake.code)
 
     def _step(self, step: Step) -> Iterator[Trial]:
         """A step that ends with a formula is worth what it says, and no other step is taken before it."""
@@ -150,7 +151,8 @@ class ItemTrials(Struct, frozen=True, eq=False):
         if len(conditions) == 1 and not _is_word(conditions[0], self.vocabulary):
             text = self._own_right(conditions[0])
             if text:
-                yield self.planter.trial(f"step {step.id}: {conditions[0]}", text, step.points)
+                code = step.id if step.text else ""
+                yield self.planter.trial(f"step {step.id}: {conditions[0]}", text, step.points, code=code)
         elif set(conditions) & {"own:wrong"} and len(conditions) == 2 and self.earlier is not None:
             formula = next(one for one in conditions if one != "own:wrong").partition(":")[2]
             if OWN in formula:
@@ -189,9 +191,8 @@ class ItemTrials(Struct, frozen=True, eq=False):
             right += [(foreseen.tree, reading) for reading in foreseen.readings]
         for variant in made:
             if variant.tree is None or not any_equal(variant.tree, right):
-                yield self.planter.trial(
-                    f"slip, {variant.name}: {variant.text}", variant.text, family="slips"
-                )
+                trial = self.planter.trial(f"slip, {variant.name}: {variant.text}", variant.text)
+                yield self.planter.of_family("slips", trial)
         if self.prepared.rule is not None:
             for variant in unformed(tree, self.prepared.rule):
                 name = f"another form, {variant.name}: {variant.text}"
