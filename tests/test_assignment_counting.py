@@ -83,7 +83,7 @@ def planted(question: Question) -> Iterator[Trial]:
     """The trials of a question: those of the reference, or the check's own."""
     if question.trials:
         for one in getattr(trials, question.trials.partition(":")[2])():
-            yield Trial(one["name"], one["source"], tuple(one["loses"]))
+            yield Trial(one["name"], one["source"], tuple(one["loses"]), codes=one.get("codes", {}))
     else:
         yield from trials_of(CHECKS[question.id], key(question))
 
@@ -95,8 +95,11 @@ def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     for trial in planted(question):
         results = graded(question, trial.source)
         lost = tuple(one.item for one in results if one.points < one.possible)
+        codes = {one.item: one.code for one in results if one.item in trial.codes}
         if set(lost) != set(trial.loses) or any(one.status is Status.NEEDS_REVIEW for one in results):
             wrong[trial.name] = (trial.loses, lost)
+        if codes != trial.codes:
+            wrong[trial.name] = (trial.codes, codes)
     assert {} == wrong
 
 
@@ -215,3 +218,17 @@ def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Qu
             for one in results:
                 assert right[name] < 1000 or f"{right[name]:,}" not in render(one.student, "en"), mistake.code
     assert told.count("counting.several") <= 0.25 * len(told), told
+
+
+def test_a_right_zero_does_not_make_a_sum_of_own_rows() -> None:
+    """Where only the head, which has no parameters of its own, is right, a consistent total earns nothing."""
+    question = RUBRIC.question("llama-parts")
+    names = list(tasks.parts(setting_of(question)))[:-1]
+    rows = [*((name, 7) for name in names if name != "head"), ("head", 0)]
+    total = ("total", sum(number for _, number in rows))
+    parts, whole = graded(question, f"parts = {[*rows, total]!r}")
+    assert (1, 0) == (parts.points, whole.points)
+    rows[0] = ("embeddings", tasks.parts(setting_of(question))["embeddings"])
+    total = ("total", sum(number for _, number in rows))
+    parts, whole = graded(question, f"parts = {[*rows, total]!r}")
+    assert (2, 2) == (parts.points, whole.points)

@@ -31,6 +31,9 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "activations": {"model": dict(DECODERS["GPT-2"]), "length": 1024, "batch": 6},
 })  # fmt: skip
 
+OTHERWISE = frozenset((("experts", "all-experts-active"),))
+"""Mistakes that the rubric has words of its own for."""
+
 
 def experts() -> list[Trial]:
     """Of the question about a mixture of experts."""
@@ -63,9 +66,13 @@ def _trials(
     setting = Setting.of(CONFIGS[config])
     right = task(setting)
     unit = {"experts": "", "work": " FLOPs"}.get(config, " bytes")
-    for mistake in known:
-        for name, number in wrong_numbers(task, setting, mistake).items():
-            yield _trial(f"{mistake.code}, {name}", answer, {**right, name: number}, unit, [name])
+    wrong = {mistake.code: wrong_numbers(task, setting, mistake) for mistake in known}
+    for code, numbers in wrong.items():
+        for name, number in numbers.items():
+            trial = _trial(f"{code}, {name}", answer, {**right, name: number}, unit, [name])
+            near = [one for one in wrong.values() if abs(one.get(name, 0) - number) < number / 100]
+            named = len(near) == 1 and (config, code) not in OTHERWISE
+            yield {**trial, "codes": {name: f"counting.{code}"}} if named else trial
     yield _trial("the right numbers", answer, right, unit, [])
     rewritten = {name: other(number) for name, number in right.items()}
     yield {"name": "another notation", "source": f"{answer} = {rewritten!r}\n", "loses": []}

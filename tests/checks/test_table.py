@@ -134,6 +134,7 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
         MARKDOWN,
         "\n".join(MARKDOWN.strip().splitlines()[2:]),
         f"```\n{MARKDOWN}```",
+        f"```\n{PANDAS}```",
         PANDAS,
         re.sub(r"^\d  ", "", PANDAS, flags=re.MULTILINE),
         "\n".join("\t".join(map(str, row)) for row in ROWS),
