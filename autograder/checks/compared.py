@@ -21,7 +21,7 @@ from autograder.checks.options import (
     place,
     question_options,
 )
-from autograder.checks.oracle import Wrong, named
+from autograder.checks.oracle import Known, Wrong, named
 from autograder.checks.planting import Planter, Read, as_written
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
@@ -39,17 +39,6 @@ I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
 
 DIAGNOSIS = "diagnosis:"
 """Begins the ``when`` of a mistake that is about how the kind explains an answer."""
-
-
-class Known(Struct, frozen=True):
-    """What is known about one value before the answer is read."""
-
-    rights: tuple[Any, ...] = ()
-    """Every right value, as the rubric or the reference has it."""
-    wrongs: tuple[Wrong, ...] = ()
-    """What known mistakes lead to."""
-    fault: Finding | None = None
-    """Why nothing is known; never the student's fault."""
 
 
 class Judged(Struct, frozen=True):
@@ -168,7 +157,7 @@ class ComparedCheck(Generic[Q, I]):
         for value in rights:
             yield planter.right(f"accepted: {quote(str(value))}", self.as_answer(value, item))
         for mistake in self.items[item.id].mistake:
-            if not (_diagnosis(mistake) and self._diagnoses(item)):
+            if not (_diagnosis(mistake) and self._codes(item)):
                 name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
                 value = self.as_answer(self.wrong_value(mistake, nothing), item)
                 yield planter.trial(name, value, mistake.points, code=mistake.code)
@@ -198,7 +187,7 @@ class ComparedCheck(Generic[Q, I]):
         """Whether an explanation is the one that stands behind ``"diagnosis:"``."""
         return finding.code == f"{self.kind}.{code}"
 
-    def _diagnoses(self, item: Item) -> frozenset[str]:
+    def _codes(self, item: Item) -> frozenset[str]:
         """Those of the kind, and where the reference knows mistakes those that have a sentence."""
         return self.diagnoses(item) | (counting.CODES if self.options.config is not None else frozenset())
 
@@ -220,7 +209,7 @@ class ComparedCheck(Generic[Q, I]):
 
     def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any], sample: Evidence) -> None:
         where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
-        code, known = _diagnosis(mistake), self._diagnoses(item)
+        code, known = _diagnosis(mistake), self._codes(item)
         if code and known:
             if code not in known:
                 close = difflib.get_close_matches(code, known, n=1)
@@ -298,7 +287,7 @@ class ComparedCheck(Generic[Q, I]):
     ) -> Finding | None:
         for mistake in self.items[item.id].mistake:
             code = _diagnosis(mistake)
-            if code and self._diagnoses(item):
+            if code and self._codes(item):
                 fits = difference.code == f"counting.{code}" or self.is_diagnosed(code, difference)
             else:
                 wrong, finding = self.read_right(self.wrong_value(mistake, evidence), item, target)

@@ -38,6 +38,17 @@ class Said(Struct, frozen=True):
     wrong: tuple[Wrong, ...] = ()
 
 
+class Known(Struct, frozen=True):
+    """What is known about one value before the answer is read."""
+
+    rights: tuple[Any, ...] = ()
+    """Every right value, as the rubric or the reference has it."""
+    wrongs: tuple[Wrong, ...] = ()
+    """What known mistakes lead to."""
+    fault: Finding | None = None
+    """Why nothing is known; never the student's fault."""
+
+
 def said(answer: Any, path: Sequence[str | int]) -> Said:
     """What an oracle says about one entry.
 

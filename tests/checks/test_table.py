@@ -131,6 +131,7 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
         {row[0]: list(row[1:]) for row in ROWS},
         {row[0]: dict(zip(NAMES[1:], row[1:], strict=True)) for row in ROWS},
         {name: [row[place] for row in ROWS] for place, name in enumerate(NAMES)},
+        {name: {at: row[place] for at, row in enumerate(ROWS)} for place, name in enumerate(NAMES)},
         MARKDOWN,
         "\n".join(MARKDOWN.strip().splitlines()[2:]),
         f"```\n{MARKDOWN}```",

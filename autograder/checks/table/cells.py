@@ -10,17 +10,18 @@ from msgspec.structs import fields, replace
 
 from autograder.checks.base import Evidence
 from autograder.checks.choice import ChoiceCheck, ChoiceQuestion
-from autograder.checks.compared import ComparedCheck, Known
+from autograder.checks.compared import ComparedCheck
 from autograder.checks.count import CountCheck
 from autograder.checks.options import place
-from autograder.checks.oracle import said
+from autograder.checks.oracle import Known, said
 from autograder.checks.quantity import QuantityCheck
 from autograder.checks.results import Finding, failed, observations_at, reference_value, review
 from autograder.checks.shape import ShapeCheck
 from autograder.checks.table.options import NOT_IN_A_TABLE, Column, Row
 from autograder.checks.targets import Target
 from autograder.errors import RubricError
-from autograder.rubric import Item, Question, Rubric, known
+from autograder.rubric import Item, Question, Rubric
+from autograder.rubric import known as refuse_unknown
 
 Compared = ComparedCheck[Any, Any]
 
@@ -66,7 +67,7 @@ class CellColumn:
         compared = _COMPARED.get(column.kind)
         options = fields(ChoiceQuestion if compared is None else compared.question_type)
         names = {field.encode_name for field in (*fields(Column), *options)} - {"options", *NOT_IN_A_TABLE}
-        known(column.options, names, f"{place(question)}, column {column.id!r}")
+        refuse_unknown(column.options, names, f"{place(question)}, column {column.id!r}")
         asked = [row for row in rows if column.id not in row.skip]
         if compared is None or config is None:
             asked = [row for row in asked if column.id in row.cells]
@@ -77,9 +78,7 @@ class CellColumn:
             kind=column.kind,
             answer=question.answer or "table",
             items=tuple(_item(row, column, question) for row in asked),
-            options=column.options
-            if compared is None or config is None
-            else {**column.options, "config": config},
+            options={**column.options, **({} if compared is None or config is None else {"config": config})},
         )
         self.wrong_entry = _WRONG[column.kind]
         """What is right in no row, whatever is."""
@@ -92,12 +91,12 @@ class CellColumn:
         item = self._items[row]
         if self._choice is not None:
             finding = self._choice.finding(item, value, target)
-            known = finding is not None and finding.code != "choice.unknown"  # which quotes what is unknown
-            return failed("table.choice", target.what, what=target.what) if known else finding
+            if finding is None or finding.code == "choice.unknown":  # which quotes what is unknown
+                return finding
+            return failed("table.choice", target.what, what=target.what)
         assert self._check is not None  # noqa: S101 - one of the two was made
-        return self._check.judged(
-            value, self._known(self._check, item, evidence), item, target, evidence
-        ).finding
+        known = self._known(self._check, item, evidence)
+        return self._check.judged(value, known, item, target, evidence).finding
 
     def fits_sum(
         self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: str, evidence: Evidence
@@ -110,31 +109,23 @@ class CellColumn:
             what: how findings would name the cell.
             evidence: for what is right.
         """
-        if self._check is None:
+        check, target = self._check, Target(what)
+        if check is None:
             return False
-        target = Target(what)
-        read = {row: self._check.read(value, self._items[row], target) for row, (_, value) in parts.items()}
-        given, finding = self._check.read(total[1], self._items[total[0]], target)
+        read = {row: check.read(value, self._items[row], target) for row, (_, value) in parts.items()}
+        given, finding = check.read(total[1], self._items[total[0]], target)
         if finding is not None or any(finding is not None for _, finding in read.values()):
             return False
-        summed = self._check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
-        if summed is None or self._check.differs(given, summed, self._items[total[0]], target) is not None:
+        summed = check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
+        if summed is None or check.differs(given, summed, self._items[total[0]], target) is not None:
             return False
-        return any(
-            self.finding(row, parts[row][1], target, evidence) is None
-            and self._is_something(row, given, target)
-            for row, (given, _) in read.items()
-        )
-
-    def _is_something(self, row: str, given: Any, target: Target) -> bool:
-        """Whether a value that was read is another one than nothing: a right zero is no achievement."""
-        check = self._check
-        nothing = check.combined([(0, given)]) if check is not None else None
-        return (
-            check is not None
-            and nothing is not None
-            and check.differs(given, nothing, self._items[row], target) is not None
-        )
+        # A right zero is no achievement.
+        achieved = [
+            row
+            for row, (value, _) in read.items()
+            if check.differs(value, check.combined([(0, value)]), self._items[row], target) is not None
+        ]
+        return any(self.finding(row, parts[row][1], target, evidence) is None for row in achieved)
 
     def _known(self, check: Compared, item: Item, evidence: Evidence) -> Known:
         """What is right in one cell: what the rubric states, otherwise what the reference says."""

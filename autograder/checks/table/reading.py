@@ -96,8 +96,9 @@ def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[Written, ...] 
     if len(value) > MAX_ROWS:
         return Unread("table.size", {"limit": str(MAX_ROWS)})
     header = columns.header(list(value))
-    if header is not None and all(isinstance(entries, list | tuple) for entries in value.values()):
-        lists = [list(entries)[: MAX_ROWS + 1] for entries in value.values()]
+    parts = [list(part.values()) if isinstance(part, Mapping) else part for part in value.values()]
+    if header is not None and all(isinstance(part, list | tuple) for part in parts):
+        lists = [part[: MAX_ROWS + 1] for part in parts]
         length = max((len(entries) for entries in lists), default=0)
         lines = [[part[place] if place < len(part) else None for part in lists] for place in range(length)]
         return _sequences(lines, header, columns)
