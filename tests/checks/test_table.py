@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import autograder
 from autograder.checks.base import Check
@@ -435,3 +437,13 @@ def test_code_and_vocabulary_agree() -> None:
     used = {code for path in sources for code in re.findall(r'"(table\.[a-z-]+)"', path.read_text("utf-8"))}
     assert set(tables.SENTENCES) == used
     assert {("en", "de")} == {tuple(texts) for texts in tables.SENTENCES.values()}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="|ab -\n\t;`*(),0wte{}", max_size=300))
+def test_any_text_is_judged(text: str) -> None:
+    """Whatever stands in a text cell, every item gets a result, and nothing is raised."""
+    given_answer = Answer("q-answer", "markdown", text, changed=True)
+    found = judge(check_of(TABLE), given_answer)
+    assert ["names", "shapes", "counts", "reasons"] == [one.item for one in found]
+    assert all(render(one.student, "de") for one in found)
