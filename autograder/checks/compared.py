@@ -58,6 +58,8 @@ class ComparedCheck(Generic[Q, I]):
     kind: ClassVar[str]
     vague: ClassVar[frozenset[str]] = frozenset()
     """Codes that explain least: where several values are right, another explanation goes first."""
+    form_only: ClassVar[frozenset[str]] = frozenset()
+    """Codes of answers that are right but for how they are written."""
     question_type: type[Q]
     item_type: type[I]
 
@@ -276,7 +278,8 @@ class ComparedCheck(Generic[Q, I]):
         fitting = []
         for wrong in wrongs:
             value, finding = self.read_right(wrong.value, item, target)
-            if finding is None and self.differs(given, value, item, target) is None:
+            apart = finding or self.differs(given, value, item, target)
+            if apart is None or apart.code in self.form_only:
                 fitting.append(wrong)
         others = difference.code not in self.vague
         params = {"what": target.what, "value": difference.message.params.get("value", "")}

@@ -89,6 +89,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
 
     kind: ClassVar[str] = "quantity"
     vague: ClassVar[frozenset[str]] = frozenset({"quantity.wrong", "quantity.dimension"})
+    form_only: ClassVar[frozenset[str]] = frozenset({"quantity.unit-missing", "quantity.unit-forbidden"})
     question_type = QuantityQuestion
     item_type = QuantityItem
 

@@ -124,7 +124,7 @@ def test_malformed_mistakes_are_left_out(mistakes: Any) -> None:
 
 
 QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
-    'key = "total"', 'key = "total"\nunit = "GB"\ntolerance = { digits = 3 }'
+    'key = "total"', 'key = "total"\nunit = "GB"\nunits = "required"\ntolerance = { digits = 3 }'
 )
 
 
@@ -140,9 +140,11 @@ QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
         ("64 GB", "counting.several"),
         ("3 GB", "quantity.wrong"),
         ("2 tokens", "quantity.dimension"),
+        (8, "quantity.unit-missing"),
+        (2, "counting.keys-only"),
     ],
 )
-def test_a_quantity_is_named_in_any_unit(given: str, code: str) -> None:
+def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
     """Where a unit explains the number as well, neither of the two is claimed."""
     oracle = {
         "right": {"total": "8000000000 bytes"},
