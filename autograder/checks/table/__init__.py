@@ -79,6 +79,8 @@ class TableCheck:
             self.cells,
             frozenset(item for item, options in self.items.items() if options.extra == "refuse"),
             self.options.order == "given",
+            {row.id: row.factors for row in self.rows.values() if row.factors},
+            frozenset(item for item, options in self.items.items() if options.own_points is not None),
         )
         wrong = {column.id: column.wrong_entry for column in self.columns.values()}
         return tuple(trials(key, asked, self._names.find, wrong))

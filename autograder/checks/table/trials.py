@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +28,10 @@ class Asked(Struct, frozen=True):
     """Items that lose points by rows too many."""
     ordered: bool
     """Whether the order counts."""
+    sums: Mapping[str, Mapping[str, int]]
+    """Row → the rows it is the sum of, with their factors."""
+    partly: frozenset[str]
+    """Items to which a sum of wrong rows is worth less than a right one."""
 
     def losing(self, row: str, column: str = "") -> tuple[str, ...]:
         """The items with a cell in this row; with this one, where the column is given."""
@@ -69,12 +73,36 @@ def trials(
                 yield plant(f"{row[0]}, {column}: wrong", _with(rows, place, changed), lost)
         yield plant(f"{row[0]}: row missing", _with(rows, place, None), asked.losing(found))
     yield plant("a row too many", [*rows, ["no such row", *rows[0][1:]]], tuple(asked.refusing))
+    ids = [row_of(str(row[0])) for row in rows]
+    for total, factors in asked.sums.items():
+        for at, column in enumerate(asked.columns[1:], start=1):
+            part, summed = _own_sum(rows, ids, at, total, factors)
+            if part:
+                less = asked.partly & {*asked.losing(total, column)}
+                loses = tuple(dict.fromkeys((*asked.losing(part, column), *less)))
+                yield plant(f"{total}, {column}: sum of a wrong row", summed, loses)
     by_name = tuple(item for item, cells in asked.cells.items() if any(cell[1] == names for cell in cells))
     yield plant("the rows reversed", rows[::-1], by_name if asked.ordered else ())
     by_row = {str(row[0]): row[1] if len(row) == 2 else tuple(row[1:]) for row in rows}
     yield plant("as a dictionary", by_row, ())
     lines = (" | ".join(str(entry) for entry in row) for row in rows)
     yield plant("as Markdown", "\n".join(lines), ())
+
+
+def _own_sum(
+    rows: Rows, ids: Sequence[str], at: int, total: str, factors: Mapping[str, int]
+) -> tuple[str, Rows]:
+    """A row of a sum with one more, and the sum of that; empty where they are no whole numbers."""
+    places = {
+        name: place for place, name in enumerate(ids) if [int] == [*map(type, rows[place][at : at + 1])]
+    }
+    part = next((name for name in factors if name in places), "")
+    changed = [list(row) for row in rows]
+    if not part or total not in places:
+        return "", changed
+    changed[places[part]][at] += 1
+    changed[places[total]][at] += factors[part]
+    return part, changed
 
 
 def _with(rows: Rows, place: int, row: list[Any] | None) -> Rows:
