@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
@@ -17,6 +17,9 @@ from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
 from autograder.verify.planted import check_trials
 from autograder.verify.sitting import Sitting
+
+Watch = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
+"""Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
 
 
 class Run:
@@ -38,20 +41,27 @@ class Run:
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
 
-    def matrices(self, planted: Mapping[str, tuple[Trial, ...]]) -> tuple[Matrix, ...]:
+    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: Watch) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
+        questions = self._grader.assignment.rubric.questions
         papers = [
             (question, trial)
-            for question in self._grader.assignment.rubric.questions
+            for question in questions
             for trial in self._trials(question, planted.get(question.id, ()))
         ]
-        rows: dict[str, list[Row]] = {}
+        rows: dict[str, list[Row]] = {question.id: [] for question in questions}
+        for question, made in watch(self._rows(papers), len(papers)):
+            rows[question].append(made)
+        return tuple(matrix(question, rows[question.id]) for question in questions)
+
+    def _rows(self, papers: Sequence[tuple[Question, Trial]]) -> Iterator[tuple[str, Row]]:
         with ThreadPoolExecutor(self._workers) as threads:
-            made = [self._begun(question, trial, threads) for question, trial in papers]
-            for (question, _), finish in zip(papers, made, strict=True):
-                rows.setdefault(question.id, []).append(finish())
-        questions = self._grader.assignment.rubric.questions
-        return tuple(matrix(question, rows.get(question.id, ())) for question in questions)
+            try:
+                begun = [self._begun(question, trial, threads) for question, trial in papers]
+                for (question, _), finish in zip(papers, begun, strict=True):
+                    yield question.id, finish()
+            finally:
+                threads.shutdown(cancel_futures=True)  # interrupted: what waits is not begun
 
     def _trials(self, question: Question, planted: tuple[Trial, ...]) -> tuple[Trial, ...]:
         answer = self._sitting.answer(question)
