@@ -7,15 +7,18 @@ else is a submission like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from autograder import scoring
 from autograder.checks.base import Draw, Observations, Trial
+from autograder.errors import SandboxError
 from autograder.grading import Grader, Handed
 from autograder.notebook.match import canonical
 from autograder.records import Answer, Graded, ItemResult, Scenario, Score
 from autograder.rubric import Question
 from autograder.verify.papers import AnswerKey, with_sources
+from autograder.verify.reading import only_reads, read_all
 
 
 class Sitting:
@@ -42,14 +45,50 @@ class Sitting:
         for place, answer in planted.items():
             if self._plan(self._rubric.question(place), answer) != ():
                 return None
+        return self._scored(trial, planted, _nobody)
+
+    def is_read(self, question: Question, trial: Trial) -> bool:
+        """Whether nothing but variables of the planted answer has to be read."""
+        answer = self._planted(question, trial)[question.id]
+        return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
+
+    def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
+        """The scores of trials of which only variables are read, by name; see `reading`."""
+        if not trials:
+            return {}
+        assignment = self._grader.assignment
+        limits = assignment.rubric.assignment.limits
+        planted = {trial.name: self._planted(question, trial) for trial in trials}
+        answers = {name: found[question.id] for name, found in planted.items()}
+        plans = {name: self._plan(question, answer) for name, answer in answers.items()}
+        notebook = next(
+            one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
+        )
+        cells = self._key.submissions[question.notebook].cells
+        grade_id = assignment.releases[question.notebook].answer_cell(question)
+        place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
+        try:
+            box = self._grader.pool.lasting(assignment.environment(notebook)).open(
+                limits, seed=self._grader.seed
+            )
+        except SandboxError:
+            return {}
+        sources = {name: (answers[name].source, plans[name]) for name in answers}
+        observed = read_all(box, cells[:place], sources, limits)
+        return {
+            trial.name: self._scored(trial, planted[trial.name], partial(_known, observed[trial.name]))
+            for trial in trials
+            if trial.name in observed
+        }
+
+    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: Ask) -> Score:
+        """Judge the changed answers, in the rubric's order."""
         results = dict(self._results)
         earlier: dict[str, Sequence[ItemResult]] = {}
         for one in self._rubric.questions:
             if one.id in planted:
                 answers = {**self._key.answers(one), **self._in_notebook(one.notebook, planted)}
-                judged = self._grader.judge(
-                    one, planted[one.id], answers=answers, earlier=earlier, ask=_nobody
-                )
+                judged = self._grader.judge(one, planted[one.id], answers=answers, earlier=earlier, ask=ask)
                 results[one.id] = judged.results
             earlier[one.id] = results[one.id]
         return scoring.score(trial.name, self._rubric, results)
@@ -96,6 +135,15 @@ class Sitting:
         grader = self._grader
         draw = Draw.for_question(grader.secret, self._rubric, question)
         return grader.assignment.checks[question.id].plan(answer, draw)
+
+
+Ask = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
+
+
+def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
+    """What was observed already."""
+    del plan
+    return observed
 
 
 def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:
