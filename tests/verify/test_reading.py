@@ -27,7 +27,7 @@ class PlainBox:
         del seconds
         if source == "end":
             raise BoxEnded(Ending.EXITED)
-        exec(source, self.names)  # noqa: S102 - the texts below
+        exec(source, self.names)
         return CellRun()
 
     def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
