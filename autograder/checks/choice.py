@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.choice_trials import ChoiceTrials
+from autograder.checks.choice_trials import UNKNOWN, ChoiceTrials
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
 from autograder.checks.planting import Planter, Read
@@ -135,7 +135,7 @@ class ChoiceCheck:
         reads = {
             item.id: Read(self._targets.of_item(item)[0].name, self.items[item.id].key) for item in automatic
         }
-        ids = tuple(dict.fromkeys(self._ids_by_name.values()))
+        names = (*dict.fromkeys(self._ids_by_name.values()), UNKNOWN)
         made = (
             ChoiceTrials(
                 Planter(self.question, item, reads, key),
@@ -143,7 +143,7 @@ class ChoiceCheck:
                 self.items[item.id].pick,
                 self.items[item.id].credit == "each",
                 self.items[item.id].mistake,
-                ids,
+                names,
             )
             for item in automatic
         )
