@@ -156,6 +156,52 @@ def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
         assert 0 < mistake["values"]["total"]["count"] != said["right"]["total"]["count"]
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "entry", "number"),
+    [
+        ("gpt2-matrices", "old-vocabulary", "wte", 50257 * 768),
+        ("gpt2-tensors", "no-biases", "layer", 8),
+        ("llama-parts", "multi-head", "keys", 16 * 2048 * 2048),
+        ("llama-parts", "no-gate", "mlp", 16 * 2 * 2048 * 8192),
+        ("llama-parts", "tied-head-twice", "head", 128_256 * 2048),
+        ("llama-parts", "one-layer", "queries", 2048 * 2048),
+        ("experts", "all-experts-active", "active", 46_702_792_704),
+        ("experts", "no-router", "total", 46_702_792_704 - 32 * 4096 * 8),
+        ("cache", "keys-only", "token", 28_672),
+        ("cache", "multi-head", "token", 7 * 57_344),
+        ("cache", "four-bytes", "token", 2 * 57_344),
+        ("cache", "batch-forgotten", "cache", 131_072 * 57_344),
+        ("work", "forward-only", "training", 790_703_479_193_600),
+        ("work", "one-operation", "forward", 395_351_739_596_800),
+        ("training-memory", "one-moment", "moments", 4 * 7_615_616_512),
+        ("adapters", "full-matrix", "attention_v", 32 * 4096 * 1024),
+        ("adapters", "one-adapter-matrix", "attention_q", 32 * 16 * 4096),
+        ("activations", "no-scores", "layer", 34 * 1024 * 6 * 768),
+        ("t5-parts", "full-width", "encoder_attention", 24 * 4 * 1024 * 1024),
+        ("t5-parts", "relative-positions-each-layer", "relative_positions", 24 * 2 * 32 * 32),
+    ],
+)
+def test_mistakes_lead_to_the_numbers_that_a_student_would_get(
+    name: str, code: str, entry: str, number: int
+) -> None:
+    """Worked out by hand for the sizes of the practice sheet."""
+    task, known = KNOWN[name]
+    (mistake,) = (one for one in known if one.code == code)
+    assert number == wrong_numbers(task, setting_of(RUBRIC.question(name)), mistake)[entry]
+
+
+def test_every_mistake_changes_a_number_somewhere() -> None:
+    """No mistake is without effect in all questions."""
+    settings = {question.id: setting_of(question) for question in RUBRIC.questions}
+    settings |= {"bert": families.Bert(), "encoder-decoder": families.EncoderDecoder()}
+    found = [
+        (one.code, wrong_numbers(task, settings[name], one))
+        for name, (task, known) in KNOWN.items()
+        for one in known
+    ]
+    assert {code for code, _ in found} == {code for code, numbers in found if numbers}
+
+
 @pytest.mark.parametrize("name", KNOWN)
 def test_every_mistake_has_its_sentences(name: str) -> None:
     """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
