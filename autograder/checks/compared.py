@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import difflib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.drawing import SAMPLE
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
+from autograder.checks.options import (
+    AnswerItem,
+    ComparedOptions,
+    Mistake,
+    item_options,
+    place,
+    question_options,
+)
+from autograder.checks.oracle import Known, Wrong, named
+from autograder.checks.planting import Planter, Read, as_written
+from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
-from autograder.checks.targets import Target, Targets
+from autograder.checks.targets import Target, Targets, stated
 from autograder.errors import RubricError
+from autograder.messages import counting
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
-Q = TypeVar("Q", bound=CallOptions)
+Q = TypeVar("Q", bound=ComparedOptions)
 """The kind's question options."""
 I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
 """The kind's item options."""
@@ -30,8 +41,8 @@ DIAGNOSIS = "diagnosis:"
 """Begins the ``when`` of a mistake that is about how the kind explains an answer."""
 
 
-class _Judged(Struct, frozen=True):
-    """What came of one target; ``finding`` is None when it is right."""
+class Judged(Struct, frozen=True):
+    """What came of one value; ``finding`` is None when it is right."""
 
     finding: Finding | None
     reading: str = ""
@@ -47,6 +58,8 @@ class ComparedCheck(Generic[Q, I]):
     kind: ClassVar[str]
     vague: ClassVar[frozenset[str]] = frozenset()
     """Codes that explain least: where several values are right, another explanation goes first."""
+    form_only: ClassVar[frozenset[str]] = frozenset()
+    """Codes of answers that are right but for how they are written."""
     question_type: type[Q]
     item_type: type[I]
 
@@ -56,7 +69,7 @@ class ComparedCheck(Generic[Q, I]):
         self.rubric = rubric
         self.options = question_options(question, self.question_type)
         self.items = item_options(question, self.item_type)
-        self.targets = Targets(question, self.options, self.items)
+        self.targets = Targets(question, self.options, self.items, config=self.options.config)
         # Right and wrong values of each item, read once, where they do not depend on what is drawn.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
         for item in question.items:
@@ -99,10 +112,75 @@ class ComparedCheck(Generic[Q, I]):
         """The same for what the rubric or the reference says."""
         return self.read(value, item, target)
 
+    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
+        """A right value that was read, with what was drawn for this run."""
+        del item, evidence
+        return right
+
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""
         del evidence
         return mistake.when
+
+    def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        """The sum of values that were read, each times a factor; None where there is none."""
+        del parts
+        return None
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Values that are made of a right one and are not right, with what was done in a few words."""
+        del right, item
+        yield from ()
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """A right value as it may be written as well."""
+        del right, item
+        yield from ()
+
+    def as_answer(self, value: Any, item: Item) -> Any:
+        """A value of the rubric as a student would write it."""
+        del item
+        return as_written(value)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """What the rubric names, and values near the right one; see `autograder.checks.base.TriesItself`.
+
+        Items about cases are for the reference folder: only code can give wrong results there.
+        """
+        return tuple(
+            trial
+            for item in self.question.items
+            if item.id in self.items and not self.targets.cases and not self.options.sizes
+            for trial in self._trials(item, key)
+        )
+
+    def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
+        target = self.targets.of_item(item)[0]
+        reads = {
+            one.id: Read(self.targets.of_item(one)[0].name, self.items[one.id].key)
+            for one in self.question.items
+            if one.id in self.items
+        }
+        planter, nothing = Planter(self.question, item, reads, key), Evidence(key, ())
+        rights = list(self.stated(item, nothing))
+        for value in rights:
+            yield planter.right(f"accepted: {quote(str(value))}", self.as_answer(value, item))
+        for mistake in self.items[item.id].mistake:
+            if not (_diagnosis(mistake) and self._codes(item)):
+                name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
+                value = self.as_answer(self.wrong_value(mistake, nothing), item)
+                yield planter.trial(name, value, mistake.points, code=mistake.code)
+        literal = stated(key, target.name)
+        if not rights and literal is not None and self.items[item.id].key is None:
+            rights = [literal.value]
+        judged = (self.read_right(value, item, target) for value in rights)
+        read = [one for one, finding in judged if finding is None]
+        for name, value in self.other_spellings(read[0], item) if read else ():
+            yield planter.right(name, value)
+        for name, value in self.wrong_values(read[0], item) if read else ():
+            given, finding = self.read(value, item, target)
+            if finding is not None or not any(self.is_right(given, one, item) for one in read):
+                yield planter.trial(name, value)
 
     def reading(self, given: Any) -> str:
         """How a value was read, for the student; empty where that goes without saying."""
@@ -117,6 +195,10 @@ class ComparedCheck(Generic[Q, I]):
     def is_diagnosed(self, code: str, finding: Finding) -> bool:
         """Whether an explanation is the one that stands behind ``"diagnosis:"``."""
         return finding.code == f"{self.kind}.{code}"
+
+    def _codes(self, item: Item) -> frozenset[str]:
+        """Those of the kind, and where the reference knows mistakes those that have a sentence."""
+        return self.diagnoses(item) | (counting.CODES if self.options.config is not None else frozenset())
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)
@@ -143,7 +225,7 @@ class ComparedCheck(Generic[Q, I]):
             RubricError: it is not readable, or right.
         """
         where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
-        code, known = _diagnosis(mistake), self.diagnoses(item)
+        code, known = _diagnosis(mistake), self._codes(item)
         if code and known:
             if code not in known:
                 close = difflib.get_close_matches(code, known, n=1)
@@ -168,45 +250,61 @@ class ComparedCheck(Generic[Q, I]):
         reading = judged[0].reading if len(judged) == 1 else ""
         return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> _Judged:
+    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Judged:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return _Judged(found.finding)
-        given, finding = self.read(found.value, item, target)
+            return Judged(found.finding)
+        said, read = self.targets.said(options.key, evidence), self._read.get(item.id)
+        known = (
+            Known((), said.wrong, read=tuple(read[0]))
+            if read
+            else Known(self.stated(item, evidence), said.wrong)
+        )
+        if not self.has_value(item):
+            expected = self.targets.expected(target, options.key, evidence)
+            rights = (expected.value, *known.rights)
+            known = msgspec.structs.replace(known, rights=rights, fault=expected.finding)
+        return self.judged(found.value, known, item, target, evidence)
+
+    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Judged:
+        """One value of an answer against everything that is known about it."""
+        given, finding = self.read(value, item, target)
         if finding is not None:
-            return _Judged(finding)
+            return Judged(finding)
         reading = self.reading(given)
-        rights, finding = self._rights(item, options, target, evidence)
-        if finding is not None:
-            return _Judged(finding, reading)
+        if known.fault is not None:
+            return Judged(known.fault, reading)
+        judged = [self.read_right(right, item, target) for right in known.rights]
+        rights = [*(right for right, _ in judged), *known.read]
+        if not rights or any(finding is not None for _, finding in judged):
+            fault = review(f"{target.what}: the expected value is not one of kind {self.kind}")
+            return Judged(fault, reading)
         differences: list[Finding] = []
-        for right in rights:
+        for right in (self.right_here(right, item, evidence) for right in rights):
             difference = self.differs(given, right, item, target)
             if difference is None:
-                return _Judged(None, reading)
+                return Judged(None, reading)
             differences.append(difference)
         open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
-            return _Judged(open_ones[0], reading)
+            return Judged(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
-        named = self._named(given, telling, item, target, evidence)
-        return _Judged(named or telling, reading)
+        telling = self._explained(given, known.wrongs, telling, item, target) or telling
+        return Judged(self._named(given, telling, item, target, evidence) or telling, reading)
 
-    def _rights(
-        self, item: Item, options: I, target: Target, evidence: Evidence
-    ) -> tuple[list[Any], Finding | None]:
-        """Every right value in the form that is compared; the finding is our own fault."""
-        known = self._read.get(item.id)
-        values = [] if known is not None else list(self.stated(item, evidence))
-        if not self.has_value(item):
-            found = self.targets.expected(target, options.key, evidence)
-            if found.finding is not None:
-                return [], found.finding
-            values.insert(0, found.value)
-        rights = [self.read_right(value, item, target) for value in values]
-        if any(finding is not None for _, finding in rights):
-            return [], review(f"{target.what}: the expected value is not one of kind {self.kind}")
-        return [*(right for right, _ in rights), *(known[0] if known is not None else ())], None
+    def _explained(
+        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target
+    ) -> Finding | None:
+        """The known mistake that leads to this value, or what all those that do have in common."""
+        fitting = []
+        for wrong in wrongs:
+            value, finding = self.read_right(wrong.value, item, target)
+            apart = finding or self.differs(given, value, item, target)
+            if apart is None or apart.code in self.form_only:
+                fitting.append(wrong)
+        others = difference.code not in self.vague
+        params = {"what": target.what, "value": difference.message.params.get("value", "")}
+        return named(fitting, difference.staff, params, others=others)
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
@@ -214,8 +312,8 @@ class ComparedCheck(Generic[Q, I]):
         known = self._read.get(item.id)
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
-            if code and self.diagnoses(item):
-                fits = self.is_diagnosed(code, difference)
+            if code and self._codes(item):
+                fits = difference.code == f"counting.{code}" or self.is_diagnosed(code, difference)
             else:
                 wrong, finding = (
                     (known[1][place_in_rubric], None)

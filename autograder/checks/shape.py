@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.integers import Whole, whole
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, place
 from autograder.checks.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.checks.results import Finding, failed, no_answer, review
 from autograder.checks.targets import Target, nothing_written
@@ -35,7 +35,7 @@ MOST_WRITTEN_BITS = 400
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
 
 
-class ShapeQuestion(CallOptions, frozen=True):
+class ShapeQuestion(ComparedOptions, frozen=True):
     """Options of a ``shape`` question."""
 
 
@@ -115,6 +115,22 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         params = {"what": target.what, "shape": shape, "count": str(len(given))}
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Two axes swapped, one missing, one too many."""
+        del item
+        for axis in range(len(right)):
+            if axis:
+                swapped = (*right[: axis - 1], right[axis], right[axis - 1], *right[axis + 1 :])
+                yield f"axes {axis} and {axis + 1} swapped", to_text(Tuple(swapped))
+            if len(right) > 1:
+                yield f"axis {axis + 1} missing", to_text(Tuple((*right[:axis], *right[axis + 1 :])))
+        yield "an axis more", to_text(Tuple((Num(1), *right)))
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """As a text."""
+        del item
+        yield "as a text", to_text(Tuple(right))
+
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
         """The item's ``value`` and ``accept``, with the sizes that were drawn."""
         options = self.items[item.id]
@@ -185,12 +201,9 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         except AlgebraError as error:
             raise RubricError(f"{where}: assume: {error}") from error
 
-    def _rights(
-        self, item: Item, options: ShapeItem, target: Target, evidence: Evidence
-    ) -> tuple[list[Any], Finding | None]:
-        rights, finding = super()._rights(item, options, target, evidence)
-        heads = self._drawn_heads(item, evidence.draw)
-        return [_Right(axes, heads) for axes in rights], finding
+    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
+        """With the number of heads that was drawn, which explanations need."""
+        return _Right(right, self._drawn_heads(item, evidence.draw))
 
     def _drawn_heads(self, item: Item, draw: Draw | None) -> Node | None:
         """How many heads were drawn; None where that does not depend on a drawn size."""

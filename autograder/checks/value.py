@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from autograder.checks.arrays import compare_values
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import plain
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, Rules
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
 from autograder.checks.results import Finding, differing
 from autograder.checks.targets import Target
 from autograder.rubric import Item
 
 
-class ValueQuestion(CallOptions, frozen=True):
+class ValueQuestion(ComparedOptions, frozen=True):
     """Options of a ``value`` question."""
 
     compare: Rules = Rules()
@@ -35,6 +36,7 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
     """Numbers, arrays, tensors and nests of them, from a variable or from calls."""
 
     kind: ClassVar[str] = "value"
+    vague: ClassVar[frozenset[str]] = frozenset({"value.number", "value.differs"})
     question_type = ValueQuestion
     item_type = ValueItem
 
@@ -59,6 +61,14 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
         return self.items[item.id].value is not None
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Another number, or the same numbers in another order."""
+        del item
+        if isinstance(right, int | float) and not isinstance(right, bool):
+            yield from (("twice and one more", 2 * right + 1), ("the other sign", -right))
+        elif isinstance(right, list | tuple) and right:
+            yield from (("in reverse", type(right)(reversed(right))), ("the last one missing", right[:-1]))
 
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""

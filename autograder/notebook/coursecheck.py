@@ -98,6 +98,14 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "eine Zahl oder ein Text wie '4.5 MB'",
     },
     "want-code": {"en": "a function or a class", "de": "eine Funktion oder eine Klasse"},
+    "want-entries": {
+        "en": "a dictionary such as {{'first': 1, 'second': 2}}, or a list",
+        "de": "ein Dictionary wie {{'first': 1, 'second': 2}} oder eine Liste",
+    },
+    "want-table": {
+        "en": "a list of tuples, a dictionary, or a text with bars as in Markdown",
+        "de": "eine Liste von Tupeln, ein Dictionary oder ein Text mit Strichen wie in Markdown",
+    },
     "want-choice": {
         "en": "a text, a number or a list of them",
         "de": "ein Text, eine Zahl oder eine Liste davon",
@@ -112,6 +120,8 @@ WANTED: Mapping[str, str] = {
     "behaviour": "want-code",
     "repair": "want-code",
     "choice": "want-choice",
+    "entries": "want-entries",
+    "table": "want-table",
 }
 FUNCTIONS = frozenset((
     "sqrt", "cbrt", "exp", "pow", "Pow", "log", "Log", "ln", "lg", "lb", "ld", "log2", "log10",
@@ -195,7 +205,8 @@ def _examine(
     if value is None or value is ... or (isinstance(value, str) and not value.strip()):
         return "still-empty", {"found": found if not isinstance(value, str) else "''"}
     if not _fits(kind, form, value):
-        return "wrong-type", {"found": found, "expected": _sentence(WANTED[kind], language, {})}
+        wanted = WANTED["entries" if form == "entries" else kind]
+        return "wrong-type", {"found": found, "expected": _sentence(wanted, language, {})}
     if kind == "shape":
         left_open = _left_open(value)
         if left_open:
@@ -215,6 +226,10 @@ def _fits(kind: str, form: str, value: object) -> bool:
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     several = isinstance(value, (tuple, list))
     symbolic = type(value).__module__.split(".")[0] == "sympy"
+    if form == "entries":
+        return several or isinstance(value, dict) or callable(value)
+    if kind == "table":
+        return several or isinstance(value, (dict, str))
     if kind == "symbolic":
         return whole or symbolic or isinstance(value, (str, float)) or (several and form in ("tuple", "any"))
     if kind == "count":

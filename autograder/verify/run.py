@@ -1,0 +1,120 @@
+"""All trials of one assignment: texts are judged at once, code in boxes, several at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from msgspec.structs import replace
+
+from autograder.checks.base import Trial, trials_of
+from autograder.grading import Grader
+from autograder.records import Graded, Score
+from autograder.rubric import Question
+from autograder.verify import headroom
+from autograder.verify.findings import Matrix, Row
+from autograder.verify.matrix import matrix, paper, row
+from autograder.verify.papers import AnswerKey
+from autograder.verify.planted import check_trials
+from autograder.verify.sitting import Sitting
+
+Watch = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
+"""Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
+
+
+class Run:
+    """Lets the trials of one assignment sit the exam."""
+
+    def __init__(self, grader: Grader, key: AnswerKey, workers: int, slow: frozenset[str]) -> None:
+        """Make ready.
+
+        Args:
+            grader: of the assignment.
+            key: its answer key, graded.
+            workers: how many papers are graded at the same time.
+            slow: limits that the key itself comes too close to; no trial is blamed for them.
+        """
+        self._grader = grader
+        self._key = key
+        self._sitting = Sitting(grader, key)
+        self._workers = workers
+        self._slow = slow
+        self._limits = grader.assignment.rubric.assignment.limits
+
+    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: Watch) -> tuple[Matrix, ...]:
+        """Let all trials sit the exam: texts here, code in boxes at the same time."""
+        questions = self._grader.assignment.rubric.questions
+        trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
+        rows: dict[str, list[Row]] = {question.id: [] for question in questions}
+        for question, made in watch(self._rows(trials), sum(map(len, trials.values()))):
+            rows[question].append(made)
+        return tuple(matrix(question, rows[question.id]) for question in questions)
+
+    def _rows(self, trials: Mapping[str, tuple[Trial, ...]]) -> Iterator[tuple[str, Row]]:
+        with ThreadPoolExecutor(self._workers) as threads:
+            try:
+                begun = [
+                    (place, finish)
+                    for place, ones in trials.items()
+                    for finish in self._begun(self._grader.assignment.rubric.question(place), ones, threads)
+                ]
+                for place, finish in begun:
+                    yield place, finish()
+            finally:
+                threads.shutdown(cancel_futures=True)  # interrupted: what waits is not begun
+
+    def _trials(self, question: Question, planted: tuple[Trial, ...]) -> tuple[Trial, ...]:
+        answer = self._sitting.answer(question)
+        own = trials_of(self._grader.assignment.checks[question.id], answer) if answer is not None else ()
+        trials = (*own, *planted)
+        check_trials(trials, question, f"question {question.id!r}: trials")
+        return trials
+
+    def _begun(
+        self, question: Question, trials: Sequence[Trial], threads: ThreadPoolExecutor
+    ) -> Iterator[Callable[[], Row]]:
+        """Trials that are judged, or that wait for a box."""
+        scores = {trial.name: self._sitting.on_paper(question, trial) for trial in trials}
+        left = [trial for trial in trials if scores[trial.name] is None]
+        read = [trial for trial in left if self._sitting.is_read(question, trial)]
+        names = {trial.name for trial in read}
+        reading = threads.submit(self._sitting.in_one_box, question, read)
+        for trial in trials:
+            score = scores[trial.name]
+            if score is not None:
+                yield partial(self._row, question, trial, score)
+            elif trial.name in names:
+                yield partial(self._of_reading, question, trial, reading)
+            else:
+                running = threads.submit(self._sitting.in_box, question, trial)
+                yield partial(self._of_box, question, trial, running)
+
+    def _of_reading(self, question: Question, trial: Trial, reading: Future[dict[str, Score]]) -> Row:
+        """What became of a trial that was read in a box with others; what is odd there is run alone."""
+        score = reading.result().get(trial.name)
+        if score is not None:
+            judged = self._row(question, trial, score)
+            if not judged.findings:
+                return judged
+        alone: Future[Graded] = Future()
+        alone.set_result(self._sitting.in_box(question, trial))
+        return self._of_box(question, trial, alone)
+
+    def _of_box(self, question: Question, trial: Trial, running: Future[Graded]) -> Row:
+        """What became of a trial for which code was run; the time it took counts as well."""
+        graded = running.result()
+        spent = graded.spent
+        if headroom.over(spent, self._limits) - self._slow:  # other trials ran at the same time
+            spent = headroom.least(spent, self._sitting.in_box(question, trial).spent)
+        judged = self._row(question, trial, graded.score)
+        names = headroom.over(spent, self._limits) - self._slow
+        named = paper(trial, question)
+        beyond = (
+            *headroom.findings(named, question.id, spent, self._limits, names),
+            *headroom.stopped(named, question.id, graded.score.notes),
+        )
+        return replace(judged, findings=(*judged.findings, *beyond), spent=spent)
+
+    def _row(self, question: Question, trial: Trial, score: Score) -> Row:
+        return row(trial, question, self._grader.assignment.rubric, score, self._key.marks)

@@ -1,0 +1,150 @@
+"""Lets planted answers sit the exam in the place of the key's.
+
+Each trial is one paper: the answer key with one answer changed. So whatever is lost was lost for that
+answer. Where texts are enough nothing is run, and only the changed questions are judged again. Everything
+else is a submission like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from autograder import scoring
+from autograder.checks.base import Draw, Observations, Trial
+from autograder.errors import SandboxError
+from autograder.grading import Grader, Handed
+from autograder.notebook.match import canonical
+from autograder.records import Answer, Graded, ItemResult, Scenario, Score
+from autograder.rubric import Question
+from autograder.verify.papers import AnswerKey, with_sources
+from autograder.verify.reading import only_reads, read_all
+
+
+class Sitting:
+    """The answer key of one assignment, ready to have answers planted in it. Thread safe."""
+
+    def __init__(self, grader: Grader, key: AnswerKey) -> None:
+        self._grader = grader
+        self._key = key
+        self._rubric = grader.assignment.rubric
+        self._results = key.results()
+
+    def answer(self, question: Question) -> Answer | None:
+        """The answer key's answer; None when the release has no cell for it."""
+        submission = self._key.submissions[question.notebook]
+        return self._grader.assignment.answer(question, submission)
+
+    def on_paper(self, question: Question, trial: Trial) -> Score | None:
+        """The score of a paper with a planted answer; None when code would have to be run for it.
+
+        The other questions keep the key's results: their answers are the same, and what they make of an
+        earlier result that is wrong is for trials of their own (`Trial.earlier`).
+        """
+        planted = self._planted(question, trial)
+        for place, answer in planted.items():
+            if self._plan(self._rubric.question(place), answer) != ():
+                return None
+        return self._scored(trial, planted, _nobody)
+
+    def is_read(self, question: Question, trial: Trial) -> bool:
+        """Whether nothing but variables of the planted answer has to be read."""
+        answer = self._planted(question, trial)[question.id]
+        return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
+
+    def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
+        """The scores of trials of which only variables are read, by name; see `reading`."""
+        if not trials:
+            return {}
+        assignment = self._grader.assignment
+        limits = assignment.rubric.assignment.limits
+        planted = {trial.name: self._planted(question, trial) for trial in trials}
+        answers = {name: found[question.id] for name, found in planted.items()}
+        plans = {name: self._plan(question, answer) for name, answer in answers.items()}
+        notebook = next(
+            one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
+        )
+        cells = self._key.submissions[question.notebook].cells
+        grade_id = assignment.releases[question.notebook].answer_cell(question)
+        place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
+        try:
+            box = self._grader.pool.lasting(assignment.environment(notebook)).open(
+                limits, seed=self._grader.seed
+            )
+        except SandboxError:
+            return {}
+        sources = {name: (answers[name].source, plans[name]) for name in answers}
+        observed = read_all(box, cells[:place], sources, limits)
+        return {
+            trial.name: self._scored(trial, planted[trial.name], partial(_known, observed[trial.name]))
+            for trial in trials
+            if trial.name in observed
+        }
+
+    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: Ask) -> Score:
+        """Judge the changed answers, in the rubric's order."""
+        results = dict(self._results)
+        earlier: dict[str, Sequence[ItemResult]] = {}
+        for one in self._rubric.questions:
+            if one.id in planted:
+                answers = {**self._key.answers(one), **self._in_notebook(one.notebook, planted)}
+                judged = self._grader.judge(one, planted[one.id], answers=answers, earlier=earlier, ask=ask)
+                results[one.id] = judged.results
+            earlier[one.id] = results[one.id]
+        return scoring.score(trial.name, self._rubric, results)
+
+    def _in_notebook(self, notebook: str, planted: Mapping[str, Answer]) -> dict[str, Answer]:
+        """The planted answers of one notebook, by grade_id."""
+        return {
+            answer.grade_id: answer
+            for place, answer in planted.items()
+            if self._rubric.question(place).notebook == notebook
+        }
+
+    def in_box(self, question: Question, trial: Trial) -> Graded:
+        """Grade a submission with a planted answer, as any student's."""
+        changes: dict[str, dict[str, str]] = {}
+        for place, answer in self._planted(question, trial).items():
+            notebook = self._rubric.question(place).notebook
+            changes.setdefault(notebook, {})[answer.grade_id] = answer.source
+        notebooks = {
+            name: with_sources(data, changes.get(name, {})) for name, data in self._key.sources.items()
+        }
+        return self._grader.grade(Handed(trial.name, notebooks))
+
+    def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
+        """The answers that a trial changes, by question."""
+        sources = {question.id: trial.source}
+        for place, below in trial.earlier.items():
+            key = self.answer(self._rubric.question(place))
+            above = f"{key.source.rstrip()}\n" if key is not None and key.cell_type == "code" else ""
+            sources[place] = above + below
+        return {
+            place: self._replaced(self._rubric.question(place), source) for place, source in sources.items()
+        }
+
+    def _replaced(self, question: Question, source: str) -> Answer:
+        answer = self.answer(question)
+        release = self._grader.assignment.releases[question.notebook]
+        grade_id = release.answer_cell(question)
+        stub = release.by_id[grade_id]
+        cell_type = answer.cell_type if answer is not None else stub.cell_type
+        return Answer(grade_id, cell_type, source, changed=canonical(source) != canonical(stub.source))
+
+    def _plan(self, question: Question, answer: Answer) -> tuple[Scenario, ...]:
+        grader = self._grader
+        draw = Draw.for_question(grader.secret, self._rubric, question)
+        return grader.assignment.checks[question.id].plan(answer, draw)
+
+
+Ask = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
+
+
+def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
+    """What was observed already."""
+    del plan
+    return observed
+
+
+def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:
+    raise AssertionError(f"{len(plan)} scenarios are asked of a paper without a box")
