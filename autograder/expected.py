@@ -1,6 +1,7 @@
 """Expected values: the reference solution, asked the same as the students, in a sandbox of its own.
 
-Computed once per rubric, reference and secret, and kept in the course's private folder (mode 0600).
+Computed once per rubric, reference and secret, and kept in the course's private folder (mode 0600). All
+variants of a class are asked in one box, and questions that several variants ask alike are asked once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder import atomic
 from autograder.assignment import Assignment, packages
@@ -26,23 +29,37 @@ from autograder.sandbox.retry import made_up_for
 Expected = Mapping[str, Sequence[Observations]]
 """Question id → the reference's observations, one entry per scenario of its plan."""
 
+MOST_SECONDS = 604_800
+"""The most processor time any box is given."""
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def expected_values(assignment: Assignment, secret: bytes, pool: Pool) -> Expected:
+def expected_values(
+    assignment: Assignment, secret: bytes, pool: Pool, variants: Sequence[Assignment] = ()
+) -> tuple[Expected, ...]:
     """The expected observations of every question that has a reference; cached on disk.
+
+    Args:
+        assignment: the common one.
+        secret: the course's.
+        pool: gives the reference's sandbox, where something is not known yet.
+        variants: the same assignment as students were asked it.
+
+    Returns:
+        What is expected of the common assignment, then of each variant.
 
     Raises:
         CourseError: a reference solution is missing, raises, or ends its box.
     """
-    plans = _plans(assignment, secret)
-    path = assignment.course.private / "expected" / f"{_key(assignment, secret)}.values"
+    plans: dict[str, _Plan] = {}
+    names = [_plans(one, secret, assignment, plans) for one in (assignment, *variants)]
+    path = assignment.course.private / "expected" / f"{_key(assignment, secret, plans)}.values"
     found = _load(path, plans)
     if found is None:
         found = _compute(assignment, plans, pool)
         _store(path, found)
-    return found
+    return tuple({question: found[name] for question, name in own.items()} for own in names)
 
 
 def box_seed(secret: bytes, name: str) -> int:
@@ -50,22 +67,58 @@ def box_seed(secret: bytes, name: str) -> int:
     return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
 
 
-def _plans(assignment: Assignment, secret: bytes) -> dict[str, tuple[Scenario, ...]]:
-    plans = {}
+class _Plan(Struct, frozen=True, eq=False):
+    """What the reference is asked for one question of one variant, or of several alike."""
+
+    question: Question
+    scenarios: tuple[Scenario, ...]
+
+
+def _plans(
+    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _Plan]
+) -> dict[str, str]:
+    """Add the plans of an assignment that are not among ``plans`` yet.
+
+    Returns:
+        The name of each question's plan: the question's own id, where everybody is asked alike.
+    """
+    names = {}
     for question in assignment.rubric.questions:
-        draw = Draw.for_question(secret, assignment.rubric, question)
-        plan = assignment.checks[question.id].reference_plan(draw)
-        if plan and not question.reference:
+        check = assignment.checks[question.id]
+        if check is common.checks[question.id] and question.id in plans:
+            names[question.id] = question.id
+            continue
+        scenarios = check.reference_plan(Draw.for_question(secret, assignment.rubric, question))
+        if scenarios and not question.reference:
             raise CourseError(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
-        if plan:
-            plans[question.id] = plan
-    return plans
+        if scenarios:
+            name = question.id if assignment is common else _name(question, scenarios, plans)
+            names[question.id] = name
+            plans.setdefault(name, _Plan(question, scenarios))
+    return names
+
+
+def _name(question: Question, scenarios: tuple[Scenario, ...], plans: Mapping[str, _Plan]) -> str:
+    """The name of a variant's plan: what is asked, so that equal plans have one name."""
+    asked = _asked(question, scenarios)
+    common = plans.get(question.id)
+    if common is not None and _asked(common.question, common.scenarios) == asked:
+        return question.id
+    return f"{question.id} {asked}"
+
+
+def _asked(question: Question, scenarios: tuple[Scenario, ...]) -> str:
+    """SHA-256 of all that the reference is asked, and who is asked."""
+    encoder = values.TrustedEncoder()
+    tree = [[one.name, *(values.call_tree(call, encoder) for call in one.calls)] for one in scenarios]
+    asked = {"reference": question.reference, "answer": question.answer, "asked": tree}
+    return hashlib.sha256(b"".join(wire.pack(asked, encoder.arrays))).hexdigest()
 
 
 def _compute(
-    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
@@ -73,38 +126,52 @@ def _compute(
 
 
 def _compute_once(
-    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
     environment = assignment.reference_environment()
-    limits = assignment.rubric.assignment.limits
+    limits = for_many(assignment.rubric.assignment.limits, len(plans))
     box = pool.lasting(environment).open(limits)
     try:
-        return {
-            question_id: _ask(box, assignment.rubric.question(question_id), plan, limits)
-            for question_id, plan in plans.items()
-        }
+        return {name: _ask(box, plan.question, plan.scenarios, limits) for name, plan in plans.items()}
     finally:
         box.close()
         pool.end(environment)
 
 
-def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
-    """Bind the reference to the name the student assigns, and carry out the plan."""
-    match = _REFERENCE.fullmatch(question.reference)
-    if not match or not _NAME.fullmatch(question.answer):
+def for_many(limits: Limits, times: int) -> Limits:
+    """The limits of a box that does the work of several: they bound faults of ours, not students' code."""
+    seconds = limits.processor_seconds * max(times, 1)
+    return replace(limits, processor_seconds=min(seconds, MOST_SECONDS))
+
+
+def bind(box: Box, reference: str, name: str, limits: Limits, where: str) -> None:
+    """Give a name in the reference's box to something of the reference folder.
+
+    Raises:
+        CourseError: ``reference`` is not ``module:name``, or it cannot be imported; begins with ``where``.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if not match or not _NAME.fullmatch(name):
         raise CourseError(
-            f"question {question.id!r}: reference: expected 'module:name' and answer: a name; "
-            f"got {question.reference!r} and {question.answer!r}"
+            f"{where}: reference: expected 'module:name' and answer: a name; got {reference!r} and {name!r}"
         )
-    source = f"from reference.{match[1]} import {match[2]} as {question.answer}"
-    where = f"question {question.id!r}: the reference {question.reference!r}"
     try:
-        run = box.run_cell(source, seconds=limits.cell_seconds)
+        run = box.run_cell(
+            f"from reference.{match[1]} import {match[2]} as {name}", seconds=limits.cell_seconds
+        )
     except BoxEnded as ended:
-        raise CourseError(f"{where} ended its box: {ended}") from ended
+        raise CourseError(f"{where}: the reference {reference!r} ended its box: {ended}") from ended
     if run.error:
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
-        raise CourseError(f"{where} cannot be imported:\n{text}")
+        raise CourseError(f"{where}: the reference {reference!r} cannot be imported:\n{text}")
+
+
+def ask(box: Box, plan: Sequence[Scenario], limits: Limits, where: str) -> Sequence[Observations]:
+    """Carry out a plan in the reference's box.
+
+    Raises:
+        CourseError: a call failed or ended the box; begins with ``where``.
+    """
     observed = box.ask(plan, seconds=limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:
@@ -115,11 +182,19 @@ def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limit
     return observed
 
 
+def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
+    """Bind the reference to the name the student assigns, and carry out the plan."""
+    where = f"question {question.id!r}"
+    bind(box, question.reference, question.answer, limits, where)
+    return ask(box, plan, limits, f"{where}: the reference {question.reference!r}")
+
+
 # ---------------------------------------------------------------- on disk
 
 
-def _key(assignment: Assignment, secret: bytes) -> str:
+def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
     parts = [assignment.rubric.digest, assignment.course.reference_digest(), *packages(), "format 1"]
+    parts += sorted(plans)
     return hashlib.sha256(secret + "\n".join(parts).encode()).hexdigest()
 
 
@@ -133,7 +208,7 @@ def _store(path: Path, expected: Expected) -> None:
     atomic.write(path, b"".join(wire.pack({"expected": tree}, encoder.arrays)), mode=0o600)
 
 
-def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Sequence[Observations]] | None:
+def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:
     """The stored values; None when there are none, or they do not fit the plans (made by older code)."""
     try:
         data = path.read_bytes()
@@ -149,7 +224,7 @@ def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Se
         }
     except (OSError, wire.ProtocolError, KeyError, TypeError, ValueError, msgspec.MsgspecError):
         return None
-    shapes = {question: [len(one.calls) for one in plan] for question, plan in plans.items()}
+    shapes = {name: [len(one.calls) for one in plan.scenarios] for name, plan in plans.items()}
     return (
         found
         if shapes == {question: [len(one) for one in stored] for question, stored in found.items()}

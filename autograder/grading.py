@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from autograder import scoring
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Check, Draw, Evidence
 from autograder.checks.results import result as item_result
 from autograder.checks.results import review
-from autograder.errors import NotebookError, SandboxError, SandboxFault
-from autograder.expected import Expected, box_seed, expected_values
+from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
+from autograder.expected import box_seed
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     ExecutedNotebook,
@@ -29,6 +29,8 @@ from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
+from autograder.sitting import Sitting, Sittings
+from autograder.variants.drawing import canonical_id
 
 
 class Handed(Struct, frozen=True):
@@ -71,17 +73,21 @@ class Grader:
                 selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
             )
             warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
-            self.expected: Expected = expected_values(assignment, self.secret, pool)
+            self.sittings = Sittings(assignment, self.secret, pool)
             warming.result()
             proving.result()
 
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""
         started = time.monotonic()
-        run = _Run(self, handed)
+        try:
+            sitting = self.sittings.of(handed.student, handed.notebooks)
+        except AutograderError as error:
+            return self._of_unknown_variant(handed, error)
+        run = _Run(self, handed, sitting)
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
-        rubric = self.assignment.rubric
+        rubric = sitting.assignment.rubric
         score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
         return Graded(
             score=score,
@@ -91,22 +97,34 @@ class Grader:
             sandbox_seconds=run.seconds_in_sandbox,
         )
 
+    def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
+        """All is left to a person: what the student was asked cannot be told, and that is our fault."""
+        rubric = self.assignment.rubric
+        results = {
+            question.id: tuple(item_result(question, item, review(str(error))) for item in question.items)
+            for question in rubric.questions
+        }
+        notes = (Note("variant-unknown", str(error)),)
+        score = scoring.score(handed.student, rubric, results, notes, self.pool.isolation.value)
+        return Graded(score=score, digest=handed.digest())
+
 
 class _Run:
     """Collects the results of one submission."""
 
-    def __init__(self, grader: Grader, handed: Handed) -> None:
+    def __init__(self, grader: Grader, handed: Handed, sitting: Sitting) -> None:
         self._grader = grader
         self._handed = handed
+        self._sitting = sitting
         self.results: dict[str, tuple[ItemResult, ...]] = {}
-        self.notes: list[Note] = []
+        self.notes: list[Note] = [*sitting.notes]
         self.executed: list[ExecutedNotebook] = []
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
 
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions."""
-        assignment = self._grader.assignment
+        assignment = self._sitting.assignment
         data = self._handed.notebooks.get(notebook.name)
         if data is None:
             data = NotebookError("missing", f"{notebook.name}.ipynb was not handed in")
@@ -143,7 +161,7 @@ class _Run:
     def _question(
         self, question: Question, submission: Submission, session: Session
     ) -> tuple[ItemResult, ...]:
-        assignment = self._grader.assignment
+        assignment = self._sitting.assignment
         answer = assignment.answer(question, submission)
         if answer is None:
             return self._for_review(question, "the release has no answer cell for this question")
@@ -159,20 +177,27 @@ class _Run:
                 answers=submission.answers,
                 draw=draw,
                 observed=session.ask(plan, place=question.id) if plan else (),
-                expected=self._grader.expected.get(question.id, ()),
+                expected=self._sitting.expected.get(question.id, ()),
                 earlier={
                     f"{result.question}.{result.item}": result
                     for results in self.results.values()
                     for result in results
                 },
             )
-            return check.judge(evidence)
+            return self._judged(check, evidence)
         except SandboxFault as fault:
             return self._for_review(question, f"the sandbox failed: {fault}")
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             place = traceback.extract_tb(error.__traceback__)[-1]
             staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
             return self._for_review(question, staff)
+
+    def _judged(self, check: Check, evidence: Evidence) -> tuple[ItemResult, ...]:
+        results = check.judge(evidence)
+        asked, student = self._grader.sittings.asked, canonical_id(self._handed.student)
+        remark = asked.remark(student, check, evidence, results)
+        self.notes += [remark] if remark else []
+        return results
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))

@@ -9,13 +9,12 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from autograder import generate
 from autograder.assignment import Assignment
 from autograder.checks import make_check
 from autograder.checks.symbolic import SymbolicCheck
 from autograder.checks.symbolic.graph import Way
-from autograder.errors import CourseError, NotebookError
 from autograder.grading import Grader, Handed
-from autograder.notebook.files import read_file
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Rubric
 from autograder.sandbox.outside import leftovers
@@ -65,13 +64,7 @@ def verify(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
     """
     leftovers.sweep_groups()
     grader = Grader(assignment, pool)
-    sources = {}
-    for notebook in assignment.rubric.assignment.notebooks:
-        path = assignment.course.sources / assignment.name / f"{notebook.name}.ipynb"
-        try:
-            sources[notebook.name] = read_file(path)
-        except NotebookError as error:
-            raise CourseError(f"{path}: {error}") from error
+    sources = generate.sources(assignment.course, assignment.rubric)
     graded = grader.grade(Handed("answer-key", sources))
     key = graded.score
     untouched = grader.grade(Handed("untouched", assignment.release_bytes)).score
