@@ -89,11 +89,9 @@ def opened(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Refere
     Raises:
         SandboxUnavailable: code cannot be confined on this machine.
     """
-    environment = assignment.reference_environment()
     limits = for_many(assignment.rubric.assignment.limits, variants)
-    box = pool.lasting(environment).open(limits)
+    box = pool.lasting(assignment.reference_environment()).open(limits)
     try:
         yield Reference(box, limits)
     finally:
         box.close()
-        pool.end(environment)
