@@ -72,6 +72,8 @@ class _Plan(Struct, frozen=True, eq=False):
 
     question: Question
     scenarios: tuple[Scenario, ...]
+    asked: str
+    """SHA-256 of it, so that equal plans are found."""
 
 
 def _plans(
@@ -94,19 +96,12 @@ def _plans(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
         if scenarios:
-            name = question.id if assignment is common else _name(question, scenarios, plans)
-            names[question.id] = name
-            plans.setdefault(name, _Plan(question, scenarios))
+            plan = _Plan(question, scenarios, _asked(question, scenarios))
+            of_all = plan if assignment is common else plans.get(question.id)
+            alike = of_all is not None and of_all.asked == plan.asked
+            names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
+            plans.setdefault(names[question.id], plan)
     return names
-
-
-def _name(question: Question, scenarios: tuple[Scenario, ...], plans: Mapping[str, _Plan]) -> str:
-    """The name of a variant's plan: what is asked, so that equal plans have one name."""
-    asked = _asked(question, scenarios)
-    common = plans.get(question.id)
-    if common is not None and _asked(common.question, common.scenarios) == asked:
-        return question.id
-    return f"{question.id} {asked}"
 
 
 def _asked(question: Question, scenarios: tuple[Scenario, ...]) -> str:

@@ -20,7 +20,7 @@ from autograder import limits
 from autograder.errors import RubricError
 from autograder.records import Limits
 from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
-from autograder.tables import known
+from autograder.tables import field_names, known
 from autograder.variants import entries, options
 from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
@@ -196,7 +196,7 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     written = table.get("assignment", {})
     if isinstance(written, dict) and isinstance(written.get("limits"), dict):
         where = f"{place}: [assignment.limits]"
-        known(written["limits"], msgspec.structs.fields(Limits), where)
+        known(written["limits"], field_names(Limits), where)
         limits.check(written["limits"], where)
     assignment = convert(written, Assignment, f"{place}: [assignment]")
     if not assignment.notebooks:
@@ -248,7 +248,7 @@ def _check_files(notebook: NotebookFile, place: str) -> None:
 
 def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
     """Sort a table's keys into the record's own fields and its ``options``."""
-    own = {field.encode_name for field in msgspec.structs.fields(to)} - {"options", "items"}
+    own = set(field_names(to)) - {"options", "items"}
     return {
         **{key: value for key, value in table.items() if key in own},
         "options": {key: value for key, value in table.items() if key not in own and key != "item"},

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import RubricError
-from autograder.tables import convert, hint, known
+from autograder.tables import convert, field_names, hint, known
 from autograder.variants import arithmetic
 from autograder.variants.arithmetic import ExpressionError, Value
 from autograder.variants.placeholders import has_placeholder
@@ -141,11 +141,11 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
 def _entry(table: Mapping[str, Any], place: str) -> Entry:
     form = next((form for key, form in _FORMS.items() if key in table), None)
     if form is None:
-        keys = {field.encode_name for form in _FORMS.values() for field in msgspec.structs.fields(form)}
+        keys = {key for form in _FORMS.values() for key in field_names(form)}
         known(table, keys, place)
         raise RubricError(f"{place}: nothing says what is drawn; expected one of {', '.join(_FORMS)}")
     if isinstance(table.get("integers"), dict):
-        known(table["integers"], msgspec.structs.fields(Span), f"{place}: integers")
+        known(table["integers"], field_names(Span), f"{place}: integers")
     return convert(table, form, place)
 
 
