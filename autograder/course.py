@@ -111,7 +111,8 @@ class Course(Struct, frozen=True):
 
     def handed_out(self, assignment: str) -> bool:
         """Whether personal notebooks of an assignment lie in the course."""
-        return any((self.root / "personal").glob(f"*/{assignment}"))
+        personal = self.root / "personal"
+        return personal.is_dir() and any((folder / assignment).exists() for folder in personal.iterdir())
 
     def feedback(self, student: str, assignment: str) -> Path:
         """The folder of one student's feedback page."""

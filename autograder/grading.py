@@ -54,8 +54,15 @@ class Handed(Struct, frozen=True):
 class Grader:
     """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
 
-    def __init__(self, assignment: Assignment, pool: Pool) -> None:
+    def __init__(
+        self, assignment: Assignment, pool: Pool, *, drawn: Mapping[str, Assignment] | None = None
+    ) -> None:
         """Start the sandboxes and load the secret and the expected values.
+
+        Args:
+            assignment: loaded.
+            pool: gives the sandboxes.
+            drawn: who sits a variant that was not handed out, by id (`autograder.personal.making`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -73,7 +80,7 @@ class Grader:
                 selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
             )
             warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
-            self.sittings = Sittings(assignment, self.secret, pool)
+            self.sittings = Sittings(assignment, self.secret, pool, drawn)
             warming.result()
             proving.result()
 

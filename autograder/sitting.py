@@ -31,13 +31,20 @@ class Sittings:
         assignment: the common one.
         secret: the course's.
         pool: gives the reference's sandbox, where expected values are not known yet.
+        drawn: who sits a variant that was not handed out, by id; for verifying variants.
 
     Raises:
         CourseError: a reference solution is not usable.
         SandboxUnavailable: code cannot be confined on this machine.
     """
 
-    def __init__(self, assignment: Assignment, secret: bytes, pool: Pool) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        secret: bytes,
+        pool: Pool,
+        drawn: Mapping[str, Assignment] | None = None,
+    ) -> None:
         self._common = assignment
         self._labels: dict[str, str] = {}
         self._refused: dict[str, AutograderError] = {}
@@ -50,11 +57,15 @@ class Sittings:
                 self._labels[student] = variant.label
             except AutograderError as error:
                 self._refused[student] = error
-        common, *expected = expected_values(assignment, secret, pool, tuple(variants.values()))
+        every = (*variants.values(), *(drawn or {}).values())
+        common, *expected = expected_values(assignment, secret, pool, every)
         self._of_common = Sitting(assignment, common)
         self._of_variant = {
-            label: Sitting(asked, one) for (label, asked), one in zip(variants.items(), expected, strict=True)
+            label: Sitting(asked, one)
+            for (label, asked), one in zip(variants.items(), expected, strict=False)
         }
+        verified = zip((drawn or {}).items(), expected[len(variants) :], strict=True)
+        self._drawn = {student: Sitting(asked, one) for (student, asked), one in verified}
         students: dict[str, list[str]] = {label: [] for label in variants}
         for student, label in self._labels.items():
             students[label].append(student)
@@ -74,6 +85,8 @@ class Sittings:
             CourseError: the student's variant cannot be told, or a notebook that was handed out is missing.
             RubricError: the rubric is not valid with the student's variant.
         """
+        if student in self._drawn:
+            return self._drawn[student]
         if self._common.manifest is None:
             return self._of_common
         own = canonical_id(student)

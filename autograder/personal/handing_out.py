@@ -72,10 +72,13 @@ def hand_out(
     kept = before.students if before else {}
     record = Manifest(name, made.catalogues, {**kept, **given})
     manifest.store(course.variants(name), record, notebooks, course.secret())
-    folders = [
-        _write(built[variant.label], course.personal(student, name))
-        for student, variant in made.variants.items()
-    ]
+    folders = []
+    for student, variant in made.variants.items():
+        folder = course.personal(student, name)
+        try:
+            folders.append(_write(built[variant.label], folder))
+        except OSError as error:
+            raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
     return Written(tuple(folders), len(built))
 
 

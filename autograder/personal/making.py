@@ -51,7 +51,7 @@ class Made(Struct, frozen=True, eq=False):
             for notebook in asked.rubric.assignment.notebooks
         }
         releases = {name: load_release(data, name) for name, data in contents.items()}
-        return replace(asked, releases=releases, release_bytes=contents)
+        return replace(asked, releases=releases, release_bytes=contents, manifest=None)
 
     def key(self, variant: Variant) -> dict[str, bytes]:
         """The source notebooks of a variant, solutions included: the answer key."""

@@ -81,10 +81,13 @@ def draw(
         counts: how many faults are planted, by the name they are drawn under.
 
     Raises:
-        RubricError: no draw satisfied the conditions.
+        RubricError: no draw satisfied the conditions, or a catalogue is missing.
     """
     words = [b"variant", assignment.encode(), canonical_id(student).encode()]
     key = hmac.digest(secret, b"".join(len(word).to_bytes(8, "big") + word for word in words), hashlib.sha256)
+    for name, planted in draws.planted.items():
+        if planted.faults not in catalogues:
+            raise RubricError(f"[variant.draw.{name}]: there is no catalogue of {planted.faults!r}")
     return Variant(
         _values(key, draws),
         {

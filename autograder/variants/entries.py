@@ -73,14 +73,13 @@ def automatic(question: Entry) -> list[Entry]:
 
 def with_faults(question: Entry, faults: Sequence[Fault]) -> dict[str, Any]:
     """The question with these faults as its automatic items, in order; items for a person stay in place."""
-    drawn = iter(faults)
-    items = []
-    for item in _tables(question.get("item")):
-        if item.get("manual"):
-            items.append(item)
-        else:
-            fault = next(drawn)
-            items.append({**item, "id": fault.id, "text": dict(fault.text)})
+    drawn = dict(zip((item["id"] for item in automatic(question)), faults, strict=True))
+    items = [
+        {**item, "id": drawn[item["id"]].id, "text": dict(drawn[item["id"]].text)}
+        if item["id"] in drawn
+        else item
+        for item in _tables(question.get("item"))
+    ]
     return {**question, "item": items}
 
 
