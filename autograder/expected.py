@@ -112,6 +112,12 @@ def _asked(question: Question, scenarios: tuple[Scenario, ...]) -> str:
     return hashlib.sha256(b"".join(wire.pack(asked, encoder.arrays))).hexdigest()
 
 
+def for_many(limits: Limits, times: int) -> Limits:
+    """The limits of a box that does the work of several: they bound faults of ours, not students' code."""
+    seconds = limits.processor_seconds * max(times, 1)
+    return replace(limits, processor_seconds=min(seconds, MOST_SECONDS))
+
+
 def _compute(
     assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
@@ -133,40 +139,55 @@ def _compute_once(
         pool.end(environment)
 
 
-def for_many(limits: Limits, times: int) -> Limits:
-    """The limits of a box that does the work of several: they bound faults of ours, not students' code."""
-    seconds = limits.processor_seconds * max(times, 1)
-    return replace(limits, processor_seconds=min(seconds, MOST_SECONDS))
+def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
+    """Ask what the student is asked, under the name the student assigns."""
+    named = Named(f"question {question.id!r}: reference", question.reference, question.answer)
+    return ask_reference(box, named, plan, limits)
 
 
-def bind(box: Box, reference: str, name: str, limits: Limits, where: str) -> None:
-    """Give a name in the reference's box to something of the reference folder.
+class Named(Struct, frozen=True):
+    """Something of the reference folder.
+
+    Attributes:
+        where: how errors name the place that speaks of it.
+        reference: ``module:name``.
+        name: what a plan calls it.
+    """
+
+    where: str
+    reference: str
+    name: str
+
+
+def ask_reference(
+    box: Box, named: Named, plan: tuple[Scenario, ...], limits: Limits
+) -> Sequence[Observations]:
+    """Import something of the reference folder under a name, and carry out a plan that must not fail.
+
+    Args:
+        box: of the reference's environment.
+        named: what is imported.
+        plan: what to ask.
+        limits: how long a cell and a call may take.
 
     Raises:
-        CourseError: ``reference`` is not ``module:name``, or it cannot be imported; begins with ``where``.
+        CourseError: it is missing, raises, or ends its box.
     """
-    match = _REFERENCE.fullmatch(reference)
-    if not match or not _NAME.fullmatch(name):
+    match = _REFERENCE.fullmatch(named.reference)
+    if not match or not _NAME.fullmatch(named.name):
         raise CourseError(
-            f"{where}: reference: expected 'module:name' and answer: a name; got {reference!r} and {name!r}"
+            f"{named.where}: expected 'module:name' and a name for it; "
+            f"got {named.reference!r} and {named.name!r}"
         )
+    source = f"from reference.{match[1]} import {match[2]} as {named.name}"
+    where = f"{named.where}: {named.reference!r}"
     try:
-        run = box.run_cell(
-            f"from reference.{match[1]} import {match[2]} as {name}", seconds=limits.cell_seconds
-        )
+        run = box.run_cell(source, seconds=limits.cell_seconds)
     except BoxEnded as ended:
-        raise CourseError(f"{where}: the reference {reference!r} ended its box: {ended}") from ended
+        raise CourseError(f"{where} ended its box: {ended}") from ended
     if run.error:
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
-        raise CourseError(f"{where}: the reference {reference!r} cannot be imported:\n{text}")
-
-
-def ask(box: Box, plan: Sequence[Scenario], limits: Limits, where: str) -> Sequence[Observations]:
-    """Carry out a plan in the reference's box.
-
-    Raises:
-        CourseError: a call failed or ended the box; begins with ``where``.
-    """
+        raise CourseError(f"{where} cannot be imported:\n{text}")
     observed = box.ask(plan, seconds=limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:
@@ -175,13 +196,6 @@ def ask(box: Box, plan: Sequence[Scenario], limits: Limits, where: str) -> Seque
             if not one.ok:
                 raise CourseError(f"{where} failed in {scenario.name!r}: {one.error}: {one.message}")
     return observed
-
-
-def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
-    """Bind the reference to the name the student assigns, and carry out the plan."""
-    where = f"question {question.id!r}"
-    bind(box, question.reference, question.answer, limits, where)
-    return ask(box, plan, limits, f"{where}: the reference {question.reference!r}")
 
 
 # ---------------------------------------------------------------- on disk

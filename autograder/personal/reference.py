@@ -13,7 +13,7 @@ import msgspec
 
 from autograder.assignment import Assignment
 from autograder.errors import CourseError
-from autograder.expected import ask, bind, for_many
+from autograder.expected import Named, ask_reference, for_many
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
@@ -75,10 +75,11 @@ class Reference:
         return found
 
     def _answers(self, reference: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        where = f"reference {reference}"
-        bind(self._box, reference, _NAME, self._limits, where)
-        plan = [Scenario(f"call {number}", (Call(_NAME, args=args),)) for number, args in enumerate(calls, 1)]
-        observed = ask(self._box, plan, self._limits, where)
+        plan = tuple(
+            Scenario(f"call {number}", (Call(_NAME, args=args),)) for number, args in enumerate(calls, 1)
+        )
+        named = Named("[variant]", reference, _NAME)
+        observed = ask_reference(self._box, named, plan, self._limits)
         return [observations[0].value for observations in observed]
 
 
