@@ -60,12 +60,9 @@ class Sittings:
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)
         self._of_common = Sitting(assignment, common)
-        self._of_variant = {
-            label: Sitting(asked, one)
-            for (label, asked), one in zip(variants.items(), expected, strict=False)
-        }
-        verified = zip((drawn or {}).items(), expected[len(variants) :], strict=True)
-        self._drawn = {student: Sitting(asked, one) for (student, asked), one in verified}
+        sittings = [Sitting(asked, one) for asked, one in zip(every, expected, strict=True)]
+        self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
+        self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
         students: dict[str, list[str]] = {label: [] for label in variants}
         for student, label in self._labels.items():
             students[label].append(student)
@@ -93,14 +90,14 @@ class Sittings:
         if own in self._refused:
             raise self._refused[own]
         given = self._common.manifest.of(student)
-        written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)} - {""}
+        written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
         if given is None:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known
             return Sitting(self._common, self._of_common.expected, (Note("common-variant", text),))
         sitting = self._of_variant[self._labels[own]]
         notes: tuple[Note, ...] = ()
-        if written != {given.variant.label}:
+        if written - {given.variant.label}:
             text = "The notebook does not say that it is this student's." + self._students_of(written)
             notes = (Note("other-notebook", text),)
         return Sitting(self._common.with_notebooks(sitting.assignment, given), sitting.expected, notes)

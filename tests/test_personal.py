@@ -16,8 +16,8 @@ from autograder import rubric as rubrics
 from autograder.assignment import Assignment
 from autograder.coincidence import CODE
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.generate import generate
+from autograder.errors import CourseError, NotebookError
+from autograder.generate import build, generate
 from autograder.grading import Grader, Handed
 from autograder.personal.handing_out import hand_out
 from autograder.personal.making import Made, make
@@ -204,6 +204,16 @@ def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None
     assert "scores" in flagged(room.grade("stranger", room.key("ada")))
 
 
+def test_what_cannot_be_read_is_not_remarked(room: Class) -> None:
+    """A missing or broken notebook earns nothing, and is not called somebody else's."""
+    missing = room.grader.grade(Handed("ada", {}))
+    broken = room.grader.grade(Handed("ada", {NAME: NotebookError("symlink", "a link")}))
+    assert [{"missing"}, {"symlink"}] == [
+        {note.code for note in one.score.notes} for one in (missing, broken)
+    ]
+    assert Decimal(0) == room.grade("ada", b"{").score.points
+
+
 def test_an_id_is_the_same_however_its_accents_are_encoded(room: Class) -> None:
     """A file system that takes accents apart does not change a student's variant."""
     assert FULL == room.grade("e\u0301mile", room.key("émile")).score.points
@@ -329,3 +339,15 @@ def test_a_student_has_the_assignment_they_were_asked(room: Class) -> None:
     assert set(room.made.variants["ada"].faults["decoder"]) == faults
     assert room.assignment.rubric.assignment.points == own.rubric.assignment.points
     assert room.assignment == room.assignment.for_student("stranger")
+
+
+def test_the_exam_may_draw_its_faults_without_changing_its_release(tmp_path: Path) -> None:
+    """With a table ``[variant]`` for its repair question, the exam's common release keeps every byte."""
+    course = course_at(tmp_path)
+    path = course.rubric("dl4nlp-exam")
+    plain = build(course, rubrics.load(path))
+    table = '[variant.draw.decoder]\nfaults = "faults.decoder"\nquestion = "task5-a"\ndifficulty = [0, 99]\n'
+    path.write_text(path.read_text("utf-8") + table, encoding="utf-8")
+    drawing = rubrics.load(path)
+    assert 8 == drawing.planted["decoder"]
+    assert plain == build(course, drawing)
