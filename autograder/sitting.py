@@ -59,7 +59,7 @@ class Sittings:
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)
-        self._of_common = Sitting(assignment, common)
+        self.common = Sitting(assignment, common)
         sittings = [Sitting(asked, one) for asked, one in zip(every, expected, strict=True)]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
@@ -85,7 +85,7 @@ class Sittings:
         if student in self._drawn:
             return self._drawn[student]
         if self._common.manifest is None:
-            return self._of_common
+            return self.common
         own = canonical_id(student)
         if own in self._refused:
             raise self._refused[own]
@@ -94,7 +94,7 @@ class Sittings:
         if given is None:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known
-            return Sitting(self._common, self._of_common.expected, (Note("common-variant", text),))
+            return Sitting(self._common, self.common.expected, (Note("common-variant", text),))
         sitting = self._of_variant[self._labels[own]]
         notes: tuple[Note, ...] = ()
         if written - {given.variant.label}:

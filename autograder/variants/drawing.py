@@ -84,7 +84,7 @@ def draw(
         RubricError: no draw satisfied the conditions, or a catalogue is missing.
     """
     words = [b"variant", assignment.encode(), canonical_id(student).encode()]
-    key = hmac.digest(secret, b"".join(len(word).to_bytes(8, "big") + word for word in words), hashlib.sha256)
+    key = hmac.digest(secret, b"".join(len(word).to_bytes(8, "big") + word for word in words), "sha256")
     for name, planted in draws.planted.items():
         if planted.faults not in catalogues:
             raise RubricError(f"[variant.draw.{name}]: there is no catalogue of {planted.faults!r}")
@@ -101,13 +101,13 @@ class _Stream:
     """Unbiased integers from a key, independent for each purpose."""
 
     def __init__(self, key: bytes, purpose: str) -> None:
-        self._key = hmac.digest(key, purpose.encode(), hashlib.sha256)
+        self._key = hmac.digest(key, purpose.encode(), "sha256")
         self._words = self._endless()
 
     def _endless(self) -> Iterator[int]:
         counter = 0
         while True:
-            block = hmac.digest(self._key, counter.to_bytes(8, "big"), hashlib.sha256)
+            block = hmac.digest(self._key, counter.to_bytes(8, "big"), "sha256")
             yield from (int.from_bytes(block[at : at + _WORD], "big") for at in range(0, len(block), _WORD))
             counter += 1
 

@@ -19,7 +19,7 @@ from autograder.variants.placeholders import has_placeholder
 
 MOST_VALUES = 10_000
 REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?::([A-Za-z_]\w*))?")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Span(Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,8 +133,8 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
         planted={name: entry for name, entry in entries.items() if isinstance(entry, Planted)},
         where=options.where,
     )
-    for fault in _faults(draws):
-        raise RubricError(f"{place}: {fault}")
+    for flaw in _flaws(draws):
+        raise RubricError(f"{place}: {flaw}")
     return draws
 
 
@@ -149,10 +149,10 @@ def _entry(table: Mapping[str, Any], place: str) -> Entry:
     return convert(table, form, place)
 
 
-def _faults(draws: Draws) -> Iterator[str]:
+def _flaws(draws: Draws) -> Iterator[str]:
     """What is wrong with entries that have the right types."""
     for name, drawn in draws.drawn.items():
-        yield from _faults_of_drawn(drawn, f"[variant.draw.{name}]")
+        yield from _flaws_of_drawn(drawn, f"[variant.draw.{name}]")
     for name, computed in draws.computed.items():
         place = f"[variant.draw.{name}]"
         found = REFERENCE.fullmatch(computed.reference)
@@ -168,10 +168,10 @@ def _faults(draws: Draws) -> Iterator[str]:
             yield f"{place}: faults: expected a module of the reference folder, got {planted.faults!r}"
         if not 0 <= planted.difficulty[0] <= planted.difficulty[1]:
             yield f"{place}: difficulty: expected [least, most], got {list(planted.difficulty)}"
-    yield from _faults_of_conditions(draws)
+    yield from _flaws_of_conditions(draws)
 
 
-def _faults_of_drawn(drawn: Drawn, place: str) -> Iterator[str]:
+def _flaws_of_drawn(drawn: Drawn, place: str) -> Iterator[str]:
     if isinstance(drawn, Integers) and isinstance(drawn.integers, Span):
         span = drawn.integers
         if span.step < 1 or not 0 <= span.last - span.first <= MOST_VALUES:
@@ -186,7 +186,7 @@ def _faults_of_drawn(drawn: Drawn, place: str) -> Iterator[str]:
             yield f"{place}: choices: {value!r}: a word holds no placeholder and no blanks at its ends"
 
 
-def _faults_of_conditions(draws: Draws) -> Iterator[str]:
+def _flaws_of_conditions(draws: Draws) -> Iterator[str]:
     common = {name: drawn.common for name, drawn in draws.drawn.items()}
     for condition in draws.where:
         try:
