@@ -18,20 +18,29 @@ from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.rubric import Rubric
 
 
-def generate(course: Course, name: str) -> tuple[Path, ...]:
+def generate(course: Course, name: str, language: str = "") -> tuple[Path, ...]:
     """Write release/<name>/ from assignments/<name>/ and return the files written.
 
     Everything is built before anything is written, so a mistake leaves the last release as it was.
 
+    Args:
+        course: the course.
+        name: of the assignment.
+        language: of the texts in the notebooks; empty shows those of all languages.
+
     Raises:
-        CourseError: a source or data file is missing or not a notebook.
+        CourseError: a source or data file is missing or not a notebook, or the assignment is not
+            written in the language.
         RubricError: the rubric is not valid, or disagrees with the notebook.
         NotebookError: markers or metadata of a source notebook are wrong; names the cell.
     """
     rubric = rubrics.load(course.rubric(name))
+    if language and language not in rubric.assignment.languages:
+        known = ", ".join(rubric.assignment.languages)
+        raise CourseError(f"language: expected one of {known} (languages of {name!r}), got {language!r}")
     for question in rubric.questions:
         make_check(question, rubric)
-    files = build(course, rubric)
+    files = build(course, rubric, language)
     folder = course.release(name)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -46,18 +55,21 @@ def generate(course: Course, name: str) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def build(course: Course, rubric: Rubric, listings: Mapping[str, Listing] | None = None) -> dict[str, bytes]:
+def build(
+    course: Course, rubric: Rubric, language: str = "", listings: Mapping[str, Listing] | None = None
+) -> dict[str, bytes]:
     """The generated files of a release by name, without writing them; see `generate`.
 
     Args:
         course: whose sources.
         rubric: of the common variant or of a personal one.
+        language: see `generate`.
         listings: of a personal variant, by question id.
     """
     folder = course.sources / rubric.assignment.name
-    files = {FILE_NAME: build_student_check(rubric)}
+    files = {FILE_NAME: build_student_check(rubric, language=language)}
     for name, source in sources(course, rubric, listings).items():
-        files[f"{name}.ipynb"] = build_release(source, rubric, name)
+        files[f"{name}.ipynb"] = build_release(source, rubric, name, language)
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:
             if not (folder / data).is_file():

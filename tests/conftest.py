@@ -28,6 +28,17 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
 
+BESIDE_OTHERS = ("algebra", "checks", "demo", "feedback", "notebook", "reference")
+"""Folders of tests that only compute, so that several may run at the same time; see `make test`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that count processes, measure time or fill memory run with nothing beside them."""
+    for item in items:
+        if item.path.relative_to(item.config.rootpath / "tests").parts[0] not in BESIDE_OTHERS:
+            item.add_marker("alone")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """In CI a test that is skipped for a missing part fails."""

@@ -39,7 +39,7 @@ LAYERS = (
 
 ROOMS = {
     "algebra": (
-        {"nodes"},
+        {"nodes", "greek"},
         {"terms", "values", "printing"},
         {"notation", "forms"},
         {"equality"},

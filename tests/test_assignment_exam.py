@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import re
 import string
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ import pytest
 from autograder.checks import KINDS
 from autograder.checks.base import Evidence
 from autograder.messages import render
+from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
@@ -28,6 +30,8 @@ from reference import listings
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
+TASKS = {"task1": 23, "task2": 21, "task3": 20, "task4": 16, "task5": 10, "mha": 8}
+NAME = "dl4nlp-exam"
 AUTOMATIC = [question for question in exam().questions if question.kind != "written"]
 
 
@@ -89,20 +93,34 @@ def test_the_source_is_a_valid_notebook_without_outputs() -> None:
 def test_points_add_up() -> None:
     """The tasks are worth what their headings say."""
     points = {question.id: question.points for question in exam().questions}
-    tasks = {
-        task: sum(mark for name, mark in points.items() if name.startswith(task))
-        for task in ("task3", "task5", "mha")
-    }
-    assert {"task3": Decimal(20), "task5": Decimal(10), "mha": Decimal(8)} == tasks
-    assert Decimal(38) == exam().assignment.points
+    tasks = {task: sum(mark for name, mark in points.items() if name.startswith(task)) for task in TASKS}
+    assert {task: Decimal(points) for task, points in TASKS.items()} == tasks
+    assert Decimal(98) == exam().assignment.points
 
 
 @pytest.mark.parametrize("question", exam().questions, ids=lambda question: question.id)
 def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
-    """Students read the points that the rubric gives."""
-    prompt = cells()[f"{question.id}-prompt"].source.splitlines()[0]
-    word = "point" if question.points == 1 else "points"
-    assert prompt.endswith(f"({question.points} {word})")
+    """Students read the points that the rubric gives, in both languages."""
+    prompt = cells()[f"{question.id}-prompt"].source
+    headings = [line for line in prompt.splitlines() if line.startswith("#")]
+    english, german = ("point", "Punkt") if question.points == 1 else ("points", "Punkte")
+    assert [f"({question.points} {word})" for word in (english, german)] == [
+        heading[heading.rindex("(") :] for heading in headings
+    ]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_an_exam_can_be_released_in_one_language(language: str) -> None:
+    """Every text that students read is there in the language chosen, and no other language is left."""
+    release = build_release(SOURCE.read_bytes(), exam(), NAME, language).decode()
+    one = cells(nbformat.reads(release, as_version=4))
+    prompts = {name: cell.source for name, cell in one.items() if name.endswith("-prompt")}
+    assert len(prompts) == len(exam().questions)
+    words = {"en": " the ", "de": " Sie "}
+    for name, text in prompts.items():
+        assert "<!--" not in text, name
+        assert text.count("\n#") == 0, name
+        assert words["de" if language == "en" else "en"] not in _unquoted(text), name
 
 
 def test_the_release_holds_no_solution() -> None:
@@ -168,12 +186,18 @@ def test_the_simplified_output_matrix_is_right_with_a_remark() -> None:
 
 
 @pytest.mark.parametrize(("question", "item", "mistake"), mistakes("choice"))
-def test_arguments_that_save_nothing_in_training_are_named(
+def test_each_choice_that_is_wrong_by_name_is_named(
     question: Question, item: Item, mistake: Mapping[str, Any]
 ) -> None:
-    """One such argument beside a right one earns half of the points and reads its sentence."""
-    result = marks(question.id, f"{question.answer} = ['fp16', '{mistake['when']}']")[item.id]
-    assert (mistake["code"], Decimal("0.5")) == (result.code, result.points)
+    """A wrong choice reads its sentence; in a closed list, a right one beside it still earns its part."""
+    options = item.options
+    name, chosen, points = options.get("answer", question.answer), mistake["when"], Decimal(0)
+    if options.get("pick", 1) > 1:
+        chosen, points = [options["right"][0], chosen], item.points / options["pick"]
+    written = {options["key"]: chosen} if "key" in options else chosen
+    result = marks(question.id, f"{name} = {written!r}")[item.id]
+    assert (mistake["code"], points) == (result.code, result.points)
+    assert mistake["text"] == result.student.text
 
 
 @pytest.mark.parametrize(
@@ -279,8 +303,14 @@ def _earlier(question: Question) -> dict[str, ItemResult]:
 def _answered(question: Question, item: Item, formula: str) -> ItemResult:
     """The result of one item whose variable holds a formula."""
     name = item.options.get("answer", question.answer)
-    source = "\n".join(f'{other} = ""' for other in _names(question) if other != name)
+    source = "\n".join(f'{other} = ""' for other in _names(question) if other not in (name, ""))
     return marks(question.id, f'{source}\n{name} = "{formula}"', earlier=_earlier(question))[item.id]
+
+
+def _unquoted(text: str) -> str:
+    """A text without what it quotes from elsewhere, which stays in its language."""
+    lines = (line for line in text.splitlines() if not line.startswith((">", "1.", "2.", "3.", "4.")))
+    return re.sub(r"„[^“]*“|\*[^*]*\*|`[^`]*`", "", "\n".join(lines))
 
 
 def _names(question: Question) -> set[str]:

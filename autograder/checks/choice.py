@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
 from autograder.checks.quoting import quote, type_name
-from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result
+from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
@@ -66,6 +67,10 @@ class ChoiceItem(Struct, frozen=True):
     answer: str = ""
     key: str | int | None = None
     mistake: tuple[Mistake, ...] = ()
+    others: Literal["wrong", "review"] = "wrong"
+    """What becomes of an answer with a name that is no option: ``"review"`` leaves it to a person."""
+    distinct_from: tuple[str, ...] = ()
+    """Earlier items as ``"question.item"``: what was chosen there earns nothing here."""
 
 
 class Entry(Struct, frozen=True):
@@ -80,6 +85,11 @@ class Chosen(Struct, frozen=True):
 
     entries: tuple[Entry, ...] = ()
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The options among them."""
+        return tuple(entry.id for entry in self.entries if entry.id)
+
     def staff(self) -> str:
         """For staff, in one line."""
         return ", ".join(entry.id or f"{entry.text} (unknown)" for entry in self.entries[:20])
@@ -92,7 +102,6 @@ class ChoiceCheck:
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
         self.question = question
         self.options = question_options(question, ChoiceQuestion)
         self.items = item_options(question, ChoiceItem)
@@ -113,6 +122,7 @@ class ChoiceCheck:
         for item in question.items:
             if item.id in self.items:
                 self._check(item, self.items[item.id])
+                self._check_distinct(item, rubric)
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variables that do not stand in the source as literals."""
@@ -136,17 +146,28 @@ class ChoiceCheck:
         found = self._targets.value(target, self.items[item.id].key, evidence)
         if found.finding is not None:
             return result(self.question, item, found.finding)
-        return result(self.question, item, self._finding(item, found.value, target))
-
-    def _finding(self, item: Item, value: Any, target: Target) -> Finding | None:
-        written = _entries(value, self._ids_by_name)
+        written = _entries(found.value, self._ids_by_name)
         if written is None:
-            form = type_name(value)
-            return failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+            form = type_name(found.value)
+            finding = failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+            return result(self.question, item, finding)
         chosen = self._chosen(written)
+        judged = result(self.question, item, self._finding(item, chosen, target, evidence.earlier))
+        return msgspec.structs.replace(judged, chosen=chosen.ids)
+
+    def _finding(
+        self, item: Item, chosen: Chosen, target: Target, earlier: Mapping[str, ItemResult]
+    ) -> Finding | None:
         if not chosen.entries:
             return no_answer("no-answer", f"{target.what} is empty")
         options = self.items[item.id]
+        taken = {id_ for name in options.distinct_from if name in earlier for id_ in earlier[name].chosen}
+        repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
+        if repeated is not None:
+            return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
+        counted = chosen.entries[: options.pick or None]
+        if options.others == "review" and not all(entry.id for entry in counted):
+            return review(f"for a person: {chosen.staff()}", "review.person")
         if options.pick:
             return self._picked(item, options, chosen)
         return self._marked(item, options, chosen)
@@ -224,6 +245,22 @@ class ChoiceCheck:
             if options.pick and any(mistake.points > part for mistake in options.mistake):
                 raise RubricError(f"{where}: mistake: points: one entry is worth at most {part}")
         check_unknown(self.options.unknown, place(self.question))
+
+    def _check_distinct(self, item: Item, rubric: Rubric) -> None:
+        before = list(takewhile(lambda other: other.id != self.question.id, rubric.questions))
+        known = [
+            f"{other.id}.{part.id}"
+            for other in before
+            if other.kind == self.kind
+            for part in other.items
+            if not part.manual
+        ]
+        for name in self.items[item.id].distinct_from:
+            if name not in known:
+                raise RubricError(
+                    f"{place(self.question, item)}: distinct_from: {name!r} is not an item of an earlier "
+                    f"choice question; known are: {', '.join(known) or 'none'}"
+                )
 
 
 def check_unknown(texts: Mapping[str, str], where: str) -> None:

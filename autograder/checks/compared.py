@@ -57,6 +57,8 @@ class ComparedCheck(Generic[Q, I]):
         self.options = question_options(question, self.question_type)
         self.items = item_options(question, self.item_type)
         self.targets = Targets(question, self.options, self.items)
+        # Right and wrong values of each item, read once, where they do not depend on what is drawn.
+        self._read: dict[str, tuple[list[Any], list[Any]]] = {}
         for item in question.items:
             if item.id in self.items:
                 self._check(item, self.items[item.id])
@@ -129,10 +131,17 @@ class ComparedCheck(Generic[Q, I]):
             values = zip(self.stated(item, sample), stated, strict=True)
             bad, why = next((value, one[1].code) for value, one in values if one[1] is not None)
             raise RubricError(f"{where}: value: {bad!r} is no answer of kind {self.kind}: {why}")
-        for mistake in options.mistake:
-            self._check_mistake(mistake, item, [right for right, _ in stated], sample)
+        rights = [right for right, _ in stated]
+        wrong = [self._check_mistake(mistake, item, rights, sample) for mistake in options.mistake]
+        if not self.options.sizes:
+            self._read[item.id] = rights, wrong
 
-    def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any], sample: Evidence) -> None:
+    def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any], sample: Evidence) -> Any:
+        """What the mistake looks like, read; None where it is about an explanation.
+
+        Raises:
+            RubricError: it is not readable, or right.
+        """
         where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
         code, known = _diagnosis(mistake), self.diagnoses(item)
         if code and known:
@@ -140,12 +149,13 @@ class ComparedCheck(Generic[Q, I]):
                 close = difflib.get_close_matches(code, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
                 raise RubricError(f"{where}: no diagnosis {code!r} of this item; {hint}")
-            return
+            return None
         wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
         if finding is not None:
             raise RubricError(f"{where}: no answer of kind {self.kind}: {finding.code}")
         if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
             raise RubricError(f"{where}: {mistake.when!r} is right")
+        return wrong
 
     def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
         if item.manual:
@@ -186,7 +196,8 @@ class ComparedCheck(Generic[Q, I]):
         self, item: Item, options: I, target: Target, evidence: Evidence
     ) -> tuple[list[Any], Finding | None]:
         """Every right value in the form that is compared; the finding is our own fault."""
-        values = list(self.stated(item, evidence))
+        known = self._read.get(item.id)
+        values = [] if known is not None else list(self.stated(item, evidence))
         if not self.has_value(item):
             found = self.targets.expected(target, options.key, evidence)
             if found.finding is not None:
@@ -195,17 +206,22 @@ class ComparedCheck(Generic[Q, I]):
         rights = [self.read_right(value, item, target) for value in values]
         if any(finding is not None for _, finding in rights):
             return [], review(f"{target.what}: the expected value is not one of kind {self.kind}")
-        return [right for right, _ in rights], None
+        return [*(right for right, _ in rights), *(known[0] if known is not None else ())], None
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
     ) -> Finding | None:
-        for mistake in self.items[item.id].mistake:
+        known = self._read.get(item.id)
+        for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
             if code and self.diagnoses(item):
                 fits = self.is_diagnosed(code, difference)
             else:
-                wrong, finding = self.read_right(self.wrong_value(mistake, evidence), item, target)
+                wrong, finding = (
+                    (known[1][place_in_rubric], None)
+                    if known is not None
+                    else self.read_right(self.wrong_value(mistake, evidence), item, target)
+                )
                 fits = finding is None and self.differs(given, wrong, item, target) is None
             if fits:
                 message = Message(mistake.code, text=mistake.text)

@@ -9,8 +9,8 @@ from autograder.checks.compared import ComparedCheck
 from autograder.checks.integers import NotWhole, whole
 from autograder.checks.options import AnswerItem, CallOptions
 from autograder.checks.quoting import quote_integer
-from autograder.checks.results import Finding, failed
-from autograder.checks.targets import Target
+from autograder.checks.results import Finding, failed, no_answer
+from autograder.checks.targets import Target, nothing_written
 from autograder.rubric import Item
 
 
@@ -37,6 +37,8 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The whole number."""
         del item
+        if nothing_written(value):
+            return None, no_answer()
         number = whole(value)
         if isinstance(number, NotWhole):
             params = {**number.params, "what": target.what}

@@ -158,6 +158,18 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
     return part
 
 
+def check_points(points: Decimal, below: Decimal, where: str) -> None:
+    """Refuse partial credit that is not below the whole, or finer than a hundredth.
+
+    Raises:
+        RubricError: names the place.
+    """
+    if not points.is_finite() or not 0 <= points < below:
+        raise RubricError(f"{where}: expected from 0 to below {below}, got {points}")
+    if points != points.quantize(CENT):
+        raise RubricError(f"{where}: at most two decimals, got {points}")
+
+
 def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) -> None:
     """Refuse mistakes that are worth too much, lack English or have unpaired braces in their text.
 
@@ -166,10 +178,7 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
     """
     for mistake in mistakes:
         where = f"{place(question, item)}, mistake {mistake.code!r}"
-        if not 0 <= mistake.points < abs(item.points):
-            raise RubricError(
-                f"{where}: points: expected from 0 to below {item.points}, got {mistake.points}"
-            )
+        check_points(mistake.points, abs(item.points), f"{where}: points")
         if "en" not in mistake.text:
             raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
         for language, text in mistake.text.items():

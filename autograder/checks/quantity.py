@@ -31,8 +31,8 @@ from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.options import AnswerItem, CallOptions, place
 from autograder.checks.quoting import quote, type_name
-from autograder.checks.results import Finding, failed
-from autograder.checks.targets import Target
+from autograder.checks.results import Finding, failed, no_answer
+from autograder.checks.targets import Target, nothing_written
 from autograder.checks.tolerances import read_tolerance
 from autograder.errors import RubricError, Unreadable
 from autograder.records import Message, Opaque, Status
@@ -98,6 +98,8 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         rules = self._rules[item.id]
         if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
             value = value[0]
+        if nothing_written(value):
+            return None, no_answer()
         shown = type_name(value)
         try:
             if isinstance(value, bool):

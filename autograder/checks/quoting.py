@@ -19,6 +19,8 @@ MAX_AXES = 12
 def quote(text: str, limit: int = MAX_TEXT) -> str:
     """A text on one line, without control characters, shortened in its middle."""
     head = text if len(text) <= limit else f"{text[: limit * 2 // 3]} … {text[-limit // 4 :]}"
+    if head.isascii() and head.isprintable():
+        return head.strip()
     return "".join(_visible(character) for character in head).strip()
 
 

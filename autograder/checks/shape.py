@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
@@ -15,14 +16,14 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import Axes, Difference, Roles
 from autograder.algebra.values.points import Points
-from autograder.checks.base import Evidence
+from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
-from autograder.checks.drawing import Inputs, sizes_in
+from autograder.checks.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.integers import Whole, whole
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
 from autograder.checks.quoting import quote, quote_integer, quote_shape, type_name
-from autograder.checks.results import Finding, failed, review
-from autograder.checks.targets import Target
+from autograder.checks.results import Finding, failed, no_answer, review
+from autograder.checks.targets import Target, nothing_written
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Opaque, Status, Tensor
@@ -50,7 +51,14 @@ class ShapeItem(AnswerItem, frozen=True):
     assume: tuple[str, ...] = ()
     """Names of relations in ``assignment.assume`` that are granted."""
     heads: int | str | None = None
-    """How many heads there are, where neither ``axes`` nor the symbols say so."""
+    """How many heads there are, where neither ``axes``, the sizes nor the symbols say so."""
+
+
+class _Right(Struct, frozen=True, eq=False):
+    """A right shape, with the number of heads where that was drawn."""
+
+    axes: Axes
+    heads: Node | None
 
 
 class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
@@ -79,6 +87,8 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return tuple(Num(int(size)) for size in shape.shape), None
         if isinstance(value, Opaque) and value.text:  # a sympy tuple
             value = value.text
+        if nothing_written(value):
+            return None, no_answer()
         try:
             if isinstance(value, str):
                 return shapes.read_shape(value, self._vocabulary), None
@@ -91,16 +101,18 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
         """Axis by axis; the explanation never names a right size."""
+        right, heads = (right.axes, right.heads) if isinstance(right, _Right) else (right, None)
         try:
-            difference = self._difference(given, right, item)
+            difference = self._difference(given, right, self._roles(item, right, heads), item)
         except Undecided:
             return review(f"{target.what}: could not decide {_written(given)} against {_written(right)}")
         if difference is None:
             return None
         names = self.items[item.id].axes if len(given) == len(right) else ()
-        named = [names[axis] if axis < len(names) else str(axis + 1) for axis in difference.axes]
-        staff = f"{target.what}: {_written(given)}, expected {_written(right)}"
-        params = {"what": target.what, "shape": _written(given), "count": str(len(given))}
+        named = [names[axis] if axis < len(names) else f"#{axis + 1}" for axis in difference.axes]
+        shape = _written(given)
+        staff = f"{target.what}: {shape}, expected {_written(right)}"
+        params = {"what": target.what, "shape": shape, "count": str(len(given))}
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
@@ -125,7 +137,8 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         """Every difference that can be told of this item's shapes, and every family."""
         options = self.items[item.id]
         sizes = options.value or (1,) * len(options.axes)
-        roles = self._roles(item, tuple(Num(1) for _ in sizes))
+        heads = self._drawn_heads(item, SAMPLE)
+        roles = self._roles(item, tuple(Num(1) for _ in sizes), heads)
         unknown = shapes.NEEDS_HEADS if roles.head_count is None else frozenset()
         if roles.batch < 0:
             unknown |= {"batch-missing"}
@@ -140,7 +153,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if options.axes and options.value is not None and len(options.axes) != len(options.value):
             raise RubricError(f"{where}: axes: one name for each entry of value is needed")
         self._under(options.assume, where)
-        if options.heads is not None:
+        if options.heads is not None and self._drawn_heads(item, SAMPLE) is None:
             try:
                 self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
             except Unreadable as error:
@@ -172,9 +185,25 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         except AlgebraError as error:
             raise RubricError(f"{where}: assume: {error}") from error
 
-    def _difference(self, given: Axes, right: Axes, item: Item) -> Difference | None:
+    def _rights(
+        self, item: Item, options: ShapeItem, target: Target, evidence: Evidence
+    ) -> tuple[list[Any], Finding | None]:
+        rights, finding = super()._rights(item, options, target, evidence)
+        heads = self._drawn_heads(item, evidence.draw)
+        return [_Right(axes, heads) for axes in rights], finding
+
+    def _drawn_heads(self, item: Item, draw: Draw | None) -> Node | None:
+        """How many heads were drawn; None where that does not depend on a drawn size."""
+        stated = self.items[item.id].heads
+        if stated is None:
+            stated = next(filter(shapes.names_heads, self.options.sizes), None)
+        if draw is None or not self.options.sizes or not isinstance(stated, str):
+            return None
+        (heads,) = sizes_in((stated,), Inputs(self.options, draw).sizes)
+        return Num(heads) if isinstance(heads, int) else None
+
+    def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> Difference | None:
         """How it differs under what is granted, explained with every relation there is."""
-        roles = self._roles(item, right)
         granted = self._granted[self.items[item.id].assume]
         difference = shapes.differ(given, right, _equal(granted), roles)
         if difference is None or not self._relations:
@@ -184,7 +213,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         except Undecided:
             return difference
 
-    def _roles(self, item: Item, right: Axes) -> Roles:
+    def _roles(self, item: Item, right: Axes, drawn: Node | None) -> Roles:
         """What the axes of a right shape are, by the rubric's names, its sizes and its symbols."""
         options = self.items[item.id]
         named = options.axes if len(options.axes) == len(right) else ()
@@ -194,7 +223,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             for axis, size in enumerate(right)
         ]
         usual = shapes.head_count(self._vocabulary)
-        return shapes.roles_of(names, right, self._heads.get(item.id), usual)
+        return shapes.roles_of(names, right, self._heads.get(item.id) or drawn, usual)
 
     def _spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
         """Every name of a size that is a symbol, or a named size of the question."""

@@ -177,6 +177,11 @@ def stated(answer: Answer, name: str) -> Literal | None:
     return answer_literal(answer.source, name)
 
 
+def nothing_written(value: Any) -> bool:
+    """Whether a text is no answer: blank, or the dots that stood there."""
+    return isinstance(value, str) and not value.strip(" \t\r\n$.…")
+
+
 def same_value(first: Any, second: Any) -> bool:
     """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
     difference = compare_values(first, second, _STEADY)

@@ -65,6 +65,9 @@ FULL = Isolation.NAMESPACES
 def generate(
     name: NameArgument,
     course: CourseOption = HERE,
+    language: Annotated[
+        str, typer.Option("--language", help="Show the texts in one language, en or de; default: in all.")
+    ] = "",
     replace: Annotated[
         bool,
         typer.Option("--replace", help="Give new variants to students whose variant would change."),
@@ -82,8 +85,8 @@ def generate(
     from autograder.course import Course
 
     place = Course.at(course)
-    written = generating.generate(place, name)
-    personal = _personal(place, name, isolation, replace=replace)
+    written = generating.generate(place, name, language)
+    personal = _personal(place, name, language, isolation, replace=replace)
     if json:
         found = {"written": [str(path) for path in written]}
         if personal:
@@ -101,7 +104,9 @@ def generate(
         )
 
 
-def _personal(course: Course, name: str, isolation: Isolation, *, replace: bool) -> Written | None:
+def _personal(
+    course: Course, name: str, language: str, isolation: Isolation, *, replace: bool
+) -> Written | None:
     from autograder import rubric as rubrics
     from autograder.cli import report
 
@@ -113,7 +118,7 @@ def _personal(course: Course, name: str, isolation: Isolation, *, replace: bool)
 
     students = [student.id for student in read_roster(course.roster)]
     with report.at_isolation(isolation), Pool(isolation=isolation) as pool:
-        return hand_out(course, name, students, pool, replace=replace)
+        return hand_out(course, name, students, pool, language=language, replace=replace)
 
 
 @app.command(epilog="Example: autograder validate dl4nlp-exam")

@@ -9,15 +9,28 @@ from decimal import Decimal
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo import attention, decoders, formulas, lists
+from autograder.demo import attention, decoders, formulas, lists, theory
 from autograder.demo.formulas import Sample, assignment
 from autograder.demo.sentences import SENTENCES
 
-RIGHT: Mapping[str, tuple[Sample, ...]] = {**formulas.RIGHT, **lists.RIGHT, "mha": attention.RIGHT}
-WRONG: Mapping[str, tuple[Sample, ...]] = {**formulas.WRONG, **lists.WRONG, "mha": attention.WRONG}
+RIGHT: Mapping[str, tuple[Sample, ...]] = {
+    **theory.RIGHT,
+    **formulas.RIGHT,
+    **lists.RIGHT,
+    "mha": attention.RIGHT,
+}
+WRONG: Mapping[str, tuple[Sample, ...]] = {
+    **theory.WRONG,
+    **formulas.WRONG,
+    **lists.WRONG,
+    "mha": attention.WRONG,
+}
 
 QUESTIONS = (
+    *("task1-b", "task1-d", "task1-e", "task1-f", "task1-g", "task1-h"),
+    *("task2-c", "task2-d", "task2-f", "task2-h"),
     *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
+    *("task4-c", *theory.CAUSES),
     *("task5-a", "task5-b", "mha"),
 )
 """The questions with automatic items, in the order of the exam."""
@@ -75,6 +88,7 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
     looking_back = samples["task3-h"]
     if looking_back is None or looking_back.points["sum"] < 1:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
+    theory.told_apart(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
     for cell, sentences in SENTENCES.items():
         if generator.random() >= level.missing:

@@ -5,6 +5,88 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SENTENCES: Mapping[str, tuple[str, ...]] = {
+    "task1-a": (
+        "The encoder reads the source word by word into a hidden state; the decoder starts there and writes one word after the other.",
+        "Der Encoder liest den Satz ein, der Decoder erzeugt daraus und aus seinen eigenen Wörtern die Übersetzung.",
+        "One network encodes, the other one decodes.",
+    ),
+    "task1-b-why": (
+        "1. They go on step by step. 2. Everything must fit into one vector. 3. The decoder can look back at every state of the encoder.",
+        "1. Jeder Schritt ist gleich. 2. Der Vektor ist zu klein. 3. Attention sieht alle Zustände.",
+        "1. The same weights in each step. 2. The beginning is forgotten. 3. It focuses on what matters.",
+    ),
+    "task1-c": (
+        "The encoder sees both sides, the decoder only the past, and in cross-attention it asks the encoder's output.",
+        "Encoder: alles sichtbar. Decoder: maskiert, nur Früheres. Cross-Attention: Q vom Decoder, K und V vom Encoder.",
+        "The decoder is masked, the encoder is not.",
+    ),
+    "task1-f-why": (
+        "1. q changes, so q·k changes by something that depends on k. 2. Softmax ignores a common shift. 3. c cancels. 4. V is used after the softmax.",
+        "1. Jeder Key ändert sich anders. 2. Konstante pro Zeile. 3. Kürzt sich weg. 4. Nur die Ausgabe ist null.",
+        "1. Because the queries are different now. 2. Same here. 3. Nothing changes. 4. Zero is zero.",
+    ),
+    "task2-a": (
+        "With attention to both sides a token can see itself through other layers. MLM masks it instead.",
+        "Das Ziel wäre sichtbar; deshalb werden Tokens verdeckt und vorhergesagt.",
+        "It would be cheating.",
+    ),
+    "task2-b": (
+        "Without positions a sentence is a bag of words. Learned ones adapt to the data but end at the maximal length; sinusoids go on for ever and need no parameters.",
+        "Attention kennt keine Reihenfolge. Gelernte Positionen passen sich an, feste gelten für jede Länge.",
+        "So that the model knows where each word is.",
+    ),
+    "task2-c-why": (
+        "Both sentences contain the same tokens, and order plays no part.",
+        "Ohne Positionen ist es dieselbe Menge von Wörtern.",
+        "The dog is still a dog.",
+    ),
+    "task2-d-what": (
+        "Learning from raw text; going on with labelled examples; only a description; a description with one example.",
+        "Viel Text ohne Labels; weitertrainieren für eine Aufgabe; nur die Anweisung; Anweisung mit einem Beispiel.",
+    ),
+    "task2-e": (
+        "Zero-shot: Is this review positive or negative? The seats were hard, and so was the plot to follow, but I would go again tomorrow. Answer:\n\n"
+        "One-shot: Review: A dull evening. Answer: negative. Review: The seats were hard, and so was the plot to follow, but I would go again tomorrow. Answer:",
+        "Positive or negative?",
+    ),
+    "task2-g": (
+        "The vector of [CLS], since it has attended to all tokens.",
+        "Den Mittelwert aller Token-Vektoren, weil darin alles vorkommt.",
+        "The first one.",
+    ),
+    "task2-i": (
+        "Little to store for each task, because the model is shared. But it works less well with small models, which have less to steer.",
+        "Dafür: wenige Parameter. Dagegen: schlechter als Fine-Tuning.",
+    ),
+    "task4-a": (
+        "Against the source: compare with the text. Against the facts: look it up elsewhere.",
+        "Falsch wiedergegeben oder frei erfunden; das eine sieht man am Text, das andere im Lexikon.",
+    ),
+    "task4-b": (
+        "Retrieval gives the facts to the prompt; training on answers like 'I do not know' makes guessing unnecessary.",
+        "Niedrigere Temperatur, weil dann seltener Unwahrscheinliches kommt; sauberere Daten, weil Falsches nicht gelernt wird.",
+        "A larger model.",
+    ),
+    "task4-c-why": (
+        "1. since Monday. 2. only a broken shaft. 3. eleven euros, nothing about islanders. 4. expects the return before the holidays.",
+        "1. steht da. 2. kein Sturm. 3. elf Euro. 4. das Gegenteil.",
+    ),
+    "task4-d-why": (
+        "Hardly any text about this club exists, so a common name is filled in.",
+        "Ein häufiger Name ist wahrscheinlicher als der richtige.",
+    ),
+    "task4-e-why": (
+        "The training data end before the newer versions.",
+        "Das Modell weiß nichts von den neuen Versionen.",
+    ),
+    "task4-f-why": (
+        "The question claims that she refused, and the model explains it instead of objecting.",
+        "Die falsche Annahme der Frage wird übernommen.",
+    ),
+    "task4-g-why": (
+        "Having said No, it has to give a reason, and makes one up.",
+        "Nach dem Nein muss eine Begründung folgen.",
+    ),
     "task3-a-why": (
         "The matrix turns a token with d_model numbers into a query with d_head numbers.",
         "One row for each input number, one column for each number of the query.",

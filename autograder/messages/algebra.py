@@ -54,6 +54,12 @@ _UNREADABLE: dict[str, Text] = {
         "en": "the command {name} is not known.",
         "de": "Der Befehl {name} ist nicht bekannt.",
     },
+    "summation": {
+        "en": "sums and products over an index, such as {name}, cannot be read. Write the value of the sum "
+        "as a formula without an index.",
+        "de": "Summen und Produkte über einen Index wie {name} können nicht gelesen werden. Schreiben Sie "
+        "den Wert der Summe als Formel ohne Index.",
+    },
     "unknown-name": {
         "en": "the name “{name}” is not known. Use the symbols that the question names.",
         "de": "Der Name „{name}“ ist nicht bekannt. Verwenden Sie die Symbole aus der Aufgabe.",
@@ -151,9 +157,17 @@ _JUDGED: dict[str, Text] = {
         "en": "At least one of the entries is not right.",
         "de": "Mindestens einer der Einträge stimmt nicht.",
     },
+    "formula.tuple-entries": {
+        "en": "Not right: {entries}.",
+        "de": "Nicht richtig: {entries}.",
+    },
+    "formula.tuple-product": {
+        "en": "{entry} is one entry, the product of several. Write them one by one, with commas.",
+        "de": "{entry} ist ein einziger Eintrag, das Produkt mehrerer. Schreiben Sie sie mit Kommas.",
+    },
     "formula.tuple-length": {
-        "en": "Your answer has {count} entries; another number is expected.",
-        "de": "Ihre Antwort hat {count} Einträge; erwartet wird eine andere Anzahl.",
+        "en": "The number of entries in your answer, {count}, is not right.",
+        "de": "Die Anzahl der Einträge Ihrer Antwort, {count}, stimmt nicht.",
     },
     "formula.tuple-order": {
         "en": "The entries are right, but their order is not.",

@@ -165,6 +165,10 @@ _CHOICES: Mapping[str, Text] = {
         "en": "“{name}” is not one of the options.",
         "de": "„{name}“ gehört nicht zu den Möglichkeiten.",
     },
+    "choice.repeated": {
+        "en": "“{name}” was already your answer to an earlier part; each may be given once.",
+        "de": "„{name}“ war schon Ihre Antwort auf einen früheren Teil; jede darf nur einmal vorkommen.",
+    },
     "choice.fewer": {
         "en": "You gave {count} different ones; {wanted} are asked for.",
         "de": "Es sind {count} verschiedene genannt; gefragt sind {wanted}.",

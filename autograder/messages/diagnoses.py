@@ -74,12 +74,12 @@ _FORMULAS: dict[str, Text] = {
         "de": "Sehen Sie sich den Summanden {term} noch einmal an: Gehört er zu dem, was hier gezählt wird?",
     },
     "wrong-term": {
-        "en": "One of the terms is not right; the others are.",
-        "de": "Einer der Summanden stimmt nicht; die anderen stimmen.",
+        "en": "One of the terms is not right: with another one in its place, the sum would be right.",
+        "de": "Einer der Summanden stimmt nicht: Mit einem anderen stimmte die Summe.",
     },
     "wrong-term.term": {
-        "en": "Look at the term {term} again; the others are right.",
-        "de": "Sehen Sie sich den Summanden {term} noch einmal an; die anderen stimmen.",
+        "en": "Look at the term {term} again: with another one in its place, the sum would be right.",
+        "de": "Sehen Sie sich den Summanden {term} noch einmal an: Mit einem anderen stimmte die Summe.",
     },
     "swapped-symbols": {
         "en": "It looks as if two symbols were swapped.",
@@ -102,12 +102,12 @@ _FORMULAS: dict[str, Text] = {
         "de": "Ein Faktor gehört zu allem, was addiert wird, nicht nur zu einem Summanden. Fehlen Klammern?",
     },
     "product-for-power": {
-        "en": "You multiplied by a number that belongs into the exponent.",
-        "de": "Sie haben mit einer Zahl multipliziert, die in den Exponenten gehört.",
+        "en": "You multiplied by what belongs into the exponent.",
+        "de": "Sie haben mit etwas multipliziert, das in den Exponenten gehört.",
     },
     "sum-for-power": {
-        "en": "You added a number that belongs into the exponent.",
-        "de": "Sie haben eine Zahl addiert, die in den Exponenten gehört.",
+        "en": "You added what belongs into the exponent.",
+        "de": "Sie haben etwas addiert, das in den Exponenten gehört.",
     },
     "product-for-quotient": {
         "en": "You multiplied by what has to be divided by.",
@@ -166,8 +166,8 @@ _IN_TERMS: dict[str, Text] = {
     "coefficient": {"en": "the number in front is not right.", "de": "stimmt die Zahl davor nicht."},
     "sign-in-term": {"en": "the sign is not right.", "de": "stimmt das Vorzeichen nicht."},
     "power-in-term": {
-        "en": "the power of a symbol is not right.",
-        "de": "stimmt die Potenz eines Symbols nicht.",
+        "en": "a factor is missing.",
+        "de": "fehlt ein Faktor.",
     },
     "power-in-term.symbol": {
         "en": "the power of {symbol} is not right.",
@@ -184,12 +184,12 @@ _IN_TERMS: dict[str, Text] = {
         "de": "sind {first} und {second} vertauscht.",
     },
     "symbol-replaced": {
-        "en": "a symbol stands where another one belongs.",
-        "de": "steht ein Symbol, wo ein anderes hingehört.",
+        "en": "a symbol stands where something else belongs.",
+        "de": "steht ein Symbol, wo etwas anderes hingehört.",
     },
     "symbol-replaced.symbol": {
-        "en": "{symbol} stands where another symbol belongs.",
-        "de": "steht {symbol}, wo ein anderes Symbol hingehört.",
+        "en": "{symbol} stands where something else belongs.",
+        "de": "steht {symbol}, wo etwas anderes hingehört.",
     },
 }  # fmt: skip
 

@@ -106,8 +106,8 @@ _GROWTH: dict[str, Text] = {
         "de": "Das ist wahr, aber es gilt auch eine engere Schranke. Wie stark hängt alles von {symbol} ab?",
     },
     "asymptotic.too-small": {
-        "en": "What is asked about grows faster than that. Is a term missing?",
-        "de": "Das Gefragte wächst schneller. Fehlt ein Summand?",
+        "en": "What is asked about grows faster than that.",
+        "de": "Das Gefragte wächst schneller.",
     },
     "asymptotic.too-small-in": {
         "en": "What is asked about grows faster with {symbol} than that.",

@@ -43,8 +43,8 @@ SENTENCES: dict[str, Text] = {
         "de": "{what}: {shape} hat die richtigen Größen, aber die Achsen in anderer Reihenfolge.",
     },
     "shape.swapped": {
-        "en": "{what}: {shape} has the right sizes, but two axes are swapped: {axes}.",
-        "de": "{what}: {shape} hat die richtigen Größen, aber zwei Achsen sind vertauscht: {axes}.",
+        "en": "{what}: {shape} has the right sizes, but axes {axes} are swapped.",
+        "de": "{what}: {shape} hat die richtigen Größen, aber die Achsen {axes} sind vertauscht.",
     },
     "shape.last-two-swapped": {
         "en": "{what}: {shape} has the right sizes, but the last two axes are swapped. Is a transposition "
@@ -78,8 +78,8 @@ SENTENCES: dict[str, Text] = {
         "lassen.",
     },
     "shape.not-split": {
-        "en": "{what}: in {shape} one axis should be split into two: {axes}.",
-        "de": "{what}: in {shape} sollte eine Achse in zwei zerlegt sein: {axes}.",
+        "en": "{what}: in {shape} axis {axes} should be split into two.",
+        "de": "{what}: in {shape} sollte Achse {axes} in zwei zerlegt sein.",
     },
     "shape.heads-not-split": {
         "en": "{what}: in {shape} the heads are still side by side in one axis; here they have one of their "
@@ -93,8 +93,8 @@ SENTENCES: dict[str, Text] = {
         "Kommas.",
     },
     "shape.not-joined": {
-        "en": "{what}: in {shape} two axes should be one: {axes}.",
-        "de": "{what}: in {shape} sollten zwei Achsen eine sein: {axes}.",
+        "en": "{what}: in {shape} axes {axes} should be one.",
+        "de": "{what}: in {shape} sollten die Achsen {axes} eine sein.",
     },
     "shape.heads-not-joined": {
         "en": "{what}: in {shape} the heads still have an axis of their own; here their results are side by "
@@ -103,20 +103,20 @@ SENTENCES: dict[str, Text] = {
         "nebeneinander.",
     },
     "shape.one-head": {
-        "en": "{what}: in {shape} one size is that of a single head, but all heads count: {axes}.",
-        "de": "{what}: in {shape} ist eine Größe die eines einzelnen Kopfes, es zählen aber alle: {axes}.",
+        "en": "{what}: in {shape} the size of axis {axes} is that of a single head, but all heads count.",
+        "de": "{what}: in {shape} ist die Größe der Achse {axes} die eines Kopfes, es zählen aber alle.",
     },
     "shape.all-heads": {
-        "en": "{what}: in {shape} one size counts all heads, but a single one is meant: {axes}.",
-        "de": "{what}: in {shape} zählt eine Größe alle Köpfe, gemeint ist aber ein einzelner: {axes}.",
+        "en": "{what}: in {shape} the size of axis {axes} counts all heads, but a single one is meant.",
+        "de": "{what}: in {shape} zählt die Größe der Achse {axes} alle Köpfe, gemeint ist ein einzelner.",
     },
     "shape.axis": {
-        "en": "{what}: {shape} has the right number of axes, and one wrong size: {axes}.",
-        "de": "{what}: {shape} hat die richtige Anzahl Achsen und eine falsche Größe: {axes}.",
+        "en": "{what}: {shape} has the right number of axes; the size of axis {axes} is wrong.",
+        "de": "{what}: {shape} hat die richtige Anzahl Achsen; die Größe der Achse {axes} ist falsch.",
     },
     "shape.axes": {
-        "en": "{what}: {shape} has the right number of axes; wrong are: {axes}.",
-        "de": "{what}: {shape} hat die richtige Anzahl Achsen; falsch sind: {axes}.",
+        "en": "{what}: {shape} has the right number of axes; the sizes of these are wrong: {axes}.",
+        "de": "{what}: {shape} hat die richtige Anzahl Achsen; falsch sind die Größen von: {axes}.",
     },
     "shape.count": {
         "en": "{what}: {shape}: the number of axes, {count}, is not right.",

@@ -71,8 +71,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "{name} enthält '='. Schreibe nur die Formel, ohne die linke Seite.",
     },
     "equation-wanted": {
-        "en": "{name} should be an equation with one '='.",
-        "de": "{name} soll eine Gleichung mit einem '=' sein.",
+        "en": "{name} should be an equation or an inequality.",
+        "de": "{name} soll eine Gleichung oder eine Ungleichung sein.",
     },
     "fine": {
         "en": "{name} looks readable ({found}). Whether it is right is decided after you hand in.",
@@ -117,6 +117,7 @@ FUNCTIONS = frozenset((
     "sqrt", "cbrt", "exp", "pow", "Pow", "log", "Log", "ln", "lg", "lb", "ld", "log2", "log10",
     "max", "min", "Max", "Min", "maximum", "minimum", "ceil", "ceiling", "floor",
     "factorial", "binomial", "binom", "comb", "O", "Theta", "Omega", "o", "pi", "e", "E",
+    "Eq", "Equality", "Le", "Lt", "Ge", "Gt",
 ))  # fmt: skip
 _MARKUP = (
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
@@ -129,6 +130,10 @@ _NO_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Words that name nothing; also LaTeX in an ordinary string, whose backslash and letter became one."""
+_RELATION = re.compile(
+    r"[=<>≤≥⩽⩾≦≧＝＜＞﹤﹥≔≙≡]|\\(?:[lg](?:eq?|t)|equiv|coloneqq)|&[lg][te];|\b(?:Eq|Equality|[LG][te])\s*\("
+)
+_BRACED = re.compile(r"\{([A-Za-z])\}(?=\s*\\?_)")
 _RAISED_FIRST = re.compile(r"([A-Za-z])(\^\s*(?:\d|[{(]\s*\d+\s*[)}]))(\s*\\?_\s*(?=[A-Za-z{\\]))")
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
@@ -256,7 +261,7 @@ def _formula_problem(
         return brackets
     if form in ("", "formula") and "=" in text:
         return "equation-not-wanted", {}
-    if form == "relation" and text.replace("==", "=").count("=") != 1:
+    if form == "relation" and not _RELATION.search(text):
         return "equation-wanted", {}
     known = {_plain(spelling) for name, others in symbols.items() for spelling in (name, *others)}
     for word in _names(text):
@@ -274,7 +279,7 @@ def _formula_problem(
 def _names(text: str) -> list[str]:
     """The names in a formula, in plain spelling; numbers and LaTeX commands are none."""
     lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), _NO_NAMES.sub(" ", text))
-    lowered = _RAISED_FIRST.sub(r"\1\3", lowered)
+    lowered = _RAISED_FIRST.sub(r"\1\3", _BRACED.sub(r" \1", lowered))
     words = [_plain(found.group()) for found in _TOKEN.finditer(lowered) if found.lastgroup == "name"]
     return [word for word in words if not word.startswith("log_")]
 

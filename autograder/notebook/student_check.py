@@ -19,18 +19,18 @@ _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PLACE = 'SPECIFICATION = "{}"\n'
 
 
-def build_student_check(rubric: Rubric, notebook: str = "") -> bytes:
+def build_student_check(rubric: Rubric, notebook: str = "", language: str = "") -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
     It needs nothing but Python's standard library and holds no expected value: only each question's kind,
-    the names students assign, and the symbols their formulas may use.
+    the names students assign, and the symbols their formulas may use. It speaks the given language, or the
+    assignment's first.
 
     Raises:
         CourseError: the package's own template is damaged.
     """
-    language = rubric.assignment.languages[0] if rubric.assignment.languages else "en"
     specification = {
-        "language": language,
+        "language": language or next(iter(rubric.assignment.languages), "en"),
         "questions": {
             question.id: _specification(question, rubric)
             for question in rubric.questions

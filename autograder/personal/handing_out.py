@@ -33,7 +33,13 @@ class Written(Struct, frozen=True):
 
 
 def hand_out(
-    course: Course, name: str, students: Sequence[str], pool: Pool, *, replace: bool = False
+    course: Course,
+    name: str,
+    students: Sequence[str],
+    pool: Pool,
+    *,
+    language: str = "",
+    replace: bool = False,
 ) -> Written:
     """Write personal/<student>/<name>/ for each student, beside a release that was generated.
 
@@ -44,6 +50,7 @@ def hand_out(
         name: the assignment.
         students: the class list's ids.
         pool: gives the reference's sandbox.
+        language: of the texts, as the release was generated; empty: all.
         replace: give new variants to students whose drawn variant has changed since they got theirs.
 
     Raises:
@@ -64,7 +71,7 @@ def hand_out(
     notebooks: dict[str, bytes] = {}
     for student, variant in made.variants.items():
         if variant.label not in built:
-            built[variant.label] = made.assignment(variant)
+            built[variant.label] = made.assignment(variant, language)
         contents = built[variant.label].release_bytes
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         notebooks |= {digests[name]: data for name, data in contents.items()}

@@ -30,8 +30,12 @@ class Made(Struct, frozen=True, eq=False):
     listings: dict[tuple[str, tuple[str, ...]], str]
     """By the name faults are drawn under, and the faults."""
 
-    def assignment(self, variant: Variant) -> Assignment:
+    def assignment(self, variant: Variant, language: str = "") -> Assignment:
         """The assignment as this variant asks it, with notebooks of its own.
+
+        Args:
+            variant: one of those that were drawn.
+            language: of its texts, as in the release; empty: all.
 
         Raises:
             RubricError: a question is not valid with this variant's values, or the student's own check would
@@ -39,7 +43,7 @@ class Made(Struct, frozen=True, eq=False):
             NotebookError: a cell does not hold what it should.
         """
         asked = self.common.with_variant(variant, self.catalogues)
-        files = build(self.common.course, asked.rubric, self.exchanged(variant))
+        files = build(self.common.course, asked.rubric, language, self.exchanged(variant))
         shared = self.common.course.release(self.common.name) / FILE_NAME
         if files.pop(FILE_NAME) != shared.read_bytes():
             raise RubricError(

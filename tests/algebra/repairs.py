@@ -5,7 +5,7 @@ Everything is evaluated at points of its own, not at those the diagnosis was mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 
@@ -88,15 +88,22 @@ class Judge:
             case "reciprocal":
                 return self._steps(Mul((wrong, right))) == {}
             case "several-factors":
-                return steps is not None and len(steps) > 1
+                return bool(steps) and (len(steps) > 1 or not self._pure(wrong, right, steps))
         if steps is None or len(steps) != 1 or (symbol and symbol not in steps):
             return False
         ((name, step),) = steps.items()
         if code in ("power-too-small", "divided"):
-            return step < 0 and bool(symbol)
+            return step < 0 and bool(symbol) and self._pure(wrong, right, steps)
         if code == "factor-forgotten":
             return name not in symbols(wrong)
+        if not self._pure(wrong, right, steps):
+            return False
         return step > 0 and (code == "power-too-large") == (name in self._needed(right))
+
+    def _pure(self, wrong: Node, right: Node, steps: Mapping[str, int]) -> bool:
+        """Whether powers of symbols are all that differs."""
+        powers = [Pow(Sym(name), Num(step)) for name, step in steps.items()]
+        return self._same(Mul((right, *powers)), wrong)
 
     def _missing(self, code: str, wrong: Node, right: Node) -> bool:
         parts = [*terms(right), *(Add(pair) for pair in self._alike(terms(right)))]

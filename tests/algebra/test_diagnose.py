@@ -150,6 +150,16 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
         ("d*n", "log(d)*n", "function-too-much"),
         ("n*d^2", "(n + 1)*d^2", "off-by-one"),
         ("d/h", "h/d", "reciprocal"),
+        ("d/h", "d", "symbol-missing"),
+        ("n*log(n)", "n/log(n)", "divided"),
+        ("n*log(n)", "log(n)", "factor-forgotten"),
+        ("n*log(n)", "n^2", "function-forgotten"),
+        ("2^n", "2*n", "product-for-power"),
+        ("2^n", "n^2", "base-and-exponent"),
+        ("8*d^2", "10*d", "several-factors"),
+        ("8*d^2", "7", "symbol-missing"),
+        ("4*h*d*n + 8*d^2", "4*h*d*n + 8*n^2", "symbol-replaced"),
+        ("4*h*d + 8*h^2*d", "4*h*d + 8*h*d^2", "swapped-symbols"),
     ],
 )
 def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
@@ -159,6 +169,19 @@ def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
     assert code == difference.code
     assert difference.staff
     assert difference.sentence in SENTENCES
+
+
+def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
+    """Where biases are accepted, too, a wrong formula with biases is not blamed for them."""
+    answers = ("8*d^2", "8*d^2 + 5*n*d + 7*h")
+    wrong = parse("(d + h)*(d + n)*(n + 3*d)*(h + 1)", VOCABULARY)
+    alone, both = (
+        Diagnosis([parse(text, VOCABULARY) for text in answers[:count]], [RAW]) for count in (1, 2)
+    )
+    difference = alone.difference(wrong)
+    assert difference is not None
+    assert "symbol-foreign" == difference.code
+    assert both.difference(wrong) is None
 
 
 def test_staff_read_the_whole_story() -> None:

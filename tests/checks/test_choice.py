@@ -6,9 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from autograder.checks import make_check
+from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.messages import render
-from autograder.records import Opaque, Status
+from autograder.records import ItemResult, Opaque, Status
+from autograder.rubric import parse
 from tests.checks.asking import DRAW, answer, check_of, judge, value
 
 TICK = """
@@ -189,3 +192,81 @@ def test_slips_in_a_choice_rubric_are_named(question: str, change: tuple[str, st
     """Options that do not exist or cannot be told apart are refused."""
     with pytest.raises(RubricError, match=message):
         check_of(question.replace(*change))
+
+
+CAUSES = """version = 1
+[assignment]
+name = "test"
+points = 2
+""" + "".join(
+    f"""
+[[question]]
+id = "{part}"
+kind = "choice"
+points = 1
+answer = "{part}_cause"
+option = [{{ id = "rare" }}, {{ id = "outdated", aliases = ["old data"] }}, {{ id = "luck" }}]
+[[question.item]]
+id = "cause"
+points = 1
+text = {{ en = "The cause" }}
+right = ["rare"]
+pick = 1
+{rule}
+"""
+    for part, rule in (("d", ""), ("e", 'distinct_from = ["d.cause"]'))
+).replace('right = ["rare"]', 'right = ["rare", "outdated"]')
+
+
+def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:
+    """The results of two parts, the second of which must differ from the first."""
+    rubric = parse(CAUSES.encode())
+    checks = [make_check(question, rubric) for question in rubric.questions]
+    (one,) = checks[0].judge(Evidence(answer(f"d_cause = {first}"), (), draw=DRAW))
+    (other,) = checks[1].judge(
+        Evidence(answer(f"e_cause = {second}"), (), earlier={"d.cause": one}, draw=DRAW)
+    )
+    return one, other
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "points", "code"),
+    [
+        ("'rare'", "'outdated'", "1", ""),
+        ("'rare'", "'rare'", "0", "choice.repeated"),
+        ("'old data'", "'Outdated'", "0", "choice.repeated"),
+        ("'luck'", "'luck'", "0", "choice.repeated"),  # wrong before, and repeated
+        ("'nonsense'", "'rare'", "1", ""),
+        ("''", "'rare'", "1", ""),
+        ("['rare', 'outdated']", "'outdated'", "0", "choice.repeated"),
+    ],
+)
+def test_an_answer_counts_once(first: str, second: str, points: str, code: str) -> None:
+    """What was chosen in an earlier part earns nothing in a part that must differ from it."""
+    _, other = _both(first, second)
+    assert (Decimal(points), code) == (other.points, other.code)
+
+
+@pytest.mark.parametrize("name", ["e.cause", "d.other", "f.cause", "cause"])
+def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
+    """A rule about an item that does not come before is a slip in the rubric."""
+    rubric = parse(CAUSES.replace('["d.cause"]', f'["{name}"]').encode())
+    with pytest.raises(RubricError, match=r"not an item of an earlier choice question; known are: d\.cause"):
+        make_check(rubric.questions[1], rubric)
+
+
+@pytest.mark.parametrize(
+    ("written", "status", "points"),
+    [
+        ("['fp16', 'gradient_checkpointing']", Status.PASSED, "1"),
+        ("['fp16', 'a trick of my own']", Status.NEEDS_REVIEW, "0"),
+        ("['fp16', 'gradient_checkpointing', 'a trick of my own']", Status.PASSED, "1"),
+        ("['fp16', 'learning_rate']", Status.FAILED, "0.5"),
+    ],
+)
+def test_an_open_list_leaves_other_names_to_a_person(written: str, status: Status, points: str) -> None:
+    """Where the list cannot be complete, a name outside it loses nothing by itself."""
+    (item,) = judge(
+        check_of(LIST.replace("pick = 2", 'pick = 2\nothers = "review"')), f"arguments = {written}"
+    )
+    assert (status, Decimal(points)) == (item.status, item.points)

@@ -80,3 +80,60 @@ def test_counts_in_the_box(sandbox: Sandbox, question: str, source: str, code: s
     """Integers of every origin arrive as integers, and a lying subclass as what it holds."""
     right = "def count_mlp(d):\n    return 8 * d * d"
     assert [code] == list(codes(sandbox, question, source, right).values())
+
+
+RATIO = """
+[[question]]
+id = "ratio"
+kind = "quantity"
+points = 1
+answer = "ratio"
+unit = ""
+reference = "r:r"
+[[question.item]]
+id = "v"
+points = 1
+text = { en = "Ratio" }
+"""
+SHARE = """
+[[question]]
+id = "share"
+kind = "symbolic"
+points = 1
+answer = "share"
+reference = "r:r"
+[[question.item]]
+id = "f"
+points = 1
+text = { en = "Share" }
+"""
+THIRD = "def {name}():\n    from fractions import Fraction\n    return Fraction(1, 3)"
+TENTH = "def {name}():\n    from decimal import Decimal\n    return Decimal('0.1')"
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "source", "code"),
+    [
+        (SHARE, THIRD, "share = '1/3'", ""),
+        (SHARE, THIRD, "share = 0.3333333333333333", "formula.wrong"),
+        (SHARE, THIRD, "from fractions import Fraction\nshare = Fraction(2, 6)", ""),
+        (SHARE, THIRD, "import sympy\nshare = sympy.Rational(1, 3)", ""),
+        (SHARE, TENTH, "from decimal import Decimal\nshare = Decimal('1e-1')", ""),
+        (SHARE, TENTH, "import numpy\nshare = numpy.array(0.1)", ""),
+        (SHARE, TENTH, "import torch\nshare = torch.tensor(0.1, dtype=torch.float64)", ""),
+        (SHARE, TENTH, "import numpy\nshare = numpy.array([0.1])", "formula.not-a-formula"),
+        (RATIO, THIRD, "from fractions import Fraction\nratio = Fraction(1, 3)", ""),
+        (RATIO, THIRD, "ratio = '1/3'", ""),
+        (RATIO, THIRD, "ratio = '0.333'", "quantity.digits"),
+        (RATIO, TENTH, "ratio = 0.1", ""),
+        (RATIO, TENTH, "from decimal import Decimal\nratio = Decimal('0.1')", ""),
+        (TOTAL, THIRD, "from fractions import Fraction\ntotal = Fraction(124_439_808)", ""),
+        (TOTAL, THIRD, "from decimal import Decimal\ntotal = Decimal('124439808')", ""),
+    ],
+)
+def test_exact_numbers_in_the_box(
+    sandbox: Sandbox, question: str, right: str, source: str, code: str
+) -> None:
+    """Fractions and decimals arrive exactly, from the reference and from students."""
+    name = {SHARE: "share", RATIO: "ratio", TOTAL: "total"}[question]
+    assert [code] == list(codes(sandbox, question, source, right.format(name=name)).values())

@@ -415,3 +415,14 @@ def test_the_right_value_may_name_the_unit() -> None:
     assert [Status.PASSED] * 2 == [one(rubric, written).status for written in (497.759232, "497759232 B")]
     with pytest.raises(RubricError, match="mb' is no answer of kind quantity"):
         check_of(rubric.replace('"497.759232 MB"', '"497.759232 mb"'))
+
+
+@pytest.mark.parametrize("kind", ["quantity", "count", "shape"])
+@pytest.mark.parametrize("text", ["", "  \n", "...", "$ $"])
+def test_a_text_without_content_is_no_answer(kind: str, text: str) -> None:
+    """A blank text, or the dots that stood there, is nothing handed in, and no wrong answer."""
+    unit = 'unit = "MB"\n' if kind == "quantity" else ""
+    question = f'[[question]]\nid = "q"\nkind = "{kind}"\npoints = 1\nanswer = "x"\n{unit}'
+    value = "[2, 3]" if kind == "shape" else "7"
+    item = f'[[question.item]]\nid = "i"\npoints = 1\ntext = {{ en = "X" }}\nvalue = {value}\n'
+    assert Status.NO_ANSWER is judge(check_of(question + item), f"x = {text!r}")[0].status

@@ -83,8 +83,8 @@ def test_an_array_stands_for_its_shape(given: object) -> None:
         ("(8, 128, 12, 64)", "shape.heads-not-moved", "heads, length"),
         ("(8, 12, 128, 128)", "shape.axis", "width"),
         ("(8, 12, 64)", "shape.missing", ""),
-        ("(1, 8, 12, 128, 64)", "shape.extra-one", "1"),
-        ("(8, 12, 8192)", "shape.not-split", "3"),
+        ("(1, 8, 12, 128, 64)", "shape.extra-one", "#1"),
+        ("(8, 12, 8192)", "shape.not-split", "#3"),
         ("(7, 7)", "shape.count", ""),
         ("()", "shape.count", ""),
         ("'eight'", "unreadable.unknown-name", ""),
@@ -300,6 +300,47 @@ def test_heads_may_be_stated() -> None:
     assert "shape.one-head" == item.code
 
 
+JOIN = """
+[[question]]
+id = "join"
+kind = "shape"
+points = 1
+answer = "join"
+sizes = { heads_here = [3, 5], d_head = [7, 11] }
+[[question.case]]
+args = [{ draw = "normal", shape = [2, "heads_here", 13, "d_head"] }]
+[[question.item]]
+id = "shape"
+points = 1
+text = { en = "One row for all heads" }
+value = [2, 13, "heads_here*d_head"]
+heads = "heads_here"
+"""
+
+
+@pytest.mark.parametrize("name", ["heads_here", "n_heads"])
+def test_the_number_of_heads_may_be_a_drawn_size(name: str) -> None:
+    """Heads are explained where their number is drawn, too: by the option, or by the size's own name."""
+    text = JOIN.replace("heads_here", name)
+    if name == "n_heads":
+        text = text.replace('heads = "n_heads"\n', "")
+    check = check_of(text)
+    (scenario,) = check.plan(answer("x"), DRAW)
+    _, heads, _, width = scenario.calls[0].args[0].array.shape
+    for shape, code in (
+        ((2, 13, heads * width), ""),
+        ((2, 13, heads, width), "shape.heads-not-joined"),
+        ((2, 13, width), "shape.one-head"),
+        ((2, 13, heads * width * heads), "shape.all-heads"),
+    ):
+        observed = value(np.zeros(shape), np.zeros(shape))
+        assert code == judge(check, "def join(x): ...", [observed])[0].code
+    diagnosed = text.replace(
+        "value =", 'mistake = [{ code = "x", when = "diagnosis:one-head", text = { en = "X" } }]\nvalue ='
+    )
+    assert "shape" == check_of(diagnosed).kind
+
+
 @pytest.mark.parametrize(
     ("rubric", "change", "message"),
     [
@@ -318,6 +359,7 @@ def test_heads_may_be_stated() -> None:
         (ATTENTION, ("n_heads*d_head", "n_heads*"), "assumptions|assume"),
         (SCORES, ("value =", "heads = [12]\nvalue ="), "heads"),
         (SCORES, ("value =", 'heads = "-1"\nvalue ='), "heads: '-1' is no size"),
+        (JOIN, ('heads = "heads_here"', 'heads = "heads_there"'), "heads: 'heads_there' is no size"),
         (SCORES, ("value =", "axis = []\nvalue ="), "did you mean 'axes'"),
     ],
 )

@@ -121,9 +121,11 @@ def test_relations(text: str, status: Status, code: str) -> None:
         ("['3 d', '4 d']", Status.PASSED, ""),
         ("'3d × 4d'", Status.PASSED, ""),
         ("'4d × 3d'", Status.FAILED, "transposed"),
-        ("'3d × 12d'", Status.FAILED, "formula.tuple-wrong"),
+        ("'3d × 12d'", Status.FAILED, "formula.tuple-entries"),
+        ("'12 d²'", Status.FAILED, "formula.tuple-product"),
+        ("'12 d'", Status.FAILED, "formula.tuple-length"),
         ("'3d, 4d, 1'", Status.FAILED, "formula.tuple-length"),
-        ("(3, 4)", Status.FAILED, "formula.tuple-wrong"),
+        ("(3, 4)", Status.FAILED, "formula.tuple-entries"),
         ("((1, 2), 3)", Status.FAILED, "formula.not-a-formula"),
         ("()", Status.NO_ANSWER, "no-answer"),
     ],
@@ -132,6 +134,14 @@ def test_shapes(literal: str, status: Status, code: str) -> None:
     """Shapes are tuples of formulas, as one text or as a tuple of texts and numbers."""
     result = judged(CHECKS["h"], "h", f"shape = {literal}\nwide = '16d²'")["first"]
     assert (status, code) == (result.status, result.code)
+
+
+def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
+    """Of several right tuples the nearest counts, and right entries are not complained about."""
+    rubric = altered('accept = ["(3*d_model, 4*d_model)"]', 'accept = ["(1, 2)", "(3*d_model, 4*d_model)"]')
+    check = SymbolicCheck(rubric.question("h"), rubric)
+    student = judged(check, "h", "shape = '3d × 12d'\nwide = '16d²'")["first"].student
+    assert "Not right: 12*d_model." == render(student, "en")
 
 
 def test_an_order_without_a_name_of_its_own() -> None:

@@ -42,6 +42,13 @@ RIGHT = (
 )  # fmt: skip
 
 
+def test_no_symbol_is_given_away() -> None:
+    """In which symbol it grows faster is only told of symbols that the student wrote."""
+    check = check_of('form = "asymptotic"\naccept = ["O(n^2*d)"]\n')
+    assert "asymptotic.too-small" == outcome(check, "O(n^2)")[0]
+    assert "asymptotic.too-small-in" == outcome(check, "O(n*d)")[0]
+
+
 @pytest.mark.parametrize("text", RIGHT)
 def test_one_order_in_many_notations(text: str) -> None:
     """An order of growth is right however it is written."""

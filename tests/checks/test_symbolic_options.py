@@ -8,6 +8,8 @@ from autograder.checks.symbolic import SymbolicCheck
 from autograder.errors import RubricError
 from tests.checks.symbolic_exam import altered
 
+STEP = 'step = [{ id = "all", when = "right", points = 2 }]'
+
 
 @pytest.mark.parametrize(
     ("question", "old", "new", "message"),
@@ -21,6 +23,15 @@ from tests.checks.symbolic_exam import altered
             "'one-matrix'.*not readable",
         ),
         ("b", "points = 0.5", "points = 2", "expected from 0 to below 2"),
+        ("b", "points = 0.5", "points = 0.333", "at most two decimals, got 0.333"),
+        ("b", "points = 0.5", "points = nan", "expected from 0 to below 2, got"),
+        (
+            "b",
+            'accept = ["8',
+            'must = ["sum"]\nform_points = 0.125\naccept = ["8',
+            "form_points: at most two",
+        ),
+        ("i", "points = 4 }", "points = nan }", "carry_forward: points: expected from 0"),
         ("b", '{ en = "One.", de = "Eine." }', '{ de = "Eine." }', "English"),
         ("b", 'en = "One."', 'en = "{One}"', "braces twice"),
         ("b", 'answer = "mlp"\n', "", "name of a variable"),
@@ -38,6 +49,13 @@ from tests.checks.symbolic_exam import altered
         ("i", 'from = "h.sum"', 'from = "h.total"', "h.total"),
         ("i", "4*d_model^2 + own)", "4*d_model^2)", "must stand for the earlier result"),
         ("i", "n_voc = {}", "own = {}", "cannot be a symbol"),
+        ("h", 'form = "tuple"', f'form = "list"\n{STEP}', "no steps; use mistakes .*credit = 'each'"),
+        (
+            "d",
+            'text = { en = "Layer" }',
+            f'text = {{ en = "L" }}\nform = "asymptotic"\n{STEP}',
+            "no steps; use .*form_points",
+        ),
         ("d", 'when = "12*d_model^2", assume', 'when = "own", assume', "not readable"),
     ],
 )

@@ -140,6 +140,10 @@ FINE = "Whether it is right is decided after you hand in."
         ("formula", "sqrt(d_model)"),
         ("formula", 12),
         ("relation", "d_model = n_heads*4"),
+        ("relation", "d_model < 4*n_heads"),
+        ("relation", r"d_model \geqslant n_heads"),
+        ("relation", "Eq(d_model, 4*n_heads)"),
+        ("relation", "d_model = 2*n_heads = 4"),
         ("pair", ("3*d", "4*d")),
         ("count", 124439808),
         ("count", "124,439,808"),
@@ -191,7 +195,7 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
         ("formula", "8*d_model +", "size ends with +"),
         ("formula", "size = 8*d_model", "contains '='. Write only the formula"),
         ("formula", "d" * 2001, "longer than 2000 characters"),
-        ("relation", "d_model", "rule should be an equation with one '='"),
+        ("relation", "d_model", "rule should be an equation or an inequality"),
         ("count", 1.5, "total is of type float; expected a whole number"),
         ("count", True, "total is of type bool; expected a whole number"),
         ("shape", 7, "shape is of type int; expected a tuple such as (2, 3)"),
@@ -279,7 +283,7 @@ PIECES = (
     "2 000", "0,5", "1.234,5", "hd", "hd_model", "d^2_{model}", "d _{model}", " x ", "2x3", "np.sqrt(d)",
     "<sup>2</sup>", "pow(d,2)", "ceil(", "⌈d⌉", "//", r"\lfloor d/2 \rfloor", "\times ", "\frac{d}{2}",
     "&middot;",
-    "∛", "d².",
+    "∛", "d².", "{d}_{model}", "{}", "~", r"\operatorname{log}_2(", r"\boxed{d}", "dˆ2",
 )  # fmt: skip
 
 

@@ -39,6 +39,8 @@ class Liar:
 class Disguised:
     @property
     def __class__(self): return int
+class Third(fractions.Fraction):
+    def __str__(self): return '1/2'
 Point = collections.namedtuple('Point', 'x y')
 loop = []
 loop.append(loop)
@@ -46,6 +48,11 @@ deep = 0
 for _ in range(100):
     deep = [deep]
 """
+
+
+def _exact(text: str, name: str = "Fraction") -> Opaque:
+    return Opaque(name, text)
+
 
 PLAIN: tuple[tuple[str, str, Any], ...] = (
     ("None", "None", None),
@@ -89,6 +96,19 @@ PLAIN: tuple[tuple[str, str, Any], ...] = (
         "[np.float64(1.5), np.int32(2), np.bool_(True), np.str_('s')]",
         [1.5, 2, True, "s"],
     ),
+    (
+        "fractions are exact texts",
+        "[fractions.Fraction(1, 3), fractions.Fraction(-6, 3)]",
+        [_exact("1/3"), _exact("-2")],
+    ),
+    ("a fraction past all use", "fractions.Fraction(1, 10**5000)", _exact("")),
+    ("a fraction is its numbers, whatever it says", "Third(1, 3)", Opaque("Third", "1/3")),
+    (
+        "decimals are exact texts",
+        "[decimal.Decimal(text) for text in ('0.10', '1E+3', 'NaN')]",
+        [_exact(text, "Decimal") for text in ("0.10", "1E+3", "NaN")],
+    ),
+    ("extended precision has no plain form", "[np.longdouble(1)]", [Opaque("longdouble")]),
     ("an endless container is an error", "loop", Raises("ProtocolError")),
     ("a container nested too deeply is an error", "deep", Raises("ProtocolError")),
     ("a container of too many parts is an error", "list(range(300_000))", Raises("ProtocolError")),
@@ -157,6 +177,7 @@ TENSORS: tuple[tuple[str, str, Any], ...] = (
 
 SYMPY: tuple[tuple[str, str, Any], ...] = (
     ("a sympy expression is its text", "12 * n**2", Opaque("Mul", "12*n**2")),
+    ("a sympy fraction is its text", "sympy.Rational(1, 3)", Opaque("Rational", "1/3")),
     ("a sympy integer is its text", "sympy.Integer(3)", Opaque("Integer", "3")),
 )
 

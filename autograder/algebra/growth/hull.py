@@ -30,17 +30,19 @@ def bounds(terms: Sequence[Product], product: Product) -> bool | None:
     """
     if product in terms:
         return True
-    ratios = [quotient(product, term) for term in terms]
-    if any(map(bounded, ratios)):
-        return True
     powers = _powers((product, *terms))
     if powers is not None:
         main = sorted({atom for row in powers for atom in row if atom[1] == 1})
         if not _below_hull(powers[0], powers[1:], main):
             return False
         every = sorted({atom for row in powers for atom in row})
-        if _below_hull(powers[0], powers[1:], every) or _strictly_below(powers[0], powers[1:], every):
+        if every == main or _below_hull(powers[0], powers[1:], every):
             return True
+        if _strictly_below(powers[0], powers[1:], every):
+            return True
+    ratios = [quotient(product, term) for term in terms]
+    if any(map(bounded, ratios)):
+        return True
     return False if escape(ratios) is not None else None
 
 
@@ -88,6 +90,8 @@ def _below_hull(
     zero = Fraction(0)
     if any(point.get(atom, zero) > max(corner.get(atom, zero) for corner in corners) for atom in atoms):
         return False
+    if any(all(point.get(atom, zero) <= corner.get(atom, zero) for atom in atoms) for corner in corners):
+        return True
     # mean - surplus = point, weights sum to one; right-hand sides are made positive.
     rows: list[list[Fraction]] = []
     for number, atom in enumerate(atoms):

@@ -51,19 +51,29 @@ class Comparison(Struct, frozen=True):
     Attributes:
         at_most: it is at most a constant times the answer.
         at_least: it is at least a constant times the answer.
-        faster_in: symbols in which it grows faster than the answer, the others being fixed.
-        slower_in: symbols in which it grows more slowly.
+        asked: its leading terms, brought to one denominator with those of the answer.
+        answer: the answer's.
     """
 
     at_most: bool
     at_least: bool
-    faster_in: tuple[str, ...] = ()
-    slower_in: tuple[str, ...] = ()
+    asked: tuple[Product, ...]
+    answer: tuple[Product, ...]
 
     @property
     def alike(self) -> bool:
         """Both are of the same order."""
         return self.at_most and self.at_least
+
+    @property
+    def faster_in(self) -> tuple[str, ...]:
+        """Symbols in which it grows faster than the answer, the others being fixed."""
+        return _faster(self.asked, self.answer)
+
+    @property
+    def slower_in(self) -> tuple[str, ...]:
+        """Symbols in which it grows more slowly."""
+        return _faster(self.answer, self.asked)
 
 
 def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
@@ -93,10 +103,17 @@ def compared(asked: Order, answer: Order) -> Comparison:
         Undecided: neither that one bounds the other, nor that it does not, could be proven.
     """
     left, right = _leading(asked.above, answer.below), _leading(answer.above, asked.below)
-    at_most, at_least = _bounded(left, right), _bounded(right, left)
-    if at_most and at_least:
-        return Comparison(at_most=True, at_least=True)
-    return Comparison(at_most, at_least, _faster(left, right), _faster(right, left))
+    return Comparison(_bounded(left, right), _bounded(right, left), left, right)
+
+
+def alike(asked: Order, answer: Order) -> bool:
+    """Whether two orders of growth are the same; what `compared` says of that, in less time.
+
+    Raises:
+        Undecided: see `compared`.
+    """
+    left, right = _leading(asked.above, answer.below), _leading(answer.above, asked.below)
+    return set(left) == set(right) or (_bounded(left, right) and _bounded(right, left))
 
 
 def surplus(statement: Node) -> Node | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import gcd, lcm
 
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.atoms import Atoms
+from autograder.algebra.mistakes.misreadings import misread
 from autograder.algebra.mistakes.monomials import Monomial, Recogniser
 from autograder.algebra.mistakes.slips import Material, Slip, slips
 from autograder.algebra.nodes import Add, Mul, Node, Num, Sym, substitute, symbols
@@ -43,8 +46,16 @@ class Base(Struct, frozen=True, eq=False):
     needed: frozenset[str]
 
     @classmethod
-    def of(cls, right: Node, comparer: Comparer) -> Base | None:
-        """Compute everything; None where the formula has no exact value, or is nothing."""
+    def of(cls, right: Node, comparer: Comparer, atoms: Atoms | None = None) -> Base | None:
+        """Compute everything; None where the formula has no exact value, or is nothing.
+
+        Args:
+            right: a right formula.
+            comparer: a reading.
+            atoms: what symbols are put in the place of, at points that the reading has values for.
+        """
+        original = right
+        right = right if atoms is None else atoms.replaced(right)
         value = comparer.value(right)
         if not value:
             return None
@@ -56,7 +67,8 @@ class Base(Struct, frozen=True, eq=False):
         material = Material(
             _writings(right, parts), tuple(trees), written, _names(right, comparer), _sums(comparer)
         )
-        for slip in slips(material):
+        inside = () if atoms is None else _inside(original, atoms)
+        for slip in chain(inside, slips(material)):
             at = comparer.value(slip.tree)
             if at is not None and at != value:
                 table.setdefault(at, slip)
@@ -71,6 +83,12 @@ class Base(Struct, frozen=True, eq=False):
     def depends(self, expanded: Node, name: str) -> bool:
         """Whether the value of a formula, assumptions put in, changes with a symbol."""
         return _depends(expanded, name, self.comparer)
+
+
+def _inside(right: Node, atoms: Atoms) -> Iterator[Slip]:
+    """Slips within what symbols are put in the place of: ``2*n`` for ``2^n``."""
+    for code, tree, at in misread(right):
+        yield Slip(code, atoms.replaced(tree), at=at)
 
 
 def _names(right: Node, comparer: Comparer) -> tuple[str, ...]:

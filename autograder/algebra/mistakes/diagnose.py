@@ -112,7 +112,7 @@ class Diagnosis:
         """
         readings = self._prepared()
         tree = wrong if self._atoms is None else self._atoms.replaced(wrong)
-        written = symbols(wrong)
+        written = symbols(tree)
         known = len(values) == len(readings) and tree is wrong
         for place, bases in enumerate(readings):
             value = values[place] if known else bases[0].comparer.value(tree)
@@ -134,10 +134,9 @@ class Diagnosis:
             right, readings = self._right, self._readings
             if all(readings[0].value(tree) is None for tree in right):
                 self._atoms = Atoms(right, readings[0])
-                right = tuple(map(self._atoms.replaced, right))
                 readings = tuple(map(self._atoms.comparer, readings))
             made = (
-                tuple(base for tree in right if (base := Base.of(tree, comparer)) is not None)
+                tuple(base for tree in right if (base := Base.of(tree, comparer, self._atoms)) is not None)
                 for comparer in readings
             )
             self._bases = tuple(bases for bases in made if bases)
@@ -148,7 +147,7 @@ class Diagnosis:
             difference = _function(tree, bases[0])
             if difference is not None:
                 return difference
-        return _symbols(wrong, readings[-1][0]) if readings and self._atoms is None else None
+        return _symbols(wrong, readings[-1]) if readings and self._atoms is None else None
 
 
 class _Comparison(Struct, frozen=True):
@@ -158,9 +157,9 @@ class _Comparison(Struct, frozen=True):
     wrong: Node
     """As the student wrote it."""
     written: frozenset[str]
-    """The symbols that stand in it."""
+    """The symbols that stand in ``tree``; what they stand for was written by the student, too."""
     tree: Node
-    """The same, with symbols in the places of what has no exact value."""
+    """The answer with symbols in the places of what has no exact value."""
     value: Rational
 
     def difference(self) -> Difference | None:
@@ -183,10 +182,16 @@ class _Comparison(Struct, frozen=True):
             return _multiple(ratio, wrong)
         if wrong.powers == {name: -power for name, power in right.powers.items()}:
             return Difference("reciprocal", {}, note, wrong, about)
+        if not wrong.powers:
+            return Difference("symbol-missing", {}, note, None, about)
         code, name = _change(steps, right, self.written)
         written = name in self.written
         if not written and name in right.powers:
+            if right.powers[name] < 0:
+                return Difference("symbol-missing", {}, note, None, about)
             code = "factor-forgotten"
+        elif ratio != 1:  # undoing the change of a power would not be enough
+            return Difference("several-factors", {}, note, wrong, about)
         return Difference(code, {"symbol": name} if written else {}, note, wrong, about)
 
     def _own_terms(self, delta: Rational) -> Difference | None:
@@ -321,13 +326,13 @@ def _simpler(node: Node) -> Iterator[tuple[Node, str, Node]]:
             yield at, code, rebuilt(node, (*parts[:index], simpler, *parts[index + 1 :]))
 
 
-def _symbols(wrong: Node, base: Base) -> Difference | None:
-    """The answer lacks a symbol, or depends on one that has nothing to do with it."""
-    expanded = base.expanded(wrong)
+def _symbols(wrong: Node, bases: Sequence[Base]) -> Difference | None:
+    """The answer lacks a symbol, or depends on one that has nothing to do with any right formula."""
+    expanded = bases[0].expanded(wrong)
     present = symbols(expanded)
-    for name in sorted(base.needed - present):
+    for name in sorted(frozenset.intersection(*(base.needed for base in bases)) - present):
         return Difference("symbol-missing", {}, f"{name} does not occur")
-    for name in sorted((present & symbols(wrong)) - base.needed):
-        if base.depends(expanded, name):
+    for name in sorted((present & symbols(wrong)).difference(*(base.needed for base in bases))):
+        if bases[0].depends(expanded, name):
             return Difference("symbol-foreign", {"symbol": name}, f"depends on {name}")
     return None

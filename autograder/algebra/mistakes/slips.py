@@ -6,6 +6,7 @@ search is needed when an answer comes in, and what is said about the answer is e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice
 
@@ -92,7 +93,7 @@ def _of_terms(material: Material) -> Iterator[Slip]:
 def _of_symbols(material: Material) -> Iterator[Slip]:
     """Symbols and their powers."""
     parts, names, right = material.parts, material.names, material.writings[0]
-    yield from _swapped(right)
+    yield from _swapped(right, parts)
     for index in material.several:
         yield from _powers(parts, index)
     for index in range(min(len(parts), MOST_TERMS)):
@@ -116,9 +117,17 @@ def _missing(parts: Sequence[Node]) -> Iterator[Slip]:
             yield Slip(code, total(left), at=total([parts[index] for index in chosen]))
 
 
-def _swapped(right: Node) -> Iterator[Slip]:
+def _swapped(right: Node, parts: Sequence[Node]) -> Iterator[Slip]:
+    """Two symbols swapped everywhere; not where that only replaces one of them in a single term."""
     for name, other in combinations(sorted(symbols(right)), 2):
+        touched = [part for part in parts if _factors_of(swapped(part, name, other)) != _factors_of(part)]
+        if len(parts) > 1 and len(touched) == 1 and not {name, other} <= symbols(touched[0]):
+            continue
         yield Slip("swapped-symbols", swapped(right, name, other), name, other)
+
+
+def _factors_of(part: Node) -> Counter[Node]:
+    return Counter(part.factors if isinstance(part, Mul) else (part,))
 
 
 def _powers(parts: Sequence[Node], index: int) -> Iterator[Slip]:

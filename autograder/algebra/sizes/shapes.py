@@ -139,9 +139,14 @@ def roles_of(names: Sequence[Iterable[str]], right: Axes, stated: Node | None, u
     return Roles(batch, place, stated or (right[place] if place >= 0 else usual))
 
 
+def names_heads(name: str) -> bool:
+    """Whether a size of this name counts the heads."""
+    return _HEADS.fullmatch(name) is not None
+
+
 def head_count(vocabulary: Vocabulary) -> Node | None:
     """The symbol that counts the heads, by its spellings; None where there is none."""
-    return next((node for spelling, node in vocabulary.nodes.items() if _HEADS.fullmatch(spelling)), None)
+    return next((node for spelling, node in vocabulary.nodes.items() if names_heads(spelling)), None)
 
 
 def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> Difference | None:
@@ -170,7 +175,9 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> Difference |
         return len(first) == len(second) and all(map(proven, first, second))
 
     if len(given) == len(right):
-        wrong = _wrong_axes(given, right, equal)
+        wrong, open_ones = _wrong_axes(given, right, equal)
+        if wrong and open_ones:  # nothing is said of these
+            return Difference("axes", wrong)
         return _in_place(given, right, wrong, proven, roles) if wrong else None
     if len(given) == 1 and proven(given[0], Mul(right)):
         return Difference("product", (0,))
@@ -182,8 +189,8 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> Difference |
     return found or Difference("count")
 
 
-def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[int, ...]:
-    """The axes that are not proven equal.
+def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...], list[int]]:
+    """The axes that are proven different, and those that are neither proven different nor equal.
 
     Raises:
         Undecided: none is proven different, and not all are proven equal.
@@ -197,7 +204,7 @@ def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[int, ...]:
             open_ones.append(axis)
     if open_ones and not wrong:
         raise Undecided(f"axes {open_ones} of a shape")
-    return tuple(sorted(wrong + open_ones))
+    return tuple(wrong), open_ones
 
 
 def _in_place(given: Axes, right: Axes, wrong: tuple[int, ...], equal: Equal, roles: Roles) -> Difference:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.key import AnswerKey
+from autograder.algebra.key import AnswerKey, Facts
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Tree
@@ -25,9 +25,10 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.literal import answer_literal
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
-from autograder.checks.symbolic.conditions import Own, Situation
+from autograder.checks.symbolic.conditions import Situation
+from autograder.checks.symbolic.earlier import Earlier, earlier_result
 from autograder.checks.symbolic.explain import explained
-from autograder.checks.symbolic.graph import CreditGraph
+from autograder.checks.symbolic.graph import CreditGraph, Outcome
 from autograder.checks.symbolic.key import PreparedItem, prepare
 from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
 from autograder.checks.symbolic.special import Special
@@ -56,7 +57,6 @@ class _Basis(Struct, frozen=True):
 
     reference: Node | None = None
     own: Node | None = None
-    own_state: Own = "missing"
 
 
 class SymbolicCheck:
@@ -137,18 +137,22 @@ class SymbolicCheck:
             message = unreadable(error, shown(value))
             return _Judged(Finding(Status.FAILED, message, f"not readable: {error}"))
         reading = to_text(sides[-1])
-        basis, finding = self._basis(item, evidence)
+        reference, finding = self._reference(item, evidence)
         if finding is None:
             finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
         if finding is not None:
             return _Judged(finding, reading)
-        return self._compared(asserted(sides, item), item, basis, reading)
+        earlier = Earlier()
+        if item.source is not None:
+            found = evidence.earlier.get(item.source.name)
+            earlier = earlier_result(found, item.source, self._vocabulary.domains)
+        return self._compared(asserted(sides, item), item, reference, earlier, reading)
 
     def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
-        basis, finding = self._basis(item, evidence)
+        reference, finding = self._reference(item, evidence)
         if finding is not None:
             return _Judged(finding)
-        outcome = special.judge(value, basis.reference)
+        outcome = special.judge(value, reference)
         code = outcome.word.code if outcome.word is not None else ""
         return _Judged(outcome.finding, outcome.reading, code, outcome.word)
 
@@ -173,25 +177,17 @@ class SymbolicCheck:
         finding = results.trouble(observations, 1, name, name)
         return (None, finding) if finding is not None else (observations[0].value, None)
 
-    def _basis(self, item: PreparedItem, evidence: Evidence) -> tuple[_Basis, Finding | None]:
-        """The reference's formula and the student's own earlier one."""
-        reference: Node | None = None
-        if item.uses_reference:
-            value, finding = results.reference_value(results.observations_at(evidence.expected, 0), 0)
-            if finding is not None:
-                return _Basis(), finding
-            try:
-                reference = parse(text_of(value), self._vocabulary)
-            except (Unreadable, NotAFormula, NoFormula) as error:
-                return _Basis(), results.review(f"the reference's formula is not readable: {error!r}")
-        earlier = evidence.earlier.get(item.carries_from)
-        if earlier is None or not earlier.reading:
-            return _Basis(reference), None
+    def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
+        """The reference's formula, where the item uses it."""
+        if not item.uses_reference:
+            return None, None
+        value, finding = results.reference_value(results.observations_at(evidence.expected, 0), 0)
+        if finding is not None:
+            return None, finding
         try:
-            own = parse(earlier.reading, self._vocabulary)
-        except Unreadable:  # a relation or a tuple cannot be carried forward
-            return _Basis(reference), None
-        return _Basis(reference, own, "right" if earlier.status is Status.PASSED else "wrong"), None
+            return parse(text_of(value), self._vocabulary), None
+        except (Unreadable, NotAFormula, NoFormula) as error:
+            return None, results.review(f"the reference's formula is not readable: {error!r}")
 
     def _key(self, item: PreparedItem, basis: _Basis) -> AnswerKey:
         known = self._keys.get((item.item.id, basis))
@@ -203,13 +199,15 @@ class SymbolicCheck:
                 self._diagnoses[item.item.id, basis.reference] = known.diagnosis
         return known
 
-    def _compared(self, answer: Tree, item: PreparedItem, basis: _Basis, reading: str) -> _Judged:
-        facts = self._key(item, basis).facts(answer)
+    def _compared(
+        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Earlier, reading: str
+    ) -> _Judged:
+        facts = self._key(item, _Basis(reference, earlier.formula)).facts(answer)
         try:
-            outcome = item.graph.walk(Situation(facts, basis.own_state))
+            outcome = _outcome(item, facts, earlier)
         except Undecided as error:
             return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
-        if outcome.full or (item.item.points > 0 and outcome.points == item.item.points):
+        if item.earns_all(outcome):
             return _Judged(None, reading, outcome.code, outcome.message)
         if item.rule is not None and outcome.unfinished:
             finding = item.rule.finding(answer, reading)
@@ -224,6 +222,20 @@ class SymbolicCheck:
             return _Judged(msgspec.structs.replace(trouble, points=outcome.points), reading)
         finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
         return _Judged(finding, reading, outcome.code or code)
+
+
+def _outcome(item: PreparedItem, facts: Facts, earlier: Earlier) -> Outcome:
+    """What an answer earns by the credit graph.
+
+    Raises:
+        Undecided: a person has to look at it, or at the earlier result that it builds on.
+    """
+    outcome, *others = (item.graph.walk(Situation(facts, state)) for state in earlier.states)
+    if any(other.points != outcome.points for other in others):
+        raise Undecided("it depends on whether the earlier result is right, which a person decides")
+    if not earlier.known and not item.earns_all(outcome):
+        raise Undecided("the earlier result that it may build on is not known; a person decides on that one")
+    return others[-1] if others else outcome
 
 
 def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:

@@ -6,13 +6,16 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 from autograder.algebra.equality.inequalities import parse_chain
 from autograder.algebra.nodes import Node, Tree, Tuple
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 from autograder.checks.symbolic.options import Form
+from autograder.checks.targets import nothing_written
 from autograder.errors import Unreadable
-from autograder.records import Opaque
+from autograder.records import Opaque, Tensor
 
 MAX_BITS = 4096
 """Integers above this cannot be printed in linear time."""
@@ -60,14 +63,21 @@ def text_of(value: Any) -> str:
     if isinstance(value, Opaque) and value.text:
         return value.text
     if isinstance(value, str):
-        if not value.strip(" \t\r\n$.…"):
+        if nothing_written(value):
             raise NoFormula
         return value
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= MAX_BITS:
-        return str(int(value))
-    if isinstance(value, float) and math.isfinite(value):
-        return repr(float(value))
+    number = _one_number(value)
+    if isinstance(number, int) and not isinstance(number, bool) and number.bit_length() <= MAX_BITS:
+        return str(int(number))
+    if isinstance(number, float) and math.isfinite(number):
+        return repr(float(number))
     raise NotAFormula(value.type_name if isinstance(value, Opaque) else type(value).__name__)
+
+
+def _one_number(value: Any) -> Any:
+    """The number in an array or tensor without axes; everything else as it is."""
+    array = value.array if isinstance(value, Tensor) else value
+    return array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else value
 
 
 def shown(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.growth.landau import parse_statements, sign_of
-from autograder.algebra.growth.order import Comparison, Order, compared, constant, order, surplus
+from autograder.algebra.growth.order import Comparison, Order, alike, compared, constant, order, surplus
 from autograder.algebra.nodes import Node, Tree, symbols
 from autograder.algebra.printing.text import to_text
 from autograder.checks import results
@@ -123,8 +124,8 @@ class Asymptotics:
                 found.extend((key, comparison) for comparison in _comparisons(key, orders))
             except Undecided as error:
                 doubt = error
-        alike = [key for key, comparison in found if self._enough(comparison)]
-        fitting = [key for key in alike if self._fits(key.sign, sign)]
+        enough = [key for key, comparison in found if self._enough(comparison)]
+        fitting = [key for key in enough if self._fits(key.sign, sign)]
         if fitting:
             named = self._first(orders, sign, lambda one: not isinstance(one.answer.option, Mistake))
             finding = self._form(answer, reading)
@@ -134,11 +135,11 @@ class Asymptotics:
         named = self._first(orders, sign, lambda one: isinstance(one.answer.option, Mistake))
         if named is not None:
             return mistaken(named.answer.option, reading)
-        if alike:
+        if enough:
             return Outcome(self._wrong_sign(sign, reading), reading)
         if doubt is not None:
             raise doubt
-        return Outcome(_wrong(found[-1][1], keys[0].sign, reading), reading)
+        return Outcome(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
 
     def _enough(self, comparison: Comparison) -> bool:
         return comparison.alike or (self._options.bound == "upper" and comparison.at_most)
@@ -177,11 +178,10 @@ class Asymptotics:
             stated = sign_of(one.answer.tree) if isinstance(one.answer.tree, Node) else ""
             if not wanted(one) or (stated and sign and stated != sign):
                 continue
-            try:
-                if any(comparison.alike for comparison in _comparisons(one.key, orders)):
-                    return one
-            except Undecided:
-                continue
+            for comparer, asked in one.key.orders:
+                with suppress(Undecided):
+                    if alike(asked, orders.under(comparer)):
+                        return one
         return None
 
 
@@ -222,14 +222,16 @@ def _comparisons(key: _Key, orders: _Orders) -> list[Comparison]:
     return found
 
 
-def _wrong(comparison: Comparison, asked: str, reading: str) -> Finding:
+def _wrong(comparison: Comparison, answer: Node, asked: str, reading: str) -> Finding:
     """Why an order of growth is not the one asked for."""
-    staff = f"read as {reading}; asked for {asked}: {comparison}"
+    faster, slower = comparison.faster_in, comparison.slower_in
+    growing = f"faster in {', '.join(faster) or 'none'}, slower in {', '.join(slower) or 'none'}"
+    staff = f"read as {reading}; what {asked} is asked of grows {growing}"
     if not comparison.at_most and not comparison.at_least:
         return results.failed("asymptotic.different", staff)
     true = (asked in ("O", "o") and comparison.at_most) or (asked in ("Ω", "ω") and comparison.at_least)
-    symbols = comparison.slower_in if comparison.at_most else comparison.faster_in
+    names = slower if comparison.at_most else faster
     code = "not-tight" if true else "too-large" if comparison.at_most else "too-small"
-    if len(symbols) == 1:
-        return results.failed(f"asymptotic.{code}-in", staff, symbol=symbols[0])
+    if len(names) == 1 and names[0] in symbols(answer):  # no other symbol is given away
+        return results.failed(f"asymptotic.{code}-in", staff, symbol=names[0])
     return results.failed(f"asymptotic.{code}", staff)

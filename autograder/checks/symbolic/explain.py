@@ -7,6 +7,9 @@ from decimal import Decimal
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import Facts
 from autograder.algebra.nodes import Relation, Tree, Tuple
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.sizes import shapes
+from autograder.algebra.sizes.shapes import Roles
 from autograder.checks.results import Finding
 from autograder.errors import Undecided
 from autograder.records import Message, Status
@@ -39,23 +42,19 @@ def explained(
 
 
 def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Message:
-    right = [tree for tree in accept if isinstance(tree, Tuple)]
-    if all(len(tree.elements) != len(answer.elements) for tree in right):
-        return Message("formula.tuple-length", {"count": str(len(answer.elements))})
-    if any(_permuted(answer, tree, comparer) for tree in right):
+    """What is wrong with a tuple, beside the right one that it is nearest to."""
+    right = [tree.elements for tree in accept if isinstance(tree, Tuple)]
+    try:
+        found = [shapes.differ(answer.elements, elements, comparer.equal, Roles()) for elements in right]
+    except Undecided:
+        return Message("formula.tuple-wrong")
+    differences = [one for one in found if one is not None]
+    if any(one.code in shapes.FAMILIES["permuted"] for one in differences):
         return Message("formula.tuple-order")
-    return Message("formula.tuple-wrong")
-
-
-def _permuted(answer: Tuple, right: Tuple, comparer: Comparer) -> bool:
-    """Whether two tuples have the same elements in another order."""
-    left = list(right.elements)
-    for element in answer.elements:
-        try:
-            match = next((other for other in left if comparer.equal(element, other)), None)
-        except Undecided:
-            return False
-        if match is None:
-            return False
-        left.remove(match)
-    return not left
+    in_place = [one.axes for one in differences if one.code in ("axis", "axes")]
+    if in_place:
+        wrong = (to_text(answer.elements[axis]) for axis in min(in_place, key=len))
+        return Message("formula.tuple-entries", {"entries": ", ".join(wrong)})
+    if any(one.code == "product" for one in differences):
+        return Message("formula.tuple-product", {"entry": to_text(answer.elements[0])})
+    return Message("formula.tuple-length", {"count": str(len(answer.elements))})

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from autograder.algebra.forms.flaws import FORMS
 from autograder.algebra.nodes import FUNCTIONS
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.checks.options import CENT, check_points
 from autograder.errors import RubricError
 from autograder.rubric import Item
 
@@ -91,10 +92,7 @@ def _check_points(options: FormOptions, item: Item, where: str) -> None:
     refuses = "refuse" in (options.constants, options.lower_order) or options.symbol == "required"
     if options.form_points and not (asks or refuses):
         raise RubricError(f"{where}: form_points: nothing is asked of the form; use must, with or without")
-    if not 0 <= options.form_points < max(item.points, Decimal("0.01")):
-        raise RubricError(
-            f"{where}: form_points: expected from 0 to below {item.points}, got {options.form_points}"
-        )
+    check_points(options.form_points, max(item.points, CENT), f"{where}: form_points")
 
 
 def plain(name: str, vocabulary: Vocabulary) -> str:

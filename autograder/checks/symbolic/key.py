@@ -20,9 +20,10 @@ from autograder.algebra.values.points import Points
 from autograder.checks.options import item_options, place, question_options
 from autograder.checks.symbolic.asymptotics import Asymptotics
 from autograder.checks.symbolic.collections import Collection
+from autograder.checks.symbolic.earlier import Source, carried_from
 from autograder.checks.symbolic.form_options import check_form_options
 from autograder.checks.symbolic.form_rule import FormRule, form_rule
-from autograder.checks.symbolic.graph import CreditGraph
+from autograder.checks.symbolic.graph import CreditGraph, Outcome
 from autograder.checks.symbolic.options import (
     CarryForward,
     Form,
@@ -38,6 +39,12 @@ from autograder.rubric import Item, Question, Rubric
 
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
+
+_INSTEAD_OF_STEPS: Mapping[Form, str] = {
+    "asymptotic": "mistakes with points, and form_points for what is right but written otherwise",
+    "list": "mistakes with points, or credit = 'each' for a part of the points for each element",
+    "set": "mistakes with points, or credit = 'each' for a part of the points for each element",
+}
 
 _PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
     "formula": parse,
@@ -72,12 +79,16 @@ class PreparedItem(Struct, frozen=True, eq=False):
     """Under all assumptions of the assignment, where the item grants fewer."""
     foreseen: tuple[Foreseen, ...]
     graph: CreditGraph
-    carries_from: str
-    """``"question.item"`` of the earlier result that the item builds on; empty for none."""
+    source: Source | None
+    """Of the earlier result that the item builds on."""
     rule: FormRule | None = None
     """What is asked of the form of a right answer."""
     special: Special | None = None
     """Judges the answers itself; the answer key and the graph are then not used."""
+
+    def earns_all(self, outcome: Outcome) -> bool:
+        """Whether an outcome is worth all points of the item."""
+        return outcome.full or (self.item.points > 0 and outcome.points == self.item.points)
 
     def key(
         self,
@@ -123,17 +134,23 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
     except RubricError as error:
         raise RubricError(f"{where}: {error}") from error
     carry = question_options(question, SymbolicQuestion).carry_forward
+    source = None
     if carry is not None:
-        _check_source(carry, vocabulary, rubric, f"{where}: carry_forward")
+        at = f"{where}: carry_forward"
+        if OWN in vocabulary.names:
+            raise RubricError(f"{at}: {OWN!r} is needed and cannot be a symbol of its own")
+        source = carried_from(carry.source, vocabulary, question, rubric, at)
     wider = vocabulary if carry is None else vocabulary.extended(OWN)
     comparer = Comparer(Points(wider.domains))
     relations = {
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
-    maker = _Maker(question, vocabulary, wider, comparer, relations, {}, carry)
+    maker = _Maker(question, vocabulary, wider, comparer, relations, {}, carry, source)
     options = item_options(question, SymbolicItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
+    if carry is not None and all(item.source is None for item in items.values()):
+        raise RubricError(f"{where}: carry_forward: no item reads {question.answer!r} as a formula")
     return Prepared(vocabulary, items)
 
 
@@ -149,6 +166,7 @@ class _Maker(Struct, frozen=True, eq=False):
     made: dict[tuple[str, ...], Comparer]
     """One comparer for each set of assumptions: a key evaluates an answer once for each."""
     carry: CarryForward | None
+    source: Source | None
 
     def item(self, item: Item, options: SymbolicItem) -> PreparedItem:
         where = place(self.question, item)
@@ -187,7 +205,7 @@ class _Maker(Struct, frozen=True, eq=False):
             beyond=None if set(options.assume) >= self.relations.keys() else self._beyond(),
             foreseen=tuple(foreseen),
             graph=graph,
-            carries_from="" if carry is None else carry.source,
+            source=None if carry is None else self.source,
             rule=rule,
             special=special,
         )
@@ -196,10 +214,13 @@ class _Maker(Struct, frozen=True, eq=False):
         self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
     ) -> Special | None:
         """What judges the forms that have no answer key."""
-        if options.form not in ("asymptotic", "list", "set"):
+        if options.form not in _INSTEAD_OF_STEPS:
             return None
         if options.step:
-            raise RubricError(f"{where}: step: an item of the form {options.form!r} has no steps")
+            raise RubricError(
+                f"{where}: step: an item of the form {options.form!r} has no steps; "
+                f"use {_INSTEAD_OF_STEPS[options.form]}"
+            )
         known = []
         foreseen_options: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
         for option in foreseen_options:
@@ -251,19 +272,6 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
         return _PARSERS[form](text, vocabulary)
     except Unreadable as error:
         raise RubricError(f"{where}: the formula {text!r} is not readable: {error}") from error
-
-
-def _check_source(carry: CarryForward, vocabulary: Vocabulary, rubric: Rubric, where: str) -> None:
-    if OWN in vocabulary.names:
-        raise RubricError(f"{where}: {OWN!r} is needed and cannot be a symbol of its own")
-    source, _, item = carry.source.partition(".")
-    earlier = {(known.id, part.id) for known in rubric.questions for part in known.items}
-    if (source, item) not in earlier:
-        raise RubricError(f'{where}: from: expected "question.item", got {carry.source!r}')
-    for name in rubric.symbols(rubric.question(source)):
-        if vocabulary.names.get(name, name) != name:
-            meant = vocabulary.names[name]
-            raise RubricError(f"{where}: from: {name!r} is a symbol there, and stands for {meant!r} here")
 
 
 def _with_own(tree: Tree, own: Node) -> Tree:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.checks.options import CENT, check_points
 from autograder.checks.symbolic import options as spelling
 from autograder.checks.symbolic.conditions import (
     Condition,
@@ -25,6 +26,7 @@ from autograder.checks.symbolic.conditions import (
     Written,
     read_conditions,
 )
+from autograder.checks.symbolic.earlier import CARRIED
 from autograder.checks.symbolic.form_rule import FormRule
 from autograder.checks.symbolic.graph import END, NO_POINTS, CreditGraph, Step, checked
 from autograder.errors import RubricError
@@ -151,11 +153,14 @@ def _carried(carry: spelling.CarryForward, possible: Decimal, formula: Formula, 
     index, about_own = formula(carry.expect, None, where) if carry.expect else (0, False)
     if not about_own:
         raise RubricError(f"{where}: expect: 'own' must stand for the earlier result")
-    code, fits = "formula.carried-forward", Foreseen(index)
-    points = possible if carry.points is None else min(carry.points, possible)
+    fits = Foreseen(index)
+    points = possible
+    if carry.points is not None:
+        check_points(carry.points, Decimal("Infinity"), f"{where}: points")
+        points = min(carry.points, possible)
     if points < possible:
-        yield Step(code, Every((OwnIs(state="right"), fits)), possible, message=code, full=True)
-    yield Step(code, fits, points, message=code, full=points == possible)
+        yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
+    yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible)
 
 
 def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where: str) -> str:
@@ -165,9 +170,8 @@ def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where
         RubricError: the English text is missing, braces are not written twice, or it is worth too much.
     """
     at = _place(option.text, where, option.code)
-    points = option.points if isinstance(option, spelling.Mistake) else NO_POINTS
-    if not 0 <= points < max(item.points, Decimal("0.01")):
-        raise RubricError(f"{at}: points: expected from 0 to below {item.points}, got {points}")
+    if isinstance(option, spelling.Mistake):
+        check_points(option.points, max(item.points, CENT), f"{at}: points")
     return at
 
 

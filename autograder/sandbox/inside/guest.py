@@ -26,6 +26,8 @@ __all__ = ["make_shell", "serve"]
 MAX_MESSAGE = 600
 MAX_TEXT = 20_000
 MAX_REQUEST = 1 << 31
+MAX_WRITTEN_BITS = 14_000
+"""Python itself refuses to write integers of more than 4300 digits."""
 
 
 def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[str, Any]) -> None:
@@ -210,7 +212,7 @@ def _guest_other(kept: Mapping[str, Any], tag: str, tree: Mapping[str, Any]) -> 
 
 
 class GuestEncoder(wire.Encoder):
-    """Adds what notebooks return: tensors, numpy scalars, subclasses of plain types, sympy expressions."""
+    """Adds what notebooks return: tensors, numpy scalars, exact numbers, subclasses of plain types, sympy."""
 
     def forget(self, first: int) -> None:
         """Drop the arrays from the given one on; those of earlier calls are still answered for."""
@@ -222,7 +224,7 @@ class GuestEncoder(wire.Encoder):
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._tensor(torch, value)
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic) and not isinstance(value, np.longdouble | np.clongdouble):
             return self.encode(value.item(), depth + 1)
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
@@ -230,11 +232,7 @@ class GuestEncoder(wire.Encoder):
             # bool cannot be subclassed. The constructors read the object's own storage for exact bases.
             if isinstance(value, plain) and type(value) is not plain:
                 return self.encode(_as_plain(value, plain), depth + 1)
-        text = ""
-        module = type(value).__module__.partition(".")[0]
-        if module == "sympy" or (torch is not None and isinstance(value, torch.dtype | torch.device)):
-            text = str(value)[:MAX_TEXT]
-        return {"$": "opaque", "type": type(value).__name__[:80], "text": text}
+        return {"$": "opaque", "type": type(value).__name__[:80], "text": _text_instead(value)[:MAX_TEXT]}
 
     def _tensor(self, torch: Any, value: Any) -> Any:
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
@@ -248,6 +246,22 @@ class GuestEncoder(wire.Encoder):
             if plain.dtype not in _numpy_dtypes(torch):
                 plain = plain.to(torch.float32)
             return self.array(plain.contiguous().numpy(), tag)
+
+
+def _text_instead(value: Any) -> str:
+    """The text of exact numbers, sympy expressions and names of dtypes; empty for everything else."""
+    torch, fractions, decimal = map(sys.modules.get, ("torch", "fractions", "decimal"))
+    if fractions is not None and isinstance(value, fractions.Fraction):
+        above, below = int(value.numerator), int(value.denominator)
+        if max(above.bit_length(), below.bit_length()) > MAX_WRITTEN_BITS:
+            return ""
+        return str(above) if below == 1 else f"{above}/{below}"
+    if decimal is not None and isinstance(value, decimal.Decimal):
+        return str(value)
+    module = type(value).__module__.partition(".")[0]
+    if module == "sympy" or (torch is not None and isinstance(value, torch.dtype | torch.device)):
+        return str(value)
+    return ""
 
 
 @functools.cache
