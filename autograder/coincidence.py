@@ -7,7 +7,6 @@ slip of one's own can look the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,19 +16,12 @@ from autograder.checks.base import Check, Evidence, Observations
 from autograder.expected import Expected
 from autograder.records import ItemResult, Note, Status
 from autograder.rubric import Question
+from autograder.variants.drawing import telling_lines
 
 CODE = "fits-another-variant"
 MOST_JUDGED = 500
 """Different forms of one question that an answer is judged against."""
 _MOST_NAMED = 5
-
-
-@runtime_checkable
-class ShowsFaults(Protocol):
-    """A check that can say which faults an answer has, planted in its own variant or not."""
-
-    def present(self, evidence: Evidence) -> frozenset[str]:
-        """The ids of the faults that were seen."""
 
 
 class Form(Struct, frozen=True, eq=False):
@@ -50,6 +42,8 @@ class Asked(Struct, frozen=True, eq=False):
     """What a class was asked: the forms of each question that is not the same for all, by its id."""
 
     forms: Mapping[str, Sequence[Form]] = {}
+    lines: Mapping[str, Mapping[str, Sequence[str]]] = {}
+    """Where faults are planted: question id → fault → the lines of code that give it away."""
 
     @classmethod
     def of(cls, variants: Iterable[tuple[Assignment, Expected, Sequence[str]]], common: Assignment) -> Asked:
@@ -68,16 +62,19 @@ class Asked(Struct, frozen=True, eq=False):
                 known, name = forms.setdefault(question.id, {}), repr(question)
                 form = known.get(name) or Form(question, check, expected.get(question.id, ()))
                 known[name] = replace(form, students=(*form.students, *students))
-        return cls({name: tuple(known.values()) for name, known in forms.items()})
+        catalogues = common.manifest.catalogues if common.manifest else {}
+        planted = common.rubric.draws.planted.values() if common.rubric.draws else ()
+        lines = {
+            one.question: {fault.id: fault.lines for fault in catalogues.get(one.faults, ()) if fault.lines}
+            for one in planted
+        }
+        return cls({name: tuple(known.values()) for name, known in forms.items()}, lines)
 
-    def remark(
-        self, student: str, check: Check, evidence: Evidence, results: Sequence[ItemResult]
-    ) -> Note | None:
+    def remark(self, student: str, evidence: Evidence, results: Sequence[ItemResult]) -> Note | None:
         """A remark where an answer is what somebody else's variant asks for, and not the student's own.
 
         Args:
             student: whose answer.
-            check: of the student's own variant.
             evidence: what ``results`` were judged from.
             results: of the student's own variant.
         """
@@ -85,15 +82,21 @@ class Asked(Struct, frozen=True, eq=False):
         others = [form for form in forms if student not in form.students]
         if not others:
             return None
-        if isinstance(check, ShowsFaults):
-            present, own = check.present(evidence), {result.item for result in results}
-            fitting = [] if present <= own else [form for form in others if present <= form.items]
+        question = results[0].question
+        if question in self.lines:
+            foreign = self._planted_in(evidence.answer.source, question) - {one.item for one in results}
+            fitting = [form for form in others if foreign <= form.items] if foreign else []
         elif any(result.status is Status.FAILED for result in results):
             fitting = [form for form in others[:MOST_JUDGED] if _fits(form, evidence)]
         else:
             return None
         names = [name for form in fitting for name in form.students]
-        return _note(results[0].question, names, sum(len(form.students) for form in forms)) if names else None
+        return _note(question, names, sum(len(form.students) for form in forms)) if names else None
+
+    def _planted_in(self, source: str, question: str) -> frozenset[str]:
+        """The faults whose code stands in a text; what the code does is no matter here."""
+        written = telling_lines(source)
+        return frozenset(fault for fault, lines in self.lines[question].items() if written.issuperset(lines))
 
 
 def _fits(form: Form, evidence: Evidence) -> bool:

@@ -202,7 +202,7 @@ class _Run:
     def _judged(self, check: Check, evidence: Evidence) -> tuple[ItemResult, ...]:
         results = check.judge(evidence)
         asked, student = self._grader.sittings.asked, canonical_id(self._handed.student)
-        remark = asked.remark(student, check, evidence, results)
+        remark = asked.remark(student, evidence, results)
         self.notes += [remark] if remark else []
         return results
 

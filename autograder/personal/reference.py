@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.errors import CourseError
@@ -18,7 +19,7 @@ from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.variants.arithmetic import Value
-from autograder.variants.drawing import Fault
+from autograder.variants.drawing import Fault, telling_lines
 
 _NAME = "asked"
 
@@ -49,7 +50,16 @@ class Reference:
         for fault in faults:
             if "en" not in fault.text:
                 raise CourseError(f"reference {where}: fault {fault.id!r}: an English text is needed")
-        return faults
+        return self._with_lines(module, faults)
+
+    def _with_lines(self, module: str, faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+        """The faults with the lines that give each away."""
+        right, *alone = self.listings(module, [(), *((fault.id,) for fault in faults)]).values()
+        known = telling_lines(right)
+        return tuple(
+            replace(fault, lines=tuple(sorted(telling_lines(listing) - known)))
+            for fault, listing in zip(faults, alone, strict=True)
+        )
 
     def listings(self, module: str, planted: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
         """The listing with each of these sets of faults in it."""

@@ -20,6 +20,8 @@ from autograder.variants.arithmetic import Value
 from autograder.variants.options import Draws, Planted
 
 MOST_ATTEMPTS = 20_000
+_SHORTEST = 8
+"""Characters; ``pass`` or ``return x`` stand in any code."""
 _WORD = 8
 _WORDS = 2 ** (8 * _WORD)
 
@@ -34,6 +36,8 @@ class Fault(Struct, frozen=True):
     """Faults it is never drawn together with."""
     equivalent: bool = False
     """Right all the same; never drawn."""
+    lines: tuple[str, ...] = ()
+    """What stands in a listing with this fault and not in the right one; see `telling_lines`."""
 
 
 Catalogues = Mapping[str, Sequence[Fault]]
@@ -52,6 +56,12 @@ class Variant(Struct, frozen=True):
         """A short name, the same for equal variants. It is for people: nothing is concluded from it."""
         canonical = json.dumps([self.values, self.faults], sort_keys=True).encode()
         return hashlib.sha256(canonical).hexdigest()[:10]
+
+
+def telling_lines(text: str) -> frozenset[str]:
+    """The lines of a listing that are long enough to tell something, with single blanks."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return frozenset(line for line in lines if len(line) >= _SHORTEST)
 
 
 def canonical_id(student: str) -> str:

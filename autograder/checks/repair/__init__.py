@@ -79,17 +79,6 @@ class RepairCheck:
         found = {} if broken else self._verdicts(evidence.observed)
         return tuple(self._result(item, evidence, found, broken) for item in self._question.items)
 
-    def present(self, evidence: Evidence) -> frozenset[str]:
-        """The faults that were seen in the answer, whichever were planted in it."""
-        if blank(evidence.answer) or self._broken(evidence.expected):
-            return frozenset()
-        found = self._verdicts(evidence.observed)
-        return frozenset(
-            fault
-            for fault, verdict in found.items()
-            if verdict.finding is not None and verdict.finding.status is Status.FAILED
-        )
-
     def _fault(self, item: Item, fault: str) -> str:
         if fault in PROBES:
             return fault
