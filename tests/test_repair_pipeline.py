@@ -16,8 +16,9 @@ from autograder.generate import generate
 from autograder.grading import Grader, Handed
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
-from reference.listings import FAULT_IDS, GIVEN, listing
-from tests.support.repair_question import ITEM
+from reference.faults.decoder import EXAM as FAULT_IDS
+from reference.listings import GIVEN
+from tests.support.repair_question import ITEM, listing
 from tests.support.repair_variants import Variant, variants
 
 pytestmark = pytest.mark.sandbox

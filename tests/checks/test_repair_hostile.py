@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from autograder.messages import render
 from autograder.records import Ending, Observation, Opaque, Ref, Scenario, Status, Tensor
-from reference.listings import FAULT_IDS, RIGHT
+from reference.faults.decoder import EXAM as FAULT_IDS
+from reference.listings import RIGHT
 from tests.support.repair_question import DRAW, answer, check, evidence, sit
 
 CHECK = check()
