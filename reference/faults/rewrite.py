@@ -57,16 +57,16 @@ class _Pattern(cst.CSTTransformer):
     def inside(self) -> bool:
         return self._path[: len(self._site)] == self._site
 
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self._path.append(node.name.value)
+    def visit_ClassDef(self, node: cst.ClassDef) -> bool:
+        return self._entered(node.name.value)
 
     def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
         del original_node
         self._path.pop()
         return updated_node
 
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self._path.append(node.name.value)
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return self._entered(node.name.value)
 
     def leave_FunctionDef(
         self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
@@ -74,6 +74,12 @@ class _Pattern(cst.CSTTransformer):
         del original_node
         self._path.pop()
         return updated_node
+
+    def _entered(self, name: str) -> bool:
+        """Whether the site is there, or around it."""
+        self._path.append(name)
+        length = min(len(self._path), len(self._site))
+        return self._path[:length] == self._site[:length]
 
 
 class _Expression(_Pattern):

@@ -12,17 +12,12 @@ from autograder.checks.repair.verdicts import PROBES, exclusive
 from autograder.errors import RubricError
 from autograder.records import Status
 from reference.faults.decoder import EXAM, listing, trials
-from tests.support.repair_draws import ALL_PAIRS, RANDOM_SUBSETS, pairs, question, subsets
+from tests.support.repair_draws import ALL_PAIRS, COVERING, RANDOM_SUBSETS, pairs, question, subsets
 from tests.support.repair_question import DRAW, asked, check_of, read, sit
 from tests.support.repair_variants import Variant, variants
 
 BATCH = 50
 BATCHES = range(0, RANDOM_SUBSETS, BATCH)
-COVERING = (
-    question(("position_missing", "cross_key", "embedding_dropout"), random.Random(1)),
-    question(("position_table", "cross_value", "dropout_always"), random.Random(1)),
-)
-"""Two questions that together ask for every probe."""
 
 
 def _failed(source: str, faults: tuple[str, ...], draw: Draw = DRAW) -> set[str]:

@@ -24,6 +24,13 @@ def question(planted: Iterable[str], numbers: random.Random) -> tuple[str, ...]:
     return tuple(chosen)
 
 
+COVERING = (
+    question(("position_missing", "cross_key", "embedding_dropout"), random.Random(1)),
+    question(("position_table", "cross_value", "dropout_always"), random.Random(1)),
+)
+"""Two questions that together ask for every probe."""
+
+
 def pairs() -> list[tuple[str, str]]:
     """All pairs of faults that may be in one question."""
     return [pair for pair in combinations(PROBES, 2) if not exclusive(*pair)]

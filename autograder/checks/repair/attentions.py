@@ -78,6 +78,7 @@ def norm(runs: Runs) -> None:
     same tokens that the cross-attention reads, and nothing else, it cannot drown it; but then the direction
     of what the cross-attention adds is all that the later norm leaves of the sum, at every position.
     """
+    runs.steady("attention", "memory open, target open", "again")
     effects = [_effect(runs, "last huge", "last huge, others", LAST)]
     reads_memory = holds(cross_value, runs)
     if reads_memory:

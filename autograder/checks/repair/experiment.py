@@ -53,15 +53,15 @@ class Ask(Struct, frozen=True, eq=False):
         """The forward pass of a model made so, with the shapes of its first two inputs."""
         return f"{made}, tokens {self.tokens.shape}, memory {self.memory.shape}"
 
-    def call(self, seed: int) -> Call:
+    def call(self, seed: int, dtype: str = "float64") -> Call:
         """The call of the model, with a seed of its own."""
         inputs = (
             Tensor(self.tokens.astype(np.int64), "int64"),
-            Tensor(self.memory, "float64"),
+            Tensor(self.memory.astype(dtype), dtype),
             Tensor(self.memory_mask, "bool"),
             Tensor(self.target_mask, "bool"),
         )
-        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype="float64")
+        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype=dtype)
 
 
 class Count(Struct, frozen=True, eq=False):
@@ -99,6 +99,7 @@ class Model(Struct, frozen=True):
     max_len: int = MAX_LEN
     d_hidden: int = D_HIDDEN
     change: Change = Change.STIR
+    dtype: str = "float64"
 
     def experiment(self, name: str, steps: Sequence[Step], modes: Sequence[str] = ("eval",)) -> Experiment:
         """One model, put into each mode in turn and taken through the steps there.
@@ -107,7 +108,7 @@ class Model(Struct, frozen=True):
         """
         sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
         made = f"{self.entry}({', '.join(str(size) for size in sizes)})"
-        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype="float64")
+        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype)
         asked: list[tuple[str, Step]] = [("", call) for call in (make, *self._changed())]
         for mode in modes:
             asked.append(("", put(mode)))
@@ -122,7 +123,7 @@ class Model(Struct, frozen=True):
 
     def _call(self, step: Step) -> Call:
         if isinstance(step, Ask):
-            return step.call(self.seed)
+            return step.call(self.seed, self.dtype)
         return step.call if isinstance(step, Count) else step
 
     def _changed(self) -> list[Call]:

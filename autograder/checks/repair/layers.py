@@ -29,14 +29,14 @@ def hidden_width(runs: Runs) -> None:
 def shared_block(runs: Runs) -> None:
     """A second layer has as many weights again as the first."""
     grown = _second_layer(runs)
-    if grown < HALF * _first_layer(runs):
+    if grown <= HALF * _first_layer(runs):
         raise MissingError(failed("repair.shared_block", f"{grown} weights in a second layer"))
 
 
 def stack(runs: Runs) -> None:
     """A second layer's weights have a part in the output; one without weights of its own is still passed."""
     grown = _second_layer(runs)
-    if grown >= HALF * _first_layer(runs):
+    if grown > HALF * _first_layer(runs):
         used = runs.count("stack", "used") - runs.count("memory", "used")
         if used < HALF * grown:
             raise MissingError(failed("repair.stack", f"{used} of {grown} weights have a part"))
@@ -48,6 +48,8 @@ def dropout_rate(runs: Runs) -> None:
     """With a dropout of 0 the seed has no effect in training; with 1, nothing of the memory arrives there."""
     if noisy(runs) or runs.changed("plain", "train", "train, other seed"):
         raise unjudged("outputs vary with dropout 0 before any layer: what a layer drops cannot be seen")
+    if not runs.changed("attention", "memory open, target open", "memory open, target open, moved"):
+        raise unjudged("the memory is not read: what is dropped of it cannot be seen")
     if runs.changed("attention", "train", "train, other seed"):
         raise MissingError(failed("repair.dropout_rate", "outputs vary in training with dropout 0"))
     if runs.changed("nothing", "nothing", "nothing, moved"):

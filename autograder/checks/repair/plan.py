@@ -1,4 +1,4 @@
-"""The experiments that tell the faults of a decoder apart, all planned ahead and in float64.
+"""The experiments that tell the faults of a decoder apart, all planned ahead and, but for one, in float64.
 
 Each makes one model and is arranged so that a fault which raises takes down only what it must:
 
@@ -13,6 +13,7 @@ Each makes one model and is arranged so that a fault which raises takes down onl
     dropout     no layers, dropout 0.5, training and evaluation
     layer       one layer, dropout 0.5: what the last step of a layer leaves
     nothing     one layer, dropout 1: all that a layer adds is dropped
+    single      one layer in float32: whether it works there alone
     stack       two layers: which weights there are, and which have a part in the output
     wide        one layer with a wider feed-forward network: the same
 
@@ -97,6 +98,9 @@ def experiments(entry: str, draw: Draw) -> tuple[Experiment, ...]:
         model(0, dropout=HALF).experiment("dropout", drawn.noise(), both),
         model(1, Change.NONE, HALF).experiment("layer", drawn.noise()[:1], both),
         model(1, Change.NONE, 1.0).experiment("nothing", drawn.nothing(), ("train",)),
+        Model(entry, drawn.seed, 1, change=Change.NONE, dtype="float32").experiment(
+            "single", [drawn.usual("single")]
+        ),
         model(2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
         wide.experiment("wide", drawn.weights()),
     )
@@ -193,14 +197,10 @@ class _Drawn:
 
     def unequal_plain(self) -> Iterator[Ask]:
         for batch, length in UNEQUAL:
-            ask = self.unequal(batch, length, length)
-            yield Ask(
-                at_sizes(batch, length),
-                np.full((batch, length), self.token),
-                ask.memory,
-                ask.memory_mask,
-                ask.target_mask,
-            )
+            tokens = np.full((batch, length), self.token)
+            memory = np.resize(self.memory, (batch, length, D_MODEL))
+            masks = np.ones((batch, 1, 1, length), bool), _causal(length)
+            yield Ask(at_sizes(batch, length), tokens, memory, *masks)
 
     def positions(self, n: int) -> list[Ask]:
         memory = np.resize(self.memory, (n, n, D_MODEL))
@@ -215,10 +215,7 @@ class _Drawn:
     def vocabulary(self) -> list[Ask]:
         """In each column all tokens are different, and the last of the vocabulary is there."""
         tokens = np.arange(MANY_TOKENS - N * N, MANY_TOKENS).reshape(N, N)
-        masks = _visible_memory(), _causal(N)
-        return [
-            Ask("vocabulary", tokens, self.memory, *masks),
-        ]
+        return [Ask("vocabulary", tokens, self.memory, _visible_memory(), _causal(N))]
 
     def noise(self) -> list[Ask]:
         masks = _visible_memory(), _causal(N)
@@ -230,11 +227,6 @@ class _Drawn:
             Ask("nothing", self.tokens, self.memory, *masks),
             Ask("nothing, moved", self.tokens, self.moved, *masks),
         ]
-
-    def unequal(self, batch: int, length: int, source: int) -> Ask:
-        memory = np.resize(self.memory, (batch, source, D_MODEL))
-        masks = np.ones((batch, 1, 1, source), bool), _causal(length)
-        return Ask("unequal", np.resize(self.tokens, (batch, length)), memory, *masks)
 
     def weights(self) -> list[Step]:
         """How many weights there are, and how many move the output for ordinary tokens."""

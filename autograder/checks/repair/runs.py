@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,12 @@ CHANGE = 1e-9
 """Differences up to this count as rounding: the models compute in float64, with numbers around one."""
 CHANGE_SINGLE = 2e-5
 """The same where outputs come in float32 although the inputs were float64."""
+
+MOST_WEIGHTS = 2**40
+"""A model of the experiments' sizes has some thousands."""
+
+_OF_DTYPES = re.compile(r"dtype|scalar type|Float|Double", re.ASCII)
+"""What torch says where numbers of two types meet."""
 
 
 class MissingError(Exception):
@@ -58,7 +65,7 @@ class Runs:
         """
         found = self._outputs[experiment, label]
         if isinstance(found, Finding):
-            raise MissingError(found)
+            raise MissingError(self._excused(found))
         return found
 
     def count(self, experiment: str, label: str) -> int:
@@ -69,7 +76,7 @@ class Runs:
         """
         found = self._counts[experiment, label]
         if isinstance(found, Finding):
-            raise MissingError(found)
+            raise MissingError(self._excused(found))
         return found
 
     def changed(self, experiment: str, before: str, after: str, rows: slice = slice(None)) -> bool:
@@ -108,6 +115,13 @@ class Runs:
         self.steady(experiment, first, again)
         if not self.changed(experiment, first, other):
             raise MissingError(failed("repair.constant"))
+
+    def _excused(self, finding: Finding) -> Finding:
+        """Code that fixes float32 is right where students run it; that it raises in float64 is our doing."""
+        works_in_single = isinstance(self._outputs["single", "single"], np.ndarray)
+        if finding.code == "raised" and works_in_single and _OF_DTYPES.search(finding.staff):
+            return review(f"works in float32 and not in float64: {finding.staff}", "review.person")
+        return finding
 
     def _sort(
         self, experiment: Experiment, observations: Observations, ended: Finding | None
@@ -171,7 +185,7 @@ def _defect(observation: Observation, sizes: tuple[int, ...], words: str) -> Fin
 
 def _number(observation: Observation, words: str) -> int | Finding:
     value = observation.value
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_WEIGHTS:
         return failed("repair.no-weights", f"{words}: counted {type_name(value)}", what=words)
     return value
 
