@@ -20,6 +20,7 @@ def hidden_width(runs: Runs) -> None:
 
     Each hidden feature has d_model weights on either side and a bias.
     """
+    runs.lively("plain", "plain", "plain again", "plain, other tokens")
     grown = runs.count("wide", "used") - runs.count("memory", "used")
     wanted = (MORE_HIDDEN - D_HIDDEN) * (2 * D_MODEL + 1)
     if grown < HALF * wanted:
@@ -28,6 +29,7 @@ def hidden_width(runs: Runs) -> None:
 
 def shared_block(runs: Runs) -> None:
     """A second layer has as many weights again as the first."""
+    runs.lively("plain", "plain", "plain again", "plain, other tokens")
     grown = _second_layer(runs)
     if grown <= HALF * _first_layer(runs):
         raise MissingError(failed("repair.shared_block", f"{grown} weights in a second layer"))
@@ -35,6 +37,7 @@ def shared_block(runs: Runs) -> None:
 
 def stack(runs: Runs) -> None:
     """A second layer's weights have a part in the output; one without weights of its own is still passed."""
+    runs.lively("plain", "plain", "plain again", "plain, other tokens")
     grown = _second_layer(runs)
     if grown > HALF * _first_layer(runs):
         used = runs.count("stack", "used") - runs.count("memory", "used")
