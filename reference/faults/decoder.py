@@ -1,72 +1,146 @@
-"""The faults that can be planted in the decoder of the repair question."""
+"""Questions on the decoder: which faults there are, and the listing with any of them in it.
+
+That each is told by its probe, whatever other faults are left beside it, is proven in the tests. `catalogue`,
+`listing` and `trials` are what a sandbox is asked for: plain functions of plain values.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from reference.listings import FAULT_IDS
-from reference.listings import listing as with_repairs
+from reference.listings import RIGHT
 
-_DESCRIBED = {
-    "self_mask": (
-        2,
-        "Self-attention keeps to what the target allows",
-        "Die Self-Attention hält sich an das, was das Ziel erlaubt",
+from .decoder_faults import BLOCK, DECODER, FAULTS, MAKE_DECODER
+from .fault import by_id, exclusive, plant
+from .rewrite import Edit, rewritten
+
+EXAM = (
+    "self_mask",
+    "residual",
+    "cross_mask",
+    "position_table",
+    "shape_order",
+    "embedding_dropout",
+    "cross_value",
+    "output_head",
+)
+"""The eight faults of the exam's common variant."""
+
+
+ACCEPTED: tuple[tuple[str, tuple[Edit, ...]], ...] = (
+    ("as in the key", ()),
+    (
+        "masks exchanged in three places",
+        (
+            Edit(
+                BLOCK,
+                "self.self_attention(..., ..., ..., target_mask)",
+                "self.self_attention(..., ..., ..., memory_mask)",
+            ),
+            Edit(
+                BLOCK,
+                "self.cross_block(..., ..., ..., memory_mask)",
+                "self.cross_block(..., ..., ..., target_mask)",
+            ),
+            Edit(
+                DECODER,
+                "block(..., ..., ..., memory_mask, target_mask)",
+                "block(..., ..., ..., target_mask, memory_mask)",
+            ),
+        ),
     ),
-    "residual": (
-        1,
-        "Self-attention adds to the state instead of replacing it",
-        "Die Self-Attention ergänzt den Zustand, statt ihn zu ersetzen",
+    ("dropout around the sum", (Edit(BLOCK, "x + self.dropout(attended)", "self.dropout(x + attended)"),)),
+    ("a norm without weights", (Edit(BLOCK, "self.norm(...)", "F.layer_norm(..., x.shape[-1:])"),)),
+    (
+        "sizes by index",
+        (Edit(DECODER, "batch, length = tokens.shape", "batch = tokens.size(0)\nlength = tokens.size(1)"),),
     ),
-    "cross_mask": (
-        2,
-        "Cross-attention keeps to what the memory allows",
-        "Die Cross-Attention hält sich an das, was das Memory erlaubt",
+    (
+        "rows of the table",
+        (Edit(DECODER, "self.position_embedding(positions)", "self.position_embedding.weight[:length]"),),
     ),
-    "position_table": (
-        2,
-        "There is a position for every length that is allowed",
-        "Es gibt eine Position für jede erlaubte Länge",
+    ("a longer table", (Edit(MAKE_DECODER, "nn.Embedding(max_len, ...)", "nn.Embedding(max_len + 1, ...)"),)),
+    (
+        "functional dropout",
+        (Edit(DECODER, "self.dropout(...)", "F.dropout(..., self.dropout.p, self.training)"),),
     ),
-    "shape_order": (
-        2,
-        "Positions count along the text, for every batch size",
-        "Positionen zählen entlang des Textes, bei jeder Batchgröße",
+    (
+        "a head tied to the embeddings",
+        (Edit(DECODER, "self.output_head(x)", "x @ self.token_embedding.weight.T"),),
     ),
-    "embedding_dropout": (
-        3,
-        "Dropout acts on the embedded tokens while training",
-        "Beim Training wirkt Dropout auf die eingebetteten Tokens",
+    (
+        "arguments by name",
+        (
+            Edit(
+                DECODER,
+                "block(..., ..., ..., ..., ...)",
+                "block(..., key=..., value=..., memory_mask=..., target_mask=...)",
+            ),
+        ),
     ),
-    "cross_value": (
-        2,
-        "Cross-attention fetches its content from the memory",
-        "Die Cross-Attention holt ihren Inhalt aus dem Memory",
-    ),
-    "output_head": (
-        1,
-        "The result is a score for every word",
-        "Das Ergebnis ist eine Bewertung für jedes Wort",
-    ),
-}
+)
+"""Right repairs in other words than the key's: each must earn everything."""
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Every fault as plain data: id, difficulty from 1 to 3, text by language, and what it excludes."""
+    """Every fault as plain data: ``id``, ``difficulty``, ``text`` by language, ``probe``, and ``excludes``.
+
+    ``excludes`` names the faults that must not be in one question with it; the relation is symmetric.
+    """
     return [
-        {"id": fault, "difficulty": difficulty, "text": {"en": english, "de": german}, "excludes": []}
-        for fault, (difficulty, english, german) in _DESCRIBED.items()
+        {
+            "id": fault.id,
+            "difficulty": fault.difficulty,
+            "text": dict(fault.text),
+            "probe": fault.probe,
+            "excludes": [other.id for other in FAULTS if other != fault and exclusive(fault, other)],
+        }
+        for fault in FAULTS
     ]
 
 
-def listing(faults: Sequence[str]) -> str:
-    """The answer cell with exactly these faults in it.
+def listing(faults: Sequence[str] = EXAM) -> str:
+    """The answer cell with these faults in it; with none it is the answer key.
 
     Raises:
-        ValueError: an id is not in the catalogue.
+        ValueError: an id is unknown, or two of the faults cannot be in one question; names them.
     """
-    unknown = sorted(set(faults) - set(FAULT_IDS))
-    if unknown:
-        raise ValueError(f"unknown faults {', '.join(unknown)}; known are: {', '.join(FAULT_IDS)}")
-    return with_repairs([fault for fault in FAULT_IDS if fault not in faults])
+    chosen = by_id(FAULTS, faults)
+    for index, one in enumerate(chosen):
+        for other in chosen[index + 1 :]:
+            if exclusive(one, other):
+                raise ValueError(f"faults {one.id!r} and {other.id!r} cannot be in one question")
+    return plant(RIGHT, chosen)
+
+
+def trials(faults: Sequence[str] = EXAM) -> list[dict[str, Any]]:
+    """Planted answers to the question with these faults, and the items that each must lose.
+
+    Returns:
+        ``name``, ``source`` of the answer cell, and ``loses``, the items' ids. Every fault is left alone,
+        and is the only one repaired; another fault of its probe stands in its place; and right repairs.
+
+    Raises:
+        ValueError: see `listing`.
+    """
+    chosen = by_id(FAULTS, faults)
+    left = {fault.id: [fault.id] for fault in chosen}
+    repaired = {fault.id: [other.id for other in chosen if other != fault] for fault in chosen}
+    instead = {
+        other.id: [fault.id]
+        for fault in chosen
+        for other in FAULTS
+        if other.probe == fault.probe and other != fault
+    }
+    planted = [
+        *((f"{fault} is left", [fault], loses) for fault, loses in left.items()),
+        *((f"{fault} alone is repaired", loses, loses) for fault, loses in repaired.items()),
+        *((f"{fault} instead", [fault], loses) for fault, loses in instead.items()),
+    ]
+    found = [{"name": name, "source": listing(in_it), "loses": list(loses)} for name, in_it, loses in planted]
+    for name, edits in ACCEPTED:
+        source = functools.reduce(rewritten, edits, RIGHT)
+        found.append({"name": name, "source": source, "loses": []})
+    return found
