@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, forms, limits, quantities, repair, shapes
+from autograder.messages import algebra, attention, checks, forms, limits, quantities, repair, shapes
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
 
 SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
+    **attention.SENTENCES,
     **checks.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,

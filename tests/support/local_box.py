@@ -103,5 +103,7 @@ def _outside(value: Any) -> Any:
         return tuple(_outside(part) for part in value)
     if isinstance(value, list):
         return [_outside(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _outside(part) for name, part in value.items()}
     sympy = type(value).__module__.startswith("sympy.")
     return Opaque(type(value).__name__, str(value) if sympy else "")
