@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, attention, checks, forms, limits, quantities, repair, shapes
+from autograder.messages import (
+    algebra,
+    attention,
+    checks,
+    forbidden,
+    forms,
+    limits,
+    quantities,
+    repair,
+    shapes,
+)
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
@@ -17,6 +27,7 @@ SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
     **attention.SENTENCES,
     **checks.SENTENCES,
+    **forbidden.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
     **quantities.SENTENCES,

@@ -7,7 +7,8 @@ Some of them change nothing that counts: these have to be accepted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .attention_heads import HEADS
 from .attention_projections import PROJECTIONS
@@ -75,3 +76,54 @@ def listing(faults: Iterable[str] = ()) -> str:
         ValueError: an id is not in the catalogue, or two of the faults cannot stand side by side.
     """
     return plant(RIGHT, by_id(catalogue(), faults))
+
+
+# ---------------------------------------------------------------- planted answers to the exam's question
+
+_CLASS = "MyMultiHeadAttention"
+_NUMBERS = ("self", "cross", "padding", "causal")
+_MASKED = ("padding", "causal", "blocked")
+_LEARNING = ("parameters", "construct", "blocked")
+"""The item about the parameters, and those that need it."""
+_NEVER_ASKED = (
+    *("mask_value_ten_thousand", "mask_minus_infinity", "dropout_before_softmax", "dropout_never"),
+    "float32_inside",
+)
+"""What the exam does not ask for: extreme scores, empty rows, dropout, double precision."""
+_LOST: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    _MASKED: (
+        *("mask_after_softmax", "mask_value_high", "mask_value_one", "mask_multiplied", "mask_inverted"),
+        *("mask_ignored", "mask_not_assigned", "mask_transposed", "mask_of_first_sequence"),
+    ),
+    (*_NUMBERS, "blocked"): (
+        *("softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
+        *("split_without_transpose", "key_not_transposed", "state_leak"),
+    ),
+    (*_NUMBERS, *_LEARNING): (
+        *("key_weights_for_query", "key_weights_for_value", "value_not_projected", "projections_unused"),
+        *("heads_share_projections", "dropout_always", "hard_coded_length", "sdpa_call"),
+    ),
+    _LEARNING: ("output_bias_missing", "keys_detached"),
+    ("padding", "causal"): ("mask_kept",),
+    ("cross",): ("key_value_swapped", "value_from_key", "key_length_from_query"),
+    ("cross", "blocked"): ("query_from_value", "query_key_swapped"),
+    ("construct",): ("divisibility_unchecked",),
+}
+"""Items that are lost → the faults that lose them; all others lose the numbers and nothing else."""
+
+
+def trials() -> list[dict[str, Any]]:
+    """Every operator as an answer to the exam's question about attention, with the items it must lose."""
+    lost = {fault: items for items, faults in _LOST.items() for fault in faults}
+    planted = []
+    for fault in catalogue():
+        accepted = fault.id in _NEVER_ASKED or (fault.equivalent and fault.id not in lost)
+        planted.append(
+            {
+                "name": fault.id.replace("_", " "),
+                "source": listing([fault.id]).replace("MultiHeadAttention", _CLASS),
+                "loses": [] if accepted else list(lost.get(fault.id, _NUMBERS)),
+                "points": {"cross": 1} if fault.id == "key_length_from_query" else {},
+            }
+        )
+    return planted

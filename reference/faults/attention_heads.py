@@ -112,6 +112,21 @@ DROPOUT = (
 
 STATE = (
     Fault(
+        "divisibility_unchecked",
+        (
+            init(
+                'if d_model % n_heads != 0:\n    raise ValueError("d_model must be a multiple of n_heads")',
+                "",
+            ),
+        ),
+        {
+            "en": "A width that the heads cannot share is refused",
+            "de": "Eine Breite, die sich nicht auf die Köpfe aufteilen lässt, wird abgelehnt",
+        },
+        probe="refuses",
+        difficulty=1,
+    ),
+    Fault(
         "state_leak",
         (
             init("self.n_heads = n_heads", "self.n_heads = n_heads\nself.context = None"),

@@ -1,4 +1,4 @@
-"""Two questions about attention: one that states everything and asks for it, and one that takes any right class."""
+"""Two questions about attention: one states everything and asks for it, the other takes any right class."""
 
 from __future__ import annotations
 
@@ -20,13 +20,28 @@ args = [
 ]
 [[question.case]]
 name = "padding"
-args = [{ draw = "normal", shape = [3, 6, "d_model"] }, { same = 0 }, { same = 0 }, { draw = "padding_mask", shape = [3, 1, 1, 6] }]
+args = [
+  { draw = "normal", shape = [3, 6, "d_model"] },
+  { same = 0 },
+  { same = 0 },
+  { draw = "padding_mask", shape = [3, 1, 1, 6] },
+]
 [[question.case]]
 name = "causal"
-args = [{ draw = "normal", shape = [2, 5, "d_model"] }, { same = 0 }, { same = 0 }, { draw = "causal_mask", shape = [5, 5] }]
+args = [
+  { draw = "normal", shape = [2, 5, "d_model"] },
+  { same = 0 },
+  { same = 0 },
+  { draw = "causal_mask", shape = [5, 5] },
+]
 [[question.case]]
 name = "heads"
-args = [{ draw = "normal", shape = [2, 5, "d_model"] }, { same = 0 }, { same = 0 }, { draw = "mask", shape = [2, "n_heads", 5, 5] }]
+args = [
+  { draw = "normal", shape = [2, 5, "d_model"] },
+  { same = 0 },
+  { same = 0 },
+  { draw = "mask", shape = [2, "n_heads", 5, 5] },
+]
 """
 VALUES = """
 [[question.item]]

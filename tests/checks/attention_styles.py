@@ -328,7 +328,8 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, channels, n_heads):
         super().__init__()
         self.n_heads = n_heads
-        self.conv_q, self.conv_k, self.conv_v, self.conv_o = [nn.Conv1d(channels, channels, 1) for _ in "qkvo"]
+        for name in ("conv_q", "conv_k", "conv_v", "conv_o"):
+            setattr(self, name, nn.Conv1d(channels, channels, 1))
 
     def forward(self, query, key, value, mask=None):
         q, k, v = (
@@ -350,7 +351,8 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, query, key, value, mask=None):
         q, k, v = (
-            f(x).unflatten(-1, (-1, self.n_heads)) for f, x in ((self.q, query), (self.k, key), (self.v, value))
+            f(x).unflatten(-1, (-1, self.n_heads))
+            for f, x in ((self.q, query), (self.k, key), (self.v, value))
         )
         s = torch.einsum("bqdh,bkdh->bhqk", q, k) / math.sqrt(q.shape[2])
         if mask is not None:
@@ -407,7 +409,8 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, query, key, value, mask=None):
         wq, wk, wv, wo = self.weight
-        q, k, v = (x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for x in (query @ wq, key @ wk, value @ wv))
+        projected = query @ wq, key @ wk, value @ wv
+        q, k, v = (x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for x in projected)
         bias = 0.0 if mask is None else torch.zeros(mask.shape).masked_fill(mask == 0, float("-inf"))
         p = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]) + bias, -1)
         return (p @ v).transpose(1, 2).flatten(2) @ wo

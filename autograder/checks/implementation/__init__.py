@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from msgspec import Struct
 
+from autograder.checks import forbidden
 from autograder.checks.arrays import compare_values
 from autograder.checks.base import Evidence
 from autograder.checks.behaviour.probes import Changes, Raises
@@ -20,7 +21,7 @@ from autograder.checks.drawing import SAMPLE, Inputs, describe
 from autograder.checks.implementation import formula
 from autograder.checks.implementation.mapping import near
 from autograder.checks.implementation.options import ImplementationItem, ImplementationQuestion
-from autograder.checks.implementation.plan import WEIGHTS, Key, Plan, by_keyword
+from autograder.checks.implementation.plan import FORBIDDEN, WEIGHTS, Key, Plan, by_keyword
 from autograder.checks.implementation.recognition import Recognised, recognise
 from autograder.checks.implementation.signature import Signature, read
 from autograder.checks.implementation.slips import MASKS
@@ -57,6 +58,8 @@ class _Seen(Struct, frozen=True, eq=False):
     inputs: Inputs
     recognised: Recognised
     convention: str
+    forbidden: Finding | None
+    """What is to be said of the whole answer."""
 
 
 class ImplementationCheck:
@@ -78,6 +81,8 @@ class ImplementationCheck:
             for name, case in named_cases(CallOptions(self.options.case), question).items()
         }
         _check_options(self.options, where)
+        for name, case in self.cases.items():
+            _check_case(name, set(case.kwargs), where)
         for item in question.items:
             if not item.manual:
                 self._check_item(item, self.items[item.id])
@@ -116,20 +121,30 @@ class ImplementationCheck:
             return manual(self.question, item, evidence)
         options = self.items[item.id]
         if options.property:
-            return result(self.question, item, self._property(item.id, options, evidence, seen))
-        findings = [self._case(name, options, evidence, seen) for name in options.cases or self.cases]
-        return result(self.question, item, combine(findings, item.points, credit=options.credit))
+            finding = self._property(item.id, options, evidence, seen)
+        else:
+            findings = [self._case(name, options, evidence, seen) for name in options.cases or self.cases]
+            finding = combine(findings, item.points, credit=options.credit)
+        return result(self.question, item, forbidden.applied(seen.forbidden, finding))
 
     def _seen(self, evidence: Evidence, inputs: Inputs) -> _Seen:
         """What the class is, and the first convention that is right and followed (or right at all)."""
         layer = self._plan.layer(WEIGHTS)
         recognised = recognise(observations_at(evidence.observed, 0), layer, inputs, self.options)
-        seen = _Seen(inputs, recognised, self.options.masks[0])
+        seen = _Seen(inputs, recognised, self.options.masks[0], self._forbidden(evidence, inputs))
         for convention in self.options.masks:
             key = Key("convention", convention=convention)
             if key in self._plan.probes and self._probed(key, evidence, seen) is None:
-                return _Seen(inputs, recognised, convention)
+                return _Seen(inputs, recognised, convention, seen.forbidden)
         return seen
+
+    def _forbidden(self, evidence: Evidence, inputs: Inputs) -> Finding | None:
+        if not self.options.forbidden:
+            return None
+        calls = len(self._plan.calls(FORBIDDEN, self._plan.layer(FORBIDDEN), inputs))
+        observations = observations_at(evidence.observed, self._plan.keys.index(FORBIDDEN))
+        source, name = evidence.answer.source, self.question.answer
+        return forbidden.finding(source, name, self.options.forbidden, observations, calls)
 
     def _probed(self, key: Key, evidence: Evidence, seen: _Seen) -> Finding | None:
         probe = self._plan.probes[key]
@@ -169,34 +184,25 @@ class ImplementationCheck:
             finding = recognised.finding
         if finding is not None:
             return finding
-        if recognised.assignment is None:
-            return self._unexplained(recognised, what)
-        n_heads = seen.inputs.sizes["n_heads"]
         given = [_inputs(arguments[1]) for arguments in passes]
-        weights = recognised.weights(n_heads)
         results = [layer.result(one.value) for one in observations[start : start + 2]]
         rules = item.compare or self.options.compare
-        differences = [
+        if recognised.assignment is None:
+            form = compare_values(results[0], np.zeros_like(given[0].query), rules)
+            unlike = form is not None and form.code not in ("value.differs", "value.nan")
+            return differing(form, what) if form and unlike else _unexplained(recognised, what)
+        n_heads = seen.inputs.sizes["n_heads"]
+        weights = recognised.weights(n_heads)
+        first, second = (
             compare_values(came, formula.attention(weights, n_heads, one), rules)
             for came, one in zip(results, given, strict=True)
-        ]
-        if differences[0] is not None:
-            slip = _mask_slip(results[0], weights, n_heads, given[0])
-            staff = f"{what}: {differences[0].staff}"
-            return failed(slip, staff, what=what) if slip else differing(differences[0], what)
-        if differences[1] is not None:
-            return failed("attention.remembers", f"{what}: second call: {differences[1].staff}", what=what)
+        )
+        if first is not None:
+            slip = recognised.slip or _mask_slip(results[0], weights, n_heads, given[0])
+            return failed(slip, f"{what}: {first.staff}", what=what) if slip else differing(first, what)
+        if second is not None:
+            return failed("attention.remembers", f"{what}: second call: {second.staff}", what=what)
         return None
-
-    def _unexplained(self, recognised: Recognised, what: str) -> Finding:
-        """Wrong by name, wrong for sure, or for a person: nothing is known of how the class is stored."""
-        if recognised.slip:
-            return failed(recognised.slip, f"{what}: {recognised.slip}", what=what)
-        names = ", ".join(f"{name} {shape}" for name, shape in recognised.parameters)
-        staff = f"{what}: no assignment of the parameters explains the results: {quote(names)}"
-        if recognised.sure:
-            return failed("attention.unexplained", staff, what=what)
-        return review(staff)
 
     def _check_item(self, item: Item, options: ImplementationItem) -> None:
         where = place(self.question, item)
@@ -228,6 +234,21 @@ def _check_options(options: ImplementationQuestion, where: str) -> None:
         raise RubricError(f"{where}: masks: at least one convention is needed")
     if sorted(options.order) != ["key", "mask", "query", "value"]:
         raise RubricError(f"{where}: order: expected query, key, value and mask once each")
+
+
+def _check_case(name: str, roles: set[str], where: str) -> None:
+    """Refuse cases that are no forward pass of attention."""
+    needed = set(formula.ROLES[:3])
+    if not needed <= roles <= needed | {"mask"}:
+        came = ", ".join(sorted(roles)) or "nothing"
+        raise RubricError(f"{where}: case {name!r}: expected query, key, value and perhaps mask, got {came}")
+
+
+def _unexplained(recognised: Recognised, what: str) -> Finding:
+    """Wrong for sure, or for a person: it is not known how the class stores its weights."""
+    names = ", ".join(f"{name} {shape}" for name, shape in recognised.parameters)
+    staff = f"{what}: no assignment of the parameters explains the results: {quote(names)}"
+    return failed("attention.unexplained", staff, what=what) if recognised.sure else review(staff)
 
 
 def _inputs(arguments: Mapping[str, Any]) -> formula.Inputs:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from autograder.checks import forbidden
 from autograder.checks.base import Draw
 from autograder.checks.behaviour.probes import BehaviourItem, Changes, Raises
 from autograder.checks.behaviour.subject import BehaviourQuestion, Construct
@@ -49,13 +50,14 @@ class Key(Struct, frozen=True):
     """What one scenario is about."""
 
     sort: str
-    """``"weights"``, ``"case"``, ``"convention"`` or ``"item"``."""
+    """``"weights"``, ``"forbidden"``, ``"case"``, ``"convention"`` or ``"item"``."""
     name: str = ""
     convention: str = ""
     """How its mask is sent, if it has one."""
 
 
 WEIGHTS = Key("weights")
+FORBIDDEN = Key("forbidden")
 
 
 class Plan:
@@ -101,7 +103,9 @@ class Plan:
             for key in self.keys_of(item_id, item):
                 if key not in self.probes:
                     self.probes[key] = self._probe(item, key)
-        self.keys = (WEIGHTS, *(key for one in used for key in self.keys_of_case(one)), *self.probes)
+        recorded = (FORBIDDEN,) if options.forbidden else ()
+        cases_keys = (key for one in used for key in self.keys_of_case(one))
+        self.keys = (WEIGHTS, *recorded, *cases_keys, *self.probes)
 
     def masked(self, name: str) -> bool:
         """Whether a case has a mask."""
@@ -157,6 +161,9 @@ class Plan:
             return probe.calls(layer, inputs)
         if key == WEIGHTS:
             return recognition.calls(layer, inputs)
+        if key == FORBIDDEN:
+            tokens = inputs.arguments("forbidden", (), UNMASKED.kwargs)
+            return forbidden.recording((*layer.prologue(inputs, weights=True), layer.call(tokens)))
         passes = self.passes(key.name, inputs)
         return layer.prologue(inputs, weights=True) + tuple(layer.call(one) for one in passes)
 

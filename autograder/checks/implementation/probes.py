@@ -28,6 +28,8 @@ SEEDS = 4
 
 DOUBLE = 1e-9
 """Error of a result in double precision."""
+SINGLE = 1e-3
+"""What is further off than this is not a matter of precision."""
 
 
 class OwnProbe(Protocol):
@@ -90,14 +92,9 @@ class Gradients:
     def _without(
         self, named: Sequence[tuple[str, np.ndarray]], recognised: Recognised, n_heads: int
     ) -> list[str]:
-        if recognised.reading < 0 or recognised.assignment is not None:
+        if recognised.assignment is not None:
             units = read_as(recognised, named, self._contract, n_heads)
-            places = (
-                {role: number for number, role in enumerate(ROLES)}
-                if recognised.assignment is None
-                else {role: place.unit for role, place in recognised.assignment.items()}
-            )
-            chosen = [units[places[role]] for role in ROLES if role in self._roles]
+            chosen = [units[recognised.assignment[role].unit] for role in ROLES if role in self._roles]
             return [unit.name for unit in chosen if not _moving(unit.forms[0])]
         matrices = [(name, array) for name, array in named if array.ndim > 1]
         if not matrices:
@@ -109,35 +106,37 @@ class BlockedRows:
     """A query that may see nothing has a finite result, and the others have what they had."""
 
     def calls(self, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
-        """With everything visible, and with the first query of each sequence blocked."""
-        tokens = _tokens(inputs, "blocked rows")
+        """With everything visible, with the first query of each sequence blocked, and with other inputs."""
+        tokens, other = _tokens(inputs, "blocked rows"), _tokens(inputs, "blocked rows: other")
         queries, keys = tokens["query"].array.shape[1], tokens["key"].array.shape[1]
         seen = np.ones((1, 1, queries, keys), bool)
         blocked = seen.copy()
         blocked[..., 0, :] = False
+        asked = ((tokens, seen), (tokens, blocked), (other, seen))
         return (
             *layer.prologue(inputs, weights=True),
-            *(layer.call(((), {**tokens, "mask": Tensor(mask, "bool")})) for mask in (seen, blocked)),
+            *(layer.call(((), {**given, "mask": Tensor(mask, "bool")})) for given, mask in asked),
         )
 
     def verdict(
         self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised
     ) -> Finding | None:
-        """Finite, and nothing else changed."""
+        """Finite, and nothing else changed, though other inputs do change it."""
         del recognised
         count, what = len(self.calls(layer, inputs)), layer.name
         finding = trouble(observations, count, what, what)
         if finding is not None:
             return finding
-        seen, blocked = (layer.result(one.value) for one in observations[count - 2 : count])
-        before = outputs([seen])
-        if before is None:
-            return failed("property.no-numbers", f"{what}: no finite numbers", what=what)
-        after = outputs([blocked])
+        seen, blocked, other = (layer.result(one.value) for one in observations[count - 3 : count])
+        before, after = outputs([seen, other]), outputs([blocked])
+        if before is None or before[0].shape != _tokens(inputs, "blocked rows")["query"].array.shape:
+            return failed("property.no-numbers", f"{what}: no finite numbers of the query's shape", what=what)
         if after is None:
             return failed("attention.blocked-row", f"{what}: not finite when a row is blocked", what=what)
         if after[0].shape != before[0].shape or not same(before[0][:, 1:], after[0][:, 1:]):
             return failed("attention.blocked-others", f"{what}: other rows changed", what=what)
+        if same(before[0], before[1]):
+            return failed("property.no-influence", f"{what}: inputs do not matter", what=what)
         return None
 
 
@@ -175,6 +174,9 @@ class Precision:
         error = float(np.abs(result[0] - right).max())
         if error <= DOUBLE:
             return None
+        if error > SINGLE:
+            code = recognised.slip or "attention.unexplained"
+            return failed(code, f"{what}: wrong in any precision: off by {error:.1e}", what=what)
         return failed("attention.precision", f"{what}: off by {error:.1e} in double precision", what=what)
 
 
@@ -189,8 +191,8 @@ class Dropout:
 
         In training there is a single key: its weight is one unless dropped, whatever its score is.
         """
-        tokens = _tokens(inputs, "dropout", keys=1 if self._training else 5)
-        other = _tokens(inputs, "dropout: other", keys=1 if self._training else 5)
+        tokens = _tokens(inputs, "dropout", keys=1 if self._training else 4)
+        other = _tokens(inputs, "dropout: other", keys=1 if self._training else 4)
         mode = (Call(Ref(MODEL), attribute="train", keep=MODEL),) if self._training else ()
         return (
             *layer.prologue(inputs, weights=True),
@@ -222,7 +224,7 @@ class Dropout:
         return None
 
 
-def _tokens(inputs: Inputs, purpose: str, *, keys: int = 5) -> dict[str, Tensor]:
+def _tokens(inputs: Inputs, purpose: str, *, keys: int = 4) -> dict[str, Tensor]:
     shapes = {"query": (2, 4, "d_model"), "key": (2, keys, "d_model"), "value": (2, keys, "d_model")}
     forms = {role: {"draw": "normal", "shape": shape} for role, shape in shapes.items()}
     return inputs.arguments(purpose, (), forms)[1]

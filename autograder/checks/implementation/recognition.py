@@ -37,12 +37,12 @@ class Recognised(Struct, frozen=True, eq=False):
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Name and shape, in order, as the class lists them."""
     assignment: Assignment | None = None
-    """What explains its results; None when nothing does."""
+    """What its parameters are: by the contract, or because it explains the results, perhaps with a slip."""
     units: tuple[Unit, ...] = ()
     reading: int = 0
     """Which of the `readings` the units are; -1: those of the contract."""
     slip: str = ""
-    """The code of the slip that explains its results instead."""
+    """The code of the slip that explains the results; empty when they are right, or nothing does."""
     finding: Finding | None = None
     """Why nothing could be observed."""
     absent: tuple[str, ...] = ()
@@ -155,23 +155,21 @@ def _explained(
     if question.contract is not None and not any(name.endswith(".weight") for name in missing):
         units = _by_contract(dict(named), question.contract)
         agreed = {role: Place(number, 0) for number, role in enumerate(formula.ROLES)}
-        weights = mapping.projections(units, agreed, n_heads)
-        if mapping.near(passes.several_result, formula.attention(weights, n_heads, passes.several)):
-            return Recognised(parameters, agreed, units, -1, absent=missing)
-        slip = _slip(units, [agreed], passes, n_heads)
-        return Recognised(parameters, None, units, -1, slip, absent=missing, sure=True)
+        _, slip = _slip(units, [agreed], passes, n_heads)
+        return Recognised(parameters, agreed, units, -1, slip, absent=missing)
     read = list(itertools.islice(readings(named, d_model, n_heads), MOST_READINGS))
     for number, units in enumerate(read):
         for found in mapping.assignments(units, passes, n_heads):
             return Recognised(parameters, found, units, number, absent=missing)
     sure = sum(array.size for _, array in named) < len(formula.ROLES) * d_model * d_model
-    slip = ""
-    for units in read:
+    for number, units in enumerate(read):
         pairs = list(itertools.islice(mapping.value_and_output(units, passes, n_heads), MOST_PAIRS))
         sure = sure or bool(pairs) or (len(read) == 1 and len(units) == len(formula.ROLES))
         candidates = [one for pair in pairs for one in mapping.query_and_key(units, pair)]
-        slip = slip or _slip(units, candidates or mapping.guesses(units), passes, n_heads)
-    return Recognised(parameters, None, read[0] if read else (), 0, slip, absent=missing, sure=sure)
+        assigned, slip = _slip(units, candidates or mapping.guesses(units), passes, n_heads)
+        if slip:
+            return Recognised(parameters, assigned, units, number, slip, absent=missing)
+    return Recognised(parameters, absent=missing, sure=sure)
 
 
 def _by_contract(named: Mapping[str, np.ndarray], contract: Contract | None) -> tuple[Unit, ...]:
@@ -179,21 +177,22 @@ def _by_contract(named: Mapping[str, np.ndarray], contract: Contract | None) -> 
     return tuple(Unit(name, (named[f"{name}.weight"].T,), named.get(f"{name}.bias")) for name in names)
 
 
-def _slip(units: Sequence[Unit], candidates: Iterable[Assignment], passes: Passes, n_heads: int) -> str:
-    """The code of the slip with which an assignment gives the results; empty when there is none."""
+def _slip(
+    units: Sequence[Unit], candidates: Iterable[Assignment], passes: Passes, n_heads: int
+) -> tuple[Assignment | None, str]:
+    """The assignment and the code of the slip with which it gives the results; empty when there is none."""
     given, result = passes.several, passes.several_result
     for candidate in candidates:
         weights: dict[str, Any] = mapping.projections(units, candidate, n_heads)
-        for code, slip in VALUES.items():
-            if mapping.near(result, formula.attention(weights, n_heads, given, slip)):
-                return code
-        for wiring, code in WIRINGS.items():
-            if mapping.near(result, formula.attention(weights, n_heads, given, formula.Slip(inputs=wiring))):
-                return code
-        for code, other in _shared(weights):
-            if mapping.near(result, formula.attention(other, n_heads, given)):
-                return code
-    return ""
+        slips = itertools.chain(
+            ((code, weights, slip) for code, slip in VALUES.items()),
+            ((code, weights, formula.Slip(inputs=wiring)) for wiring, code in WIRINGS.items()),
+            ((code, other, formula.RIGHT) for code, other in _shared(weights)),
+        )
+        for code, used, slip in slips:
+            if mapping.near(result, formula.attention(used, n_heads, given, slip)):
+                return candidate, code
+    return None, ""
 
 
 def _shared(weights: Mapping[str, Any]) -> Iterator[tuple[str, formula.Weights]]:
