@@ -69,10 +69,9 @@ def calls(layer: Layer, inputs: Drawing) -> tuple[Call, ...]:
 
 
 def recognise(
-    observations: Observations, layer: Layer, inputs: Drawing, question: ImplementationQuestion
+    observations: Observations, layer: Layer, inputs: Drawing, question: ImplementationQuestion, count: int
 ) -> Recognised:
-    """Sort one class's answers to `calls`; total on any evidence."""
-    count = len(calls(layer, inputs))
+    """Sort one class's answers to so many `calls`; total on any evidence."""
     what = layer.name
     finding = trouble(observations, count, what, what)
     start = count - 4
@@ -148,14 +147,16 @@ def _explained(
     question: ImplementationQuestion,
 ) -> Recognised:
     d_model, n_heads = inputs.sizes["d_model"], inputs.sizes["n_heads"]
-    named = filled(parameters, hidden_numbers(inputs, question.precision).astype(np.float64))
+    named = filled(parameters, hidden_numbers(inputs).array.astype(np.float64))
     missing = absent(parameters, question.contract, inputs.sizes)
     if named is None:
         return Recognised(parameters, finding=review("more parameters than were filled"), absent=missing)
     if question.contract is not None and not any(name.endswith(".weight") for name in missing):
         units = _by_contract(dict(named), question.contract)
         agreed = {role: Place(number, 0) for number, role in enumerate(formula.ROLES)}
-        _, slip = _slip(units, [agreed], passes, n_heads)
+        weights: formula.Weights = mapping.projections(units, agreed, n_heads)
+        right = mapping.near(passes.several_result, formula.attention(weights, n_heads, passes.several))
+        slip = "" if right else _slip(units, [agreed], passes, n_heads)[1]
         return Recognised(parameters, agreed, units, -1, slip, absent=missing)
     read = list(itertools.islice(readings(named, d_model, n_heads), MOST_READINGS))
     for number, units in enumerate(read):

@@ -40,6 +40,8 @@ class Signature(Struct, frozen=True):
 
     construct: Parameters = Parameters()
     forward: Parameters = Parameters()
+    lazy: bool = False
+    """Parameters may exist only after the first call."""
 
 
 def read(source: str, name: str) -> Signature:
@@ -54,7 +56,8 @@ def read(source: str, name: str) -> Signature:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Signature()
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    return Signature(_method(classes, name, "__init__"), _method(classes, name, "forward"))
+    construct, forward = (_method(classes, name, method) for method in ("__init__", "forward"))
+    return Signature(construct, forward, "Lazy" in source)
 
 
 def roles(parameters: Parameters, wanted: Sequence[str], own: Mapping[str, Sequence[str]]) -> dict[str, str]:
