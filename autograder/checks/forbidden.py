@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from autograder.checks.base import Observations
+from autograder.checks.literal import code_tree
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, failed, review
 from autograder.records import Call, Ref
@@ -118,13 +119,12 @@ def mentions(source: str, entry: str, forbidden: Sequence[str]) -> tuple[Mention
     """
     if not any(name in source for name in (*forbidden, *UNREADABLE, "getattr")):
         return ()  # without reading further: most answers are as innocent as this
-    try:
-        tree = ast.parse(source)
-        own = frozenset(one.name for one in ast.walk(tree) if isinstance(one, _DEFINITIONS))
-        names = frozenset(forbidden)
-        found = {mention for node in _reached(tree, entry) for mention in _mentions(node, own, names)}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = code_tree(source)
+    if tree is None:
         return ()
+    own = frozenset(one.name for one in ast.walk(tree) if isinstance(one, _DEFINITIONS))
+    names = frozenset(forbidden)
+    found = {mention for node in _reached(tree, entry) for mention in _mentions(node, own, names)}
     return tuple(sorted(found, key=lambda one: (one.line, one.name)))
 
 

@@ -24,8 +24,10 @@ from autograder.records import Call, Ref, Tensor
 
 MOST_PARAMETERS = 256
 MOST_PAIRS = 4
-MOST_READINGS = 36
+MOST_READINGS = 12
 """Of parameters that hold several projections: the orders of projection, head and feature."""
+MOST_GUESSED = 6
+"""Readings in which a slip is looked for though no value and output were found."""
 
 _SINGLE = {"query": (2, 1), "key": (2, 1), "value": (2, 1)}
 _SEVERAL = {"query": (2, 4), "key": (2, 4), "value": (2, 4)}
@@ -166,8 +168,12 @@ def _explained(
     for number, units in enumerate(read):
         pairs = list(itertools.islice(mapping.value_and_output(units, passes, n_heads), MOST_PAIRS))
         sure = sure or bool(pairs) or (len(read) == 1 and len(units) == len(formula.ROLES))
-        candidates = [one for pair in pairs for one in mapping.query_and_key(units, pair)]
-        assigned, slip = _slip(units, candidates or mapping.guesses(units), passes, n_heads)
+        candidates: Iterable[Assignment] = [
+            one for pair in pairs for one in mapping.query_and_key(units, pair)
+        ]
+        if not pairs and number < MOST_GUESSED:
+            candidates = mapping.guesses(units)
+        assigned, slip = _slip(units, candidates, passes, n_heads)
         if slip:
             return Recognised(parameters, assigned, units, number, slip, absent=missing)
     return Recognised(parameters, absent=missing, sure=sure)

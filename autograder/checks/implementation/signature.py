@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from autograder.checks.literal import code_tree
+
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "d_model": (
         *("dmodel", "dim", "dimmodel", "modeldim", "d", "width", "nembd", "dembed", "inputdim", "indim"),
@@ -51,9 +53,8 @@ def read(source: str, name: str) -> Signature:
         source: of the cell; anything that is not Python has no signature.
         name: of the class; of two with the same name the last one counts.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = code_tree(source)
+    if tree is None:
         return Signature()
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     construct, forward = (_method(classes, name, method) for method in ("__init__", "forward"))
