@@ -11,6 +11,7 @@ from decimal import Decimal
 from math import prod
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -68,6 +69,7 @@ class Inputs:
 
     Attributes:
         sizes: the named sizes that were drawn.
+        precision: dtype of drawn floating numbers.
     """
 
     def __init__(self, options: CallOptions, draw: Draw) -> None:
@@ -82,6 +84,7 @@ class Inputs:
             name: int(choices[int(generator.integers(len(choices)))])
             for name, choices in options.sizes.items()
         }
+        self.precision = options.precision
         self._options = options
         self._draw = draw
 
@@ -113,6 +116,10 @@ class Inputs:
     def case(self, name: str, case: Case) -> Arguments:
         """The values of one case's call; see `arguments`."""
         return self.arguments(name, case.args, case.kwargs)
+
+    def in_precision(self, precision: str) -> Inputs:
+        """The same numbers with another precision."""
+        return Inputs(msgspec.structs.replace(self._options, precision=precision), self._draw)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Hidden numbers for another purpose."""

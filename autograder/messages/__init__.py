@@ -8,15 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, counting, forms, limits, quantities, repair, shapes, tables
+from autograder.messages import (
+    algebra,
+    attention,
+    checks,
+    counting,
+    forbidden,
+    forms,
+    limits,
+    quantities,
+    repair,
+    shapes,
+    tables,
+)
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
 
 SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
+    **attention.SENTENCES,
     **checks.SENTENCES,
     **counting.SENTENCES,
+    **forbidden.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
     **quantities.SENTENCES,
