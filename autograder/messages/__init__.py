@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, forms, limits, quantities, repair, shapes
+from autograder.messages import algebra, checks, decoding, forms, limits, quantities, repair, shapes, training
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
@@ -16,11 +16,13 @@ LANGUAGES = ("en", "de")
 SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
     **checks.SENTENCES,
+    **decoding.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
     **quantities.SENTENCES,
     **repair.SENTENCES,
     **shapes.SENTENCES,
+    **training.SENTENCES,
 }
 
 

@@ -90,6 +90,8 @@ def _inside(value: Any, kept: dict[str, Any]) -> Any:
         return torch.from_numpy(np.array(value.array)).to(getattr(torch, value.dtype))
     if isinstance(value, Mapping):
         return {name: _inside(part, kept) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_inside(part, kept) for part in value]
     return value
 
 
@@ -103,5 +105,7 @@ def _outside(value: Any) -> Any:
         return tuple(_outside(part) for part in value)
     if isinstance(value, list):
         return [_outside(part) for part in value]
+    if isinstance(value, Mapping):
+        return {name: _outside(part) for name, part in value.items()}
     sympy = type(value).__module__.startswith("sympy.")
     return Opaque(type(value).__name__, str(value) if sympy else "")
