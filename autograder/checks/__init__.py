@@ -13,6 +13,7 @@ from autograder.checks.behaviour import BehaviourCheck
 from autograder.checks.choice import ChoiceCheck
 from autograder.checks.count import CountCheck
 from autograder.checks.decoding import DecodingCheck
+from autograder.checks.memorisation import MemorisationCheck
 from autograder.checks.quantity import QuantityCheck
 from autograder.checks.repair import RepairCheck
 from autograder.checks.shape import ShapeCheck
@@ -34,6 +35,7 @@ KINDS: Mapping[str, type[Check]] = {
         BehaviourCheck,
         DecodingCheck,
         TrainingCheck,
+        MemorisationCheck,
         RepairCheck,
         ChoiceCheck,
         WrittenCheck,

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, decoding, forms, limits, quantities, repair, shapes, training
+from autograder.messages import (
+    algebra,
+    checks,
+    decoding,
+    forms,
+    limits,
+    memorisation,
+    quantities,
+    repair,
+    shapes,
+    training,
+)
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
@@ -19,6 +30,7 @@ SENTENCES: Mapping[str, Text] = {
     **decoding.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
+    **memorisation.SENTENCES,
     **quantities.SENTENCES,
     **repair.SENTENCES,
     **shapes.SENTENCES,
