@@ -24,12 +24,16 @@ class Oracle:
 
     corpus = CORPUS
 
+    def __init__(self) -> None:
+        self._planted: list[tuple[str, Any]] = []
+
     def expected(self, generated: list[int], corpus: list[list[int]], n: int) -> dict[str, Any]:
         """Arguments as those of the student's function; see `reference.memorisation.memorisation`."""
-        mistakes = [
-            [slip.code, compiled(planted(SOURCE, slip), "memorisation", vars(key))(generated, corpus, n)]
-            for slip in SLIPS
-        ]
+        if not self._planted:
+            self._planted = [
+                (slip.code, compiled(planted(SOURCE, slip), "memorisation", vars(key))) for slip in SLIPS
+            ]
+        mistakes = [[code, measure(generated, corpus, n)] for code, measure in self._planted]
         return {"right": key.memorisation(generated, corpus, n), "mistakes": mistakes}
 
 

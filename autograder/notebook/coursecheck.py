@@ -111,6 +111,9 @@ WANTED: Mapping[str, str] = {
     "quantity": "want-quantity",
     "behaviour": "want-code",
     "repair": "want-code",
+    "decoding": "want-code",
+    "training": "want-code",
+    "memorisation": "want-code",
     "choice": "want-choice",
 }
 FUNCTIONS = frozenset((
@@ -227,7 +230,7 @@ def _fits(kind: str, form: str, value: object) -> bool:
         text = isinstance(value, str) and any(letter.isdigit() for letter in value)
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return text or symbolic or callable(value) or number or several
-    if kind in ("behaviour", "repair"):
+    if WANTED.get(kind) == "want-code":
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))

@@ -99,7 +99,7 @@ def _outside(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         array = value.detach().clone().numpy()
         return Tensor(array, str(value.dtype).removeprefix("torch."), "cpu", value.requires_grad)
-    if value is None or isinstance(value, bool | int | float | str | Ref):
+    if value is None or isinstance(value, bool | int | float | str | Ref | np.ndarray):
         return value
     if isinstance(value, tuple):
         return tuple(_outside(part) for part in value)
