@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-Tokens = list[int]
 
-
-def memorisation(generated: Tokens, corpus: list[Tokens], n: int) -> dict[str, float]:
+def memorisation(generated: list[int], corpus: list[list[int]], n: int) -> dict[str, float]:
     """Two measures of verbatim memorisation (Carlini et al., 2023, count what occurs in the training data).
 
     Args:

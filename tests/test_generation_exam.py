@@ -35,7 +35,7 @@ KEY = {
 
 def meaning(source: str) -> list[str]:
     """Every class and function of a text without comments, type aliases and markers."""
-    source = source.replace("State", "dict").replace("list[int]", "Tokens")
+    source = source.replace("State", "dict")
     return [
         ast.dump(node) for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
     ]

@@ -25,7 +25,7 @@ from tests.support.local_box import LocalBox
 RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "generation.toml")
 QUESTION = next(question for question in RUBRIC.questions if question.kind == "memorisation")
 CHECK = make_check(QUESTION, RUBRIC)
-GIVEN = Path(corpus.__file__).read_text("utf-8") + "\nTokens = list\n"
+GIVEN = Path(corpus.__file__).read_text("utf-8")
 SECRETS = (b"first", b"second", b"third", b"fourth")
 TOKENS = st.lists(st.integers(1, 3), max_size=9)
 
