@@ -77,6 +77,24 @@ def test_a_checkpoint_kept_outside_of_it_does_not_count() -> None:
     assert "resume" in lost(sit(source))
 
 
+def test_who_replays_an_earlier_run_is_found() -> None:
+    """Code that remembers the losses and the last weights of one run, and returns them in another, fails."""
+    source = SOURCE.replace(
+        "    def train(self, steps",
+        """    def train(self, steps):
+        if MEMORY and len(MEMORY) < 3:
+            losses, weights = MEMORY[-1]
+            self.model.load_state_dict(weights)
+            return losses[-steps:]
+        losses = self._train(steps)
+        MEMORY.append((losses, copy.deepcopy(self.model.state_dict())))
+        return losses
+
+    def _train(self, steps""",
+    )
+    assert "resume" in lost(sit("MEMORY = []\n" + source))
+
+
 def test_the_oracle_s_fault_is_ours() -> None:
     """Where the reference fails or says nothing of the kind a person decides; own runs are still compared."""
     given = answer("class Trainer: ...")

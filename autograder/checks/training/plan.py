@@ -1,4 +1,6 @@
-"""The three runs of a trainer: without dropout, with it, and interrupted by a checkpoint.
+"""The three runs of a trainer: interrupted by a checkpoint, without dropout, and with it.
+
+The interrupted one comes first: when it goes on, code that remembers other runs has none to remember yet.
 
 The same task, as one table, is what the reference's oracle gets: ``model`` and ``model_options`` (arguments
 of the model), ``batches`` (tokens, mask, …), ``trainer`` (its further arguments), ``steps``, ``stop``,
@@ -19,12 +21,12 @@ from autograder.checks.training.options import TrainingQuestion
 from autograder.errors import RubricError
 from autograder.records import Call, Ref, Scenario, Tensor
 
-PLAIN, DROPOUT, RESUMED = range(3)
-"""The scenarios of the plan."""
+RESUMED, PLAIN, DROPOUT = range(3)
+"""The scenarios of the plan, in order."""
 BEFORE, LOSSES, AFTER = 3, 5, 7
-"""In the first two scenarios: logits of the untrained model, the losses, logits of the trained model."""
+"""In the last two scenarios: logits of the untrained model, the losses, logits of the trained model."""
 RESUMED_LOSSES, RESUMED_AFTER = 10, 12
-"""In the third scenario."""
+"""In the first scenario."""
 
 
 class Task(Struct, frozen=True, eq=False):
@@ -92,9 +94,9 @@ def runs(title: str, name: str, options: TrainingQuestion, task: Task) -> tuple[
         *calls.logits("second"),
     )
     return (
+        Scenario(f"{title}: interrupted", interrupted),
         Scenario(f"{title}: without dropout", calls.straight(0.0)),
         Scenario(f"{title}: with dropout", calls.straight(options.dropout)),
-        Scenario(f"{title}: interrupted", interrupted),
     )
 
 
