@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from autograder.checks import make_check
 from autograder.checks.base import Draw, Evidence
 from autograder.messages import LANGUAGES, SENTENCES, render
-from autograder.records import ItemResult, Status
+from autograder.records import ItemResult, Observation, Status
 from autograder.rubric import Question, load
 from reference import decoding_questions, gpt2
 from reference.faults.decoding import SLIPS
@@ -30,14 +31,25 @@ def oracle(question: Question) -> Any:
     return getattr(decoding_questions, question.reference.partition(":")[2])
 
 
+@functools.cache
+def _told(name: str, secret: bytes) -> list[tuple[Observation, ...]]:
+    question = next(one for one in QUESTIONS if one.id == name)
+    plan = make_check(question, RUBRIC).reference_plan(Draw.for_question(secret, RUBRIC, question))
+    return LocalBox(f"from reference.decoding_questions import {question.answer}").ask(plan)
+
+
+def told(question: Question, secret: bytes) -> list[tuple[Observation, ...]]:
+    """What the oracle says, asked once for all slips."""
+    return _told(question.id, secret)
+
+
 def sit(question: Question, source: str, secret: bytes) -> dict[str, ItemResult]:
     """The results of one answer by item."""
     check = make_check(question, RUBRIC)
     draw = Draw.for_question(secret, RUBRIC, question)
     given = answer(source)
     observed = LocalBox(GIVEN, source).ask(check.plan(given, draw))
-    reference = LocalBox(f"from reference.decoding_questions import {question.answer}")
-    expected = reference.ask(check.reference_plan(draw))
+    expected = told(question, secret)
     return {one.item: one for one in check.judge(Evidence(given, observed, expected, draw=draw))}
 
 
