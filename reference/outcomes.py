@@ -71,7 +71,7 @@ def beam_outcomes(
     for length in range(1, n_new + 1):
         following = set()
         for beams, hypotheses in states:
-            candidates = [one for beam in beams for one in _continued(model, beam, no_repeat)]
+            candidates = _continued(model, beams, no_repeat)
             for ranked in _rankings(candidates, (n_beams, 2 * n_beams)):
                 done = [
                     (total / length**length_penalty, beam)
@@ -135,16 +135,18 @@ class _Script:
         return torch.full((*weights.shape[:-1], 1), token)
 
 
-def _continued(model: nn.Module, beam: Beam, no_repeat: int) -> list[Beam]:
-    """Every continuation of one beam by a token that is not banned."""
-    total, tokens = beam
-    scores = model(torch.tensor([tokens]))[0, -1].log_softmax(-1).tolist()
-    seen = {tokens[start : start + no_repeat] for start in range(len(tokens) - no_repeat + 1)}
-    return [
-        (total + score, (*tokens, token))
-        for token, score in enumerate(scores)
-        if not no_repeat or (*tokens, token)[-no_repeat:] not in seen
-    ]
+def _continued(model: nn.Module, beams: Sequence[Beam], no_repeat: int) -> list[Beam]:
+    """Every continuation of the beams by a token that is not banned."""
+    logits = model(torch.tensor([tokens for _, tokens in beams]))[:, -1]
+    found = []
+    for (total, tokens), scores in zip(beams, logits.log_softmax(-1).tolist(), strict=True):
+        seen = {tokens[start : start + no_repeat] for start in range(len(tokens) - no_repeat + 1)}
+        found += [
+            (total + score, (*tokens, token))
+            for token, score in enumerate(scores)
+            if not no_repeat or (*tokens, token)[-no_repeat:] not in seen
+        ]
+    return found
 
 
 def _rankings(candidates: Sequence[Beam], edges: Sequence[int]) -> Iterator[list[Beam]]:

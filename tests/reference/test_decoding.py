@@ -161,8 +161,8 @@ def test_too_many_ties_are_refused() -> None:
 def test_the_distribution_of_a_sampling_function_is_exact() -> None:
     """Every branch of each draw is taken once: the probabilities are those that the draws were made with."""
     logits, _ = drawn(3)
-    ways = distribution(lambda: decoding.sample(logits[:1], 0.8, 6, 0.9))
-    right = decoding.next_token_probabilities(logits[:1], 0.8, 6, 0.9)[0]
+    ways = distribution(lambda: decoding.sample(logits[:1], 0.8))
+    right = (logits[0] / 0.8).softmax(-1)
     assert pytest.approx(right.tolist()) == [ways.get((token,), 0.0) for token in range(17)]
 
 
