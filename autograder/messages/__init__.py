@@ -13,13 +13,16 @@ from autograder.messages import (
     attention,
     checks,
     counting,
+    decoding,
     forbidden,
     forms,
     limits,
+    memorisation,
     quantities,
     repair,
     shapes,
     tables,
+    training,
 )
 from autograder.records import Message, Text
 
@@ -31,12 +34,15 @@ SENTENCES: Mapping[str, Text] = {
     **checks.SENTENCES,
     **counting.SENTENCES,
     **forbidden.SENTENCES,
+    **decoding.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
+    **memorisation.SENTENCES,
     **quantities.SENTENCES,
     **repair.SENTENCES,
     **shapes.SENTENCES,
     **tables.SENTENCES,
+    **training.SENTENCES,
 }
 
 
