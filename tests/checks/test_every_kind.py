@@ -111,7 +111,9 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data())
 def test_judging_is_total(rubric: Rubric, check: Check, data: st.DataObject) -> None:
     """Any observations of any form give one result per item that keeps the rules; nothing is raised."""
@@ -129,7 +131,9 @@ def test_judging_is_total(rubric: Rubric, check: Check, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data())
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, data: st.DataObject) -> None:
     """A run that answers every call, with anything, is judged by the rules as well."""
