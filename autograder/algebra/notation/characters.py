@@ -51,6 +51,10 @@ _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 MAX_REWRITTEN = 6000
 """Characters; some become several."""
+_FEWEST_TOKENS: Mapping[str, int] = {"^": 4, "(": 5}
+"""By the first character of what is put in: an exponent is `^`, two brackets and a number at least."""
+_PARTS = 3
+"""For each token: itself, a rewritten character, and one that leaves nothing behind."""
 
 
 def needs_rewriting(text: str) -> bool:
@@ -58,15 +62,19 @@ def needs_rewriting(text: str) -> bool:
     return not (text.isascii() and text.isprintable()) or "<" in text or "&" in text
 
 
-def rewrite(text: str) -> tuple[str, list[int]]:
+def rewrite(text: str, most: int = MAX_REWRITTEN) -> tuple[str, list[int]]:
     """Plain characters for all others, and for each of them where it came from.
+
+    Args:
+        text: the formula.
+        most: so many tokens will be read; a text that must have more is not rewritten to its end.
 
     Raises:
         Unreadable: a character has no meaning in a formula, or the text becomes too long.
     """
     parts: list[str] = []
     origin: list[int] = []
-    position = 0
+    position = least = 0
     while position < len(text):
         unchanged = _UNCHANGED.match(text, position)
         if unchanged is not None:
@@ -78,6 +86,9 @@ def rewrite(text: str) -> tuple[str, list[int]]:
         parts.append(plain)
         origin.extend([position] * len(plain))
         position += width
+        least += _FEWEST_TOKENS.get(plain[:1], 0)
+        if least > most or len(parts) > _PARTS * most:
+            raise Unreadable("too-many-parts", position - width, limit=str(most))
         if len(origin) > MAX_REWRITTEN:
             raise Unreadable("too-long", position, limit=str(MAX_REWRITTEN))
     return "".join(parts), [*origin, len(text)]

@@ -26,7 +26,7 @@ from autograder.algebra.notation.words import (
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
-MAX_TOKENS = 600
+MAX_TOKENS = 400
 MAX_DIGITS = 400
 OWN = 8
 """How many times as long and as many parts a formula may have that `write` wrote: it writes every sign and
@@ -179,7 +179,7 @@ def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: b
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     if not needs_rewriting(text):
         return _Cutter(text, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
-    plain, origin = rewrite(text)
+    plain, origin = rewrite(text, scale * MAX_TOKENS)
     try:
         tokens = _Cutter(plain, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
     except Unreadable as error:
