@@ -88,9 +88,13 @@ class Course(Struct, frozen=True):
         """
         path = self.rubrics / f"{assignment}.toml"
         if not path.is_file():
-            known = ", ".join(sorted(found.stem for found in self.rubrics.glob("*.toml"))) or "none"
+            known = ", ".join(self.assignments()) or "none"
             raise CourseError(f"{path}: there is no such rubric; known assignments: {known}")
         return path
+
+    def assignments(self) -> tuple[str, ...]:
+        """The names of all assignments: those of the rubrics."""
+        return tuple(sorted(found.stem for found in self.rubrics.glob("*.toml")))
 
     def release(self, assignment: str) -> Path:
         """The folder students get."""

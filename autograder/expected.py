@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from autograder import atomic
 from autograder.assignment import Assignment, packages
@@ -89,15 +90,47 @@ def _compute_once(
 
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
-    """Bind the reference to the name the student assigns, and carry out the plan."""
-    match = _REFERENCE.fullmatch(question.reference)
-    if not match or not _NAME.fullmatch(question.answer):
+    """Ask what the student is asked, under the name the student assigns."""
+    named = Named(f"question {question.id!r}: reference", question.reference, question.answer)
+    return ask_reference(box, named, plan, limits)
+
+
+class Named(Struct, frozen=True):
+    """Something of the reference folder.
+
+    Attributes:
+        where: how errors name the place that speaks of it.
+        reference: ``module:name``.
+        name: what a plan calls it.
+    """
+
+    where: str
+    reference: str
+    name: str
+
+
+def ask_reference(
+    box: Box, named: Named, plan: tuple[Scenario, ...], limits: Limits
+) -> Sequence[Observations]:
+    """Import something of the reference folder under a name, and carry out a plan that must not fail.
+
+    Args:
+        box: of the reference's environment.
+        named: what is imported.
+        plan: what to ask.
+        limits: how long a cell and a call may take.
+
+    Raises:
+        CourseError: it is missing, raises, or ends its box.
+    """
+    match = _REFERENCE.fullmatch(named.reference)
+    if not match or not _NAME.fullmatch(named.name):
         raise CourseError(
-            f"question {question.id!r}: reference: expected 'module:name' and answer: a name; "
-            f"got {question.reference!r} and {question.answer!r}"
+            f"{named.where}: expected 'module:name' and a name for it; "
+            f"got {named.reference!r} and {named.name!r}"
         )
-    source = f"from reference.{match[1]} import {match[2]} as {question.answer}"
-    where = f"question {question.id!r}: the reference {question.reference!r}"
+    source = f"from reference.{match[1]} import {match[2]} as {named.name}"
+    where = f"{named.where}: {named.reference!r}"
     try:
         run = box.run_cell(source, seconds=limits.cell_seconds)
     except BoxEnded as ended:

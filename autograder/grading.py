@@ -5,24 +5,28 @@ from __future__ import annotations
 import hashlib
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from autograder import scoring
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Observations
 from autograder.checks.results import result as item_result
 from autograder.checks.results import review
 from autograder.errors import NotebookError, SandboxError, SandboxFault
 from autograder.expected import Expected, box_seed, expected_values
 from autograder.notebook.read import LOST, read
 from autograder.records import (
+    Answer,
     ExecutedNotebook,
     Graded,
     ItemResult,
     Note,
+    Scenario,
+    Spent,
     Submission,
 )
 from autograder.rubric import NotebookFile, Question
@@ -47,6 +51,14 @@ class Handed(Struct, frozen=True):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
         return digest.hexdigest()
+
+
+class Judged(Struct, frozen=True):
+    """What came of one answer."""
+
+    results: tuple[ItemResult, ...]
+    fault: str = ""
+    """Why a person has to look at it, where that is our fault."""
 
 
 class Grader:
@@ -75,6 +87,48 @@ class Grader:
             warming.result()
             proving.result()
 
+    def judge(
+        self,
+        question: Question,
+        answer: Answer,
+        *,
+        answers: Mapping[str, Answer],
+        earlier: Mapping[str, Sequence[ItemResult]],
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+    ) -> Judged:
+        """Judge one answer. A fault of ours becomes results that a person has to look at.
+
+        Args:
+            question: of the assignment.
+            answer: to it.
+            answers: all answers of the notebook, by grade_id.
+            earlier: the results of the questions before this one, by question id.
+            ask: carries out the check's plan; not called when it is empty.
+        """
+        check = self.assignment.checks[question.id]
+        try:
+            draw = Draw.for_question(self.secret, self.assignment.rubric, question)
+            plan = check.plan(answer, draw)
+            evidence = Evidence(
+                answer=answer,
+                answers=answers,
+                draw=draw,
+                observed=ask(plan) if plan else (),
+                expected=self.expected.get(question.id, ()),
+                earlier={
+                    f"{result.question}.{result.item}": result
+                    for results in earlier.values()
+                    for result in results
+                },
+            )
+            return Judged(check.judge(evidence))
+        except SandboxFault as fault:
+            staff = f"the sandbox failed: {fault}"
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+        return Judged(_open(question, staff), staff)
+
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""
         started = time.monotonic()
@@ -89,6 +143,7 @@ class Grader:
             digest=handed.digest(),
             seconds=time.monotonic() - started,
             sandbox_seconds=run.seconds_in_sandbox,
+            spent=run.spent,
         )
 
 
@@ -103,6 +158,7 @@ class _Run:
         self.executed: list[ExecutedNotebook] = []
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
+        self.spent = Spent()
 
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions."""
@@ -138,6 +194,7 @@ class _Run:
                 self.results[question.id] = self._question(question, submission, session)
         self.notes += session.notes
         self.seconds_in_sandbox += session.seconds_in_sandbox
+        self.spent = _most(self.spent, session.spent())
         self.executed.append(ExecutedNotebook(notebook.name, submission.cells, tuple(session.runs)))
 
     def _question(
@@ -150,30 +207,26 @@ class _Run:
         lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
             return self._for_review(question, "the answer's cell could not be told; see the notes")
-        check = assignment.checks[question.id]
-        try:
-            draw = Draw.for_question(self._grader.secret, assignment.rubric, question)
-            plan = check.plan(answer, draw)
-            evidence = Evidence(
-                answer=answer,
-                answers=submission.answers,
-                draw=draw,
-                observed=session.ask(plan, place=question.id) if plan else (),
-                expected=self._grader.expected.get(question.id, ()),
-                earlier={
-                    f"{result.question}.{result.item}": result
-                    for results in self.results.values()
-                    for result in results
-                },
-            )
-            return check.judge(evidence)
-        except SandboxFault as fault:
-            return self._for_review(question, f"the sandbox failed: {fault}")
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-            return self._for_review(question, staff)
+        judged = self._grader.judge(
+            question,
+            answer,
+            answers=submission.answers,
+            earlier=self.results,
+            ask=lambda plan: session.ask(plan, place=question.id),
+        )
+        if judged.fault:
+            self.notes.append(Note("needs-review", judged.fault, question.id))
+        return judged.results
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
-        return tuple(item_result(question, item, review(staff)) for item in question.items)
+        return _open(question, staff)
+
+
+def _open(question: Question, staff: str) -> tuple[ItemResult, ...]:
+    """Results of a question that a person has to look at."""
+    return tuple(item_result(question, item, review(staff)) for item in question.items)
+
+
+def _most(one: Spent, other: Spent) -> Spent:
+    return Spent(*(max(pair) for pair in zip(astuple(one), astuple(other), strict=True)))

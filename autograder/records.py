@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 import numpy as np
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 Text = Mapping[str, str]
 """One sentence in several languages: language code → text."""
@@ -321,6 +321,18 @@ class ExecutedNotebook(Struct, frozen=True):
     """As long as ``cells``; None for markdown and for cells that were not run."""
 
 
+class Spent(Struct, frozen=True):
+    """The most that one submission used of what `Limits` bounds, by the names of the limits."""
+
+    cell_seconds: float = 0.0
+    """Of the longest cell."""
+    call_seconds: float = 0.0
+    """Of the longest scenario, which is what this limit bounds."""
+    submission_seconds: float = 0.0
+    processor_seconds: float = 0.0
+    memory_mb: float = 0.0
+
+
 class Graded(Struct, frozen=True):
     """Everything that grading one student's submission produced."""
 
@@ -331,4 +343,5 @@ class Graded(Struct, frozen=True):
     seconds: float = 0.0
     sandbox_seconds: float = 0.0
     """The part of ``seconds`` that was spent opening and closing boxes and on the wire."""
-    times: dict[str, float] = field(default_factory=dict)
+    spent: Spent = Spent()
+    """Of the notebook that used most, for each limit."""

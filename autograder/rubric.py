@@ -97,6 +97,8 @@ class Question(Struct, frozen=True):
     """grade_id of the answer cell; default: ``<id>-answer``."""
     reference: str = ""
     """``module:name`` in the course's reference folder."""
+    trials: str = ""
+    """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
     symbols: dict[str, Symbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
     options: Mapping[str, Any] = {}

@@ -230,6 +230,21 @@ def test_tutorial_works(warmup: Path) -> None:
 
 
 @pytest.mark.sandbox
+def test_tutorial_proves_its_checks(warmup: Path) -> None:
+    """With the tutorial's trials every check is seen to fail; without them the check is named."""
+    bare = run("verify", "warmup", "--json", "-", cwd=warmup)
+    (missing,) = only_object(bare.stdout)["assignments"][0]["findings"]
+    assert (1, "softmax.rows", "no trial at all") == (bare.returncode, missing["place"], missing["got"])
+    rubric, solutions = warmup / "rubrics/warmup.toml", warmup / "reference/warmup.py"
+    line = 'reference = "warmup:softmax"\n'
+    rubric.write_text(rubric.read_text("utf-8").replace(line, f'{line}trials = "warmup:trials"\n'), "utf-8")
+    solutions.write_text(f"{block('python', 0)}\n\n{block('python', 2)}", "utf-8")
+    proven = run("verify", "warmup", cwd=warmup)
+    assert (0, "") == (proven.returncode, proven.stderr), proven.stdout
+    assert "softmax: 3 trials, 2 of 2 mistakes lose what they must, 1 of 1 alternatives" in proven.stdout
+
+
+@pytest.mark.sandbox
 def test_tutorial_students_are_graded(warmup: Path) -> None:
     """A student of the tutorial's course gets the points that its rubric promises."""
     run("generate", "warmup", cwd=warmup)

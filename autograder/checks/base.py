@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from decimal import Decimal
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.records import Answer, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
@@ -59,6 +61,32 @@ class Evidence(Struct, frozen=True, eq=False):
     """The draw that plan and reference plan were made with, so that sizes can be named."""
 
 
+class Trial(Struct, frozen=True, forbid_unknown_fields=True):
+    """A planted answer to one question, and what it must lose: what proves that a check can fail.
+
+    An item is lost when it does not end with full points; one with negative points when it fails; one that
+    a person decides on when it waits for nobody. Every other item of the assignment must be kept.
+    """
+
+    name: str
+    """What was planted, in a few words; no other trial of the question has this name."""
+    source: str
+    """Stands in the place of the answer key's answer cell."""
+    loses: tuple[str, ...] = ()
+    """Ids of the items that are lost, with those that need them; none: an accepted alternative."""
+    points: Mapping[str, Decimal] = {}
+    """What a lost item still earns, where that is known."""
+    codes: Mapping[str, str] = {}
+    """The code of a lost item's result, where that is known: of a mistake that the rubric names."""
+    unstated: tuple[str, ...] = ()
+    """Items of the question about which the trial says nothing: they judge the same value in another way."""
+    earlier: Mapping[str, str] = {}
+    """Question id → code below the key's answer to it (in a text cell: instead of it), for results that are
+    carried forward from there."""
+    family: str = ""
+    """Trials of one family are shown as one line."""
+
+
 class Check(Protocol):
     """One question, ready to be asked and judged."""
 
@@ -83,3 +111,30 @@ class Check(Protocol):
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
+
+
+@runtime_checkable
+class TriesItself(Protocol):
+    """A check whose wrong answers follow from the rubric."""
+
+    def trials(self, key: Answer) -> Sequence[Trial]:
+        """Answers that must lose exactly what they say, and accepted alternatives, which lose nothing.
+
+        Args:
+            key: the answer key's answer, which is right.
+        """
+
+
+def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
+    """The trials that a check makes by itself; none where it makes none.
+
+    Where two have one name, as mistakes that are stated twice, the later one is numbered.
+    """
+    made: dict[str, Trial] = {}
+    for trial in check.trials(key) if isinstance(check, TriesItself) else ():
+        name, number = trial.name, 1
+        while name in made:
+            number += 1
+            name = f"{trial.name} ({number})"
+        made[name] = replace(trial, name=name)
+    return tuple(made.values())

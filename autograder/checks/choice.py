@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.choice_trials import ChoiceTrials
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
+from autograder.checks.planting import Planter, Read
 from autograder.checks.quoting import quote, type_name
 from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets
@@ -136,6 +138,26 @@ class ChoiceCheck:
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; see `autograder.checks.base.Check`."""
         return tuple(self._judge(item, evidence) for item in self.question.items)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """Every other option, alone or beside right ones; see `autograder.checks.base.TriesItself`."""
+        automatic = [item for item in self.question.items if item.id in self.items]
+        reads = {
+            item.id: Read(self._targets.of_item(item)[0].name, self.items[item.id].key) for item in automatic
+        }
+        ids = tuple(dict.fromkeys(self._ids_by_name.values()))
+        made = (
+            ChoiceTrials(
+                Planter(self.question, item, reads, key),
+                tuple(dict.fromkeys(self.items[item.id].right)),
+                self.items[item.id].pick,
+                self.items[item.id].credit == "each",
+                self.items[item.id].mistake,
+                ids,
+            )
+            for item in automatic
+        )
+        return tuple(trial for one in made for trial in one.all())
 
     def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
         if item.manual:

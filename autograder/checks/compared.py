@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.drawing import SAMPLE
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
+from autograder.checks.planting import Planter, Read, as_written
+from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
-from autograder.checks.targets import Target, Targets
+from autograder.checks.targets import Target, Targets, stated
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
@@ -103,6 +105,61 @@ class ComparedCheck(Generic[Q, I]):
         """What a named mistake looks like."""
         del evidence
         return mistake.when
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Values that are made of a right one and are not right, with what was done in a few words."""
+        del right, item
+        yield from ()
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """A right value as it may be written as well."""
+        del right, item
+        yield from ()
+
+    def as_answer(self, value: Any, item: Item) -> Any:
+        """A value of the rubric as a student would write it."""
+        del item
+        return as_written(value)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """What the rubric names, and values near the right one; see `autograder.checks.base.TriesItself`.
+
+        Items about cases are for the reference folder: only code can give wrong results there.
+        """
+        return tuple(
+            trial
+            for item in self.question.items
+            if item.id in self.items and not self.targets.cases and not self.options.sizes
+            for trial in self._trials(item, key)
+        )
+
+    def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
+        target = self.targets.of_item(item)[0]
+        reads = {
+            one.id: Read(self.targets.of_item(one)[0].name, self.items[one.id].key)
+            for one in self.question.items
+            if one.id in self.items
+        }
+        planter, nothing = Planter(self.question, item, reads, key), Evidence(key, ())
+        rights = list(self.stated(item, nothing))
+        for value in rights:
+            yield planter.right(f"accepted: {quote(str(value))}", self.as_answer(value, item))
+        for mistake in self.items[item.id].mistake:
+            if not (_diagnosis(mistake) and self.diagnoses(item)):
+                name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
+                value = self.as_answer(self.wrong_value(mistake, nothing), item)
+                yield planter.trial(name, value, mistake.points, code=mistake.code)
+        literal = stated(key, target.name)
+        if not rights and literal is not None and self.items[item.id].key is None:
+            rights = [literal.value]
+        judged = (self.read_right(value, item, target) for value in rights)
+        read = [one for one, finding in judged if finding is None]
+        for name, value in self.other_spellings(read[0], item) if read else ():
+            yield planter.right(name, value)
+        for name, value in self.wrong_values(read[0], item) if read else ():
+            given, finding = self.read(value, item, target)
+            if finding is not None or not any(self.is_right(given, one, item) for one in read):
+                yield planter.trial(name, value)
 
     def reading(self, given: Any) -> str:
         """How a value was read, for the student; empty where that goes without saying."""

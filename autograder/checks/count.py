@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from autograder.checks.base import Evidence
@@ -52,6 +53,17 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
             return None
         staff = f"{target.what}: {quote_integer(given)}, expected {quote_integer(right)}"
         return failed("count.wrong", staff, what=target.what, value=quote_integer(given))
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """One more, one less, and twice as many."""
+        del item
+        yield from (("one more", right + 1), ("one less", right - 1), ("twice as many", 2 * right + 2))
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """As a floating number, where that is the same number."""
+        del item
+        if float(right) == right and abs(right) < 1 << 53:
+            yield "as a floating number", float(right)
 
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
         """The item's ``value`` and ``accept``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -39,6 +40,9 @@ from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric
 
 Units = Literal["required", "optional", "forbidden"]
+
+_OTHER_UNITS = ("B", "KiB", "MB", "FLOP", "TFLOP", "min", "million parameters", "tokens")
+"""Units that trials are written in."""
 
 _UNREADABLE = {"number-too-large": "quantity.too-large"}
 """Codes of readers whose sentence has another name."""
@@ -148,6 +152,38 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             return Finding(status, Message("quantity.ambiguous", params), staff)
         return failed(f"quantity.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
 
+    def as_answer(self, value: Any, item: Item) -> Any:
+        """With its unit, where one is required."""
+        rules, written = self._rules[item.id], super().as_answer(value, item)
+        bare = not isinstance(written, str) and rules.units == "required"
+        return (written, rules.asked.text) if bare else written
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """More than twice as much, the other sign, and the same number of something else."""
+        rules, amount = self._rules[item.id], right.readings[0].amount
+        number = amount / rules.asked.factor
+        yield "more than twice as much", self._written(2 * number + 1, rules)
+        yield "the other sign", self._written(-number - 1, rules)
+        for name in _OTHER_UNITS:
+            other = only_unit(name)
+            if (other.dimension, other.factor) != (rules.asked.dimension, rules.asked.factor):
+                yield f"so many {name}", (_plain(number), name)
+        if rules.units == "required":
+            yield "without its unit", _plain(number)
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """In another unit of the same."""
+        rules, quantity = self._rules[item.id], right.readings[0]
+        for name in _OTHER_UNITS if rules.units != "forbidden" else ():
+            other = only_unit(name)
+            if other.dimension == rules.asked.dimension:
+                yield f"in {name}", (_plain(quantity.amount / other.factor), name)
+
+    @staticmethod
+    def _written(number: Fraction, rules: _Rules) -> object:
+        bare = rules.units == "forbidden" or not rules.asked.text
+        return _plain(number) if bare else (_plain(number), rules.asked.text)
+
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
         """The item's ``value`` and ``accept``."""
         del evidence
@@ -180,6 +216,10 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
         )
         super()._check(item, options)
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def _difference(given: Quantity, right: Quantity, rules: _Rules) -> str:

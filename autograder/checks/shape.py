@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,6 +114,22 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         staff = f"{target.what}: {shape}, expected {_written(right)}"
         params = {"what": target.what, "shape": shape, "count": str(len(given))}
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Two axes swapped, one missing, one too many."""
+        del item
+        for axis in range(len(right)):
+            if axis:
+                swapped = (*right[: axis - 1], right[axis], right[axis - 1], *right[axis + 1 :])
+                yield f"axes {axis} and {axis + 1} swapped", to_text(Tuple(swapped))
+            if len(right) > 1:
+                yield f"axis {axis + 1} missing", to_text(Tuple((*right[:axis], *right[axis + 1 :])))
+        yield "an axis more", to_text(Tuple((Num(1), *right)))
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """As a text."""
+        del item
+        yield "as a text", to_text(Tuple(right))
 
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
         """The item's ``value`` and ``accept``, with the sizes that were drawn."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from autograder.checks.arrays import compare_values
@@ -59,6 +60,14 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
         return self.items[item.id].value is not None
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Another number, or the same numbers in another order."""
+        del item
+        if isinstance(right, int | float) and not isinstance(right, bool):
+            yield from (("twice and one more", 2 * right + 1), ("the other sign", -right))
+        elif isinstance(right, list | tuple) and right:
+            yield from (("in reverse", type(right)(reversed(right))), ("the last one missing", right[:-1]))
 
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.options import place, question_options
 from autograder.checks.results import blank, manual, no_answer, result
 from autograder.errors import RubricError
@@ -49,6 +49,18 @@ class WrittenCheck:
         """Nothing is run."""
         del draw
         return ()
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """An empty cell leaves nothing for a person to read; a single word is read like any text."""
+        del key
+        read = tuple(item.id for item in self.question.items if not item.cell)
+        if not read:
+            return ()
+        return (
+            Trial("an empty cell", "", read),
+            Trial("blanks only", " \n\t", read),
+            Trial("one word", "Yes."),
+        )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """NEEDS_REVIEW for every item, or NO_ANSWER when the cell was left alone."""

@@ -15,6 +15,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.algebra import algebra
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    EXIT_NO_SANDBOX,
+    EXIT_REFUSED,
+    FULL,
+    HERE,
+    CourseOption,
+    IsolationOption,
+    JsonOption,
+    NameArgument,
+    WorkersOption,
+)
+from autograder.cli.verifying import verify
 from autograder.errors import AutograderError, SandboxUnavailable
 from autograder.sandbox.levels import Isolation
 
@@ -22,7 +35,7 @@ if TYPE_CHECKING:
     from autograder.batch import Outcome
     from autograder.course import Course
 
-EXIT_FINDINGS, EXIT_REFUSED, EXIT_NO_SANDBOX, EXIT_INTERRUPTED = 1, 3, 4, 130
+EXIT_INTERRUPTED = 130
 
 EPILOG = (
     "Exit codes: 0 done · 1 done, and something was found that needs attention · 2 wrong usage · "
@@ -39,25 +52,7 @@ app = typer.Typer(
     epilog=EPILOG,
 )
 
-CourseOption = Annotated[Path, typer.Option("--course", help="The course folder.", show_default="here")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
-NameArgument = Annotated[
-    str, typer.Argument(help="The assignment: a folder in assignments/, a file in rubrics/.")
-]
-WorkersOption = Annotated[
-    int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: one per core.")
-]
 LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]
-IsolationOption = Annotated[
-    Isolation,
-    typer.Option(
-        "--isolation",
-        help="How student code is confined. reduced and none are weaker, for machines that cannot do better; "
-        "never chosen by themselves, and noted on every result.",
-    ),
-]
-HERE = Path()
-FULL = Isolation.NAMESPACES
 
 
 @app.command(epilog="Example: autograder generate dl4nlp-exam")
@@ -90,8 +85,9 @@ def validate(
     json: JsonOption = False,
 ) -> None:
     """Let the answer key sit the exam: it must score everything, and the untouched release nothing."""
-    from autograder import assignment, verify
+    from autograder import assignment
     from autograder import generate as generating
+    from autograder import verify as verifying
     from autograder.cli import report
     from autograder.course import Course
     from autograder.sandbox.pool import Pool
@@ -101,8 +97,8 @@ def validate(
     with report.at_isolation(isolation):
         with Pool(isolation=isolation) as pool:
             loaded = assignment.load(place, name)
-            findings = verify.verify(loaded, pool)
-        credit = verify.credit(loaded.rubric)
+            findings = verifying.validate(loaded, pool)
+        credit = verifying.credit(loaded.rubric)
         if json:
             import msgspec
 
@@ -111,6 +107,9 @@ def validate(
         else:
             report.show_validation(name, findings, credit)
     raise typer.Exit(EXIT_FINDINGS if findings else 0)
+
+
+app.command(epilog="Example: autograder verify dl4nlp-exam")(verify)
 
 
 @app.command(epilog="Example: autograder grade dl4nlp-exam --student ada --student alan")

@@ -26,7 +26,8 @@ This page is generated from the commands; do not edit it. Every command prints t
 """
 
 STREAMS = """\
-With `--json` a command prints one JSON object on one line of standard output and nothing else there.
+With `--json` a command prints one JSON object on one line of standard output and nothing else there;
+`verify --json FILE` writes it to a file, or to standard output for `-`.
 Messages and the progress bar go to standard error; there is no bar where that is not a terminal.
 """
 
@@ -49,8 +50,12 @@ def _exit_codes() -> Iterator[str]:
 def _section(name: str, command: Any) -> str:
     arguments = [entry for entry in command.params if entry.param_type_name == "argument"]
     options = [entry for entry in command.params if entry.param_type_name == "option"]
-    words = " ".join(["autograder", name, *(entry.name.upper() for entry in arguments), "[OPTIONS]"])
-    rows = [f"| `{entry.name.upper()}` | {_cell(entry.help)} | required |" for entry in arguments]
+    named = (entry.name.upper() if entry.required else f"[{entry.name.upper()}]" for entry in arguments)
+    words = " ".join(["autograder", name, *named, "[OPTIONS]"])
+    rows = [
+        f"| `{entry.name.upper()}` | {_cell(entry.help)} | {'required' if entry.required else ''} |"
+        for entry in arguments
+    ]
     rows += [_option(entry) for entry in options]
     example = str(command.epilog).removeprefix("Example: ")
     parts = [f"## `autograder {name}`", inspect.cleandoc(command.help), f"```\n{words}\n```"]

@@ -177,7 +177,8 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     for name in ("paper", "place", "what"):
         table.add_column(name, overflow="fold")
     for finding in findings:
-        table.add_row(escape(finding.paper), escape(finding.place), escape(finding.text))
+        what = f"expected {finding.expected}, got {finding.got}"
+        table.add_row(escape(finding.paper), escape(finding.place), escape(what))
     return table
 
 

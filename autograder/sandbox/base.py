@@ -27,11 +27,13 @@ class Environment(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """What a box used: processor seconds, largest memory in bytes, wall seconds to open it."""
+    """What a box used: processor seconds, largest memory in bytes, and wall seconds."""
 
     processor_seconds: float = 0.0
     memory_bytes: int = 0
     open_seconds: float = 0.0
+    scenario_seconds: float = 0.0
+    """Of the longest scenario."""
 
 
 class Box(Protocol):

@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario
+from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import remarks
-from autograder.sandbox.base import Box, Sandbox
+from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import FAULTS
 
 ENDINGS_PER_QUESTION = 2
@@ -39,7 +39,8 @@ class Session:
         self._limits = limits
         self._seed = seed
         self._files = files or {}
-        self._deadline = time.monotonic() + limits.submission_seconds
+        self._started = time.monotonic()
+        self._deadline = self._started + limits.submission_seconds
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._restarts_left = limits.restarts
@@ -49,6 +50,7 @@ class Session:
         self.runs: list[CellRun | None] = [None] * len(cells)
         self.notes: list[Note] = []
         self.seconds_in_sandbox = 0.0
+        self._used = Usage()
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +112,16 @@ class Session:
         """Close the open box, if any."""
         self._lose_box()
 
+    def spent(self) -> Spent:
+        """What was used until now, of boxes that are closed."""
+        return Spent(
+            cell_seconds=max((run.seconds for run in self.runs if run is not None), default=0.0),
+            call_seconds=self._used.scenario_seconds,
+            submission_seconds=time.monotonic() - self._started,
+            processor_seconds=self._used.processor_seconds,
+            memory_mb=self._used.memory_bytes / (1 << 20),
+        )
+
     # ------------------------------------------------------------ boxes
 
     def _ask_box(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
@@ -168,8 +180,13 @@ class Session:
     def _lose_box(self) -> None:
         """End and forget the open box, if any, and add up what it cost."""
         if self._box is not None:
-            self._box.close()
+            usage = self._box.close()
             self.seconds_in_sandbox += self._box.overhead
+            self._used = Usage(
+                max(self._used.processor_seconds, usage.processor_seconds),
+                max(self._used.memory_bytes, usage.memory_bytes),
+                scenario_seconds=max(self._used.scenario_seconds, usage.scenario_seconds),
+            )
             self._box = None
 
     def _after_fault(self, fault: SandboxFault) -> None:

@@ -18,13 +18,14 @@ NEED_CONFINEMENT = (
     ("doctor",),
     ("grade", ASSIGNMENT, "--again"),
     ("validate", ASSIGNMENT),
+    ("verify", ASSIGNMENT),
     ("demo", "--students", "1", "--folder", "another"),
 )
 
 
 def test_the_commands() -> None:
     """These commands exist."""
-    assert {"generate", "validate", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
+    assert {"generate", "validate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -55,7 +56,7 @@ def test_wrong_usage(words: tuple[str, ...]) -> None:
     assert 2 == run(*words).returncode
 
 
-@pytest.mark.parametrize("command", ["generate", "grade"])
+@pytest.mark.parametrize("command", ["generate", "grade", "verify"])
 def test_unknown_assignment(command: str) -> None:
     """An assignment that does not exist exits with 3, and the known ones are named."""
     done = run(command, "nonsense")
@@ -64,7 +65,7 @@ def test_unknown_assignment(command: str) -> None:
     assert 1 == done.stderr.count("\n")
 
 
-@pytest.mark.parametrize("command", ["validate", "feedback"])
+@pytest.mark.parametrize("command", ["validate", "verify", "feedback"])
 def test_not_a_course(command: str, tmp_path: Path) -> None:
     """A folder that is no course exits with 3 and says what a course has."""
     done = run(command, ASSIGNMENT, "--course", str(tmp_path))

@@ -21,17 +21,22 @@ from autograder.algebra.nodes import Node, Tree
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
 from autograder.checks import results
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.literal import answer_literal
+from autograder.checks.options import item_options
+from autograder.checks.planting import Planter, Read
 from autograder.checks.results import Finding
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, read, shown, text_of
 from autograder.checks.symbolic.conditions import Situation
 from autograder.checks.symbolic.earlier import Earlier, earlier_result
 from autograder.checks.symbolic.explain import explained
 from autograder.checks.symbolic.graph import CreditGraph, Outcome
-from autograder.checks.symbolic.key import PreparedItem, prepare
+from autograder.checks.symbolic.key import OWN, PreparedItem, prepare
+from autograder.checks.symbolic.options import SymbolicItem
 from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
 from autograder.checks.symbolic.special import Special
+from autograder.checks.symbolic.trials import ItemTrials
+from autograder.checks.symbolic.trials import earlier_result as carried_from
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -71,6 +76,7 @@ class SymbolicCheck:
             RubricError: an option is misspelt or of the wrong type, or a formula is not readable.
         """
         self._question = question
+        self._rubric = rubric
         prepared = prepare(question, rubric)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
@@ -100,6 +106,25 @@ class SymbolicCheck:
             else self._result(self._items[item.id], evidence)
             for item in self._question.items
         )
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """What the rubric names, the key in other notations, and slips of the key."""
+        earlier = carried_from(self._question, self._rubric)
+        options = item_options(self._question, SymbolicItem)
+        wider = self._vocabulary if earlier is None else self._vocabulary.extended(OWN)
+        reads = {name: Read(item.answer) for name, item in self._items.items()}
+        made = (
+            ItemTrials(
+                Planter(self._question, item.item, reads, key),
+                item,
+                options[name],
+                self._vocabulary,
+                wider,
+                earlier if item.carries_from else None,
+            )
+            for name, item in self._items.items()
+        )
+        return tuple(trial for item in made for trial in item.all())
 
     def _asked(self, answer: Answer) -> tuple[str, ...]:
         """The variables that only the student's box can tell, in the order of the plan."""

@@ -57,6 +57,7 @@ class NamespaceBox:
         self._shown = 0
         self._pidfd = -1
         self.overhead = 0.0
+        self._longest = 0.0
         self._connect(send, request)
         try:
             self._await_fork(started + OPEN_SECONDS)
@@ -186,7 +187,9 @@ class NamespaceBox:
                     answers = self._watch.confirm(answers, told)
                 results.append(answers)
                 inside = replies.believable_seconds(reply.get("seconds"))
-                self.overhead += max(0.0, time.monotonic() - started - inside)
+                passed = time.monotonic() - started
+                self.overhead += max(0.0, passed - inside)
+                self._longest = max(self._longest, passed)
         except BoxEnded as ended:
             scenario = scenarios[len(results)]
             results.append(tuple(Observation(ok=False, ending=ended.ending) for _ in scenario.calls))
@@ -321,7 +324,7 @@ class NamespaceBox:
         peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
         self._watch.close()
-        self._usage = Usage(used, peak, getattr(self, "open_seconds", 0.0))
+        self._usage = Usage(used, peak, getattr(self, "open_seconds", 0.0), self._longest)
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)

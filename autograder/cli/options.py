@@ -1,0 +1,31 @@
+"""Arguments, options and exit codes that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.sandbox.levels import Isolation
+
+EXIT_FINDINGS, EXIT_REFUSED, EXIT_NO_SANDBOX = 1, 3, 4
+
+CourseOption = Annotated[Path, typer.Option("--course", help="The course folder.", show_default="here")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+NameArgument = Annotated[
+    str, typer.Argument(help="The assignment: a folder in assignments/, a file in rubrics/.")
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: one per core.")
+]
+IsolationOption = Annotated[
+    Isolation,
+    typer.Option(
+        "--isolation",
+        help="How student code is confined. reduced and none are weaker, for machines that cannot do better; "
+        "never chosen by themselves, and noted on every result.",
+    ),
+]
+HERE = Path()
+FULL = Isolation.NAMESPACES

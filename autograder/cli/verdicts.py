@@ -1,0 +1,121 @@
+"""What ``autograder verify`` prints: a matrix for each question, what was found, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from autograder.cli import report
+from autograder.records import Spent
+from autograder.verify import Finding, Mark, Matrix, Row, Verified
+
+LOST, KEPT, WRONG = "●", "·", "!"
+LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {WRONG} not as it must be"
+
+
+def as_json(done: Sequence[Verified], isolation: str) -> str:
+    """Everything on one line."""
+    plain = {
+        "isolation": isolation,
+        "findings": sum(len(verified.findings) for verified in done),
+        "assignments": msgspec.to_builtins(list(done), builtin_types=(Decimal,)),
+    }
+    return json.dumps(plain, ensure_ascii=False, default=float) + "\n"
+
+
+def show(verified: Verified) -> None:
+    """Print the matrices of one assignment, then what was found."""
+    out = report.console()
+    if verified.matrices:
+        out.print(f"{verified.assignment}   {LEGEND}", style="bold", markup=False)
+    for matrix in verified.matrices:
+        _show_matrix(out, matrix)
+    for number, finding in enumerate(verified.findings, start=1):
+        _show_finding(out, number, finding)
+    for line in _summary(verified):
+        out.print(line, markup=False)
+
+
+def _show_matrix(out: Console, matrix: Matrix) -> None:
+    """One row for each trial or family; the columns of marks are numbered, because names do not fit."""
+    items = [item for item in matrix.items if item not in matrix.manual] or list(matrix.items)
+    if not matrix.rows:
+        out.print(f"\n{matrix.question}: no trials", markup=False)
+        return
+    out.print(f"\n{matrix.question}: {_counts(matrix)}", style="bold", markup=False)
+    table = Table(box=None, show_header=True, pad_edge=False, padding=(0, 1), show_edge=False)
+    for number in range(1, len(items) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    names = "  ".join(f"{number} {item}" for number, item in enumerate(items, start=1))
+    table.add_column(Text(names), overflow="fold")
+    for name, rows in _lines(matrix.rows):
+        table.add_row(*(_cell(rows, item) for item in items), escape(name))
+    out.print(table)
+
+
+def _lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Each trial on a line of its own, but those of a family on one as long as all is well with them."""
+    families: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.family and not row.findings:
+            families.setdefault(row.family, []).append(row)
+    told: set[str] = set()
+    for row in rows:
+        if row.family not in families or row.findings:
+            yield row.name, [row]
+        elif row.family not in told:
+            told.add(row.family)
+            yield f"{row.family} ({len(families[row.family])})", families[row.family]
+
+
+def _cell(rows: Iterable[Row], item: str) -> Text:
+    found = list(rows)
+    if any(item in row.wrong for row in found):
+        return Text(WRONG, style="bold red")
+    lost = any(row.marks.get(item) is Mark.LOST for row in found)
+    return Text(LOST, style="green") if lost else Text(KEPT, style="dim")
+
+
+def _counts(matrix: Matrix) -> str:
+    noticed = sum(not row.findings for row in matrix.mistakes)
+    accepted = sum(not row.findings for row in matrix.alternatives)
+    return (
+        f"{len(matrix.rows)} trials, {noticed} of {len(matrix.mistakes)} mistakes lose what they must, "
+        f"{accepted} of {len(matrix.alternatives)} alternatives lose nothing"
+    )
+
+
+def _show_finding(out: Console, number: int, finding: Finding) -> None:
+    out.print(f"\n{number}. {finding.place}: {finding.paper}", style="bold red", markup=False)
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name in ("expected", "got", "remedy"):
+        table.add_row("what to do" if name == "remedy" else name, escape(getattr(finding, name)))
+    out.print(table)
+
+
+def _summary(verified: Verified) -> Iterator[str]:
+    trials = sum(len(matrix.rows) for matrix in verified.matrices)
+    if verified.matrices:
+        yield f"\nanswer key: {_used(verified.key)}"
+        yield f"most of all papers: {_used(verified.most)}"
+    outcome = f"{len(verified.findings)} findings" if verified.findings else "all is as it must be"
+    yield (
+        f"{verified.assignment}: {trials} trials, {verified.boxes} of them run, "
+        f"in {verified.seconds:.1f} s: {outcome}"
+    )
+
+
+def _used(spent: Spent) -> str:
+    return (
+        f"{spent.submission_seconds:.2f} s in all, longest cell {spent.cell_seconds:.2f} s and question "
+        f"{spent.call_seconds:.2f} s, {spent.processor_seconds:.2f} s of processor, {spent.memory_mb:.0f} MB"
+    )

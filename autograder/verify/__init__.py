@@ -1,0 +1,86 @@
+"""The answer key sits the exam, and so does everything that is planted in it.
+
+The key must score full marks, and the untouched release none. Every trial must lose what it says and
+keep the rest, every automatic item must be lost by a trial, and all must stay well within the limits.
+What a rubric, a reference or a notebook has wrong shows here, before a student meets it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from autograder.assignment import Assignment
+from autograder.grading import Grader
+from autograder.sandbox.outside import leftovers
+from autograder.sandbox.pool import Pool
+from autograder.verify import headroom
+from autograder.verify.credit import Ways, credit
+from autograder.verify.findings import Finding, Mark, Matrix, Row, Verified
+from autograder.verify.matrix import coverage, most
+from autograder.verify.papers import KEY, of_key, of_release, sit
+from autograder.verify.planted import planted_trials
+from autograder.verify.run import Run
+
+__all__ = ["Finding", "Mark", "Matrix", "Row", "Verified", "Ways", "credit", "validate", "verify"]
+
+
+def validate(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
+    """Grade the source notebooks and the release as if students had handed them in.
+
+    Raises:
+        CourseError: a source or a reference solution is not usable.
+        SandboxUnavailable: student code cannot be confined on this machine.
+    """
+    leftovers.sweep_groups()
+    grader = Grader(assignment, pool)
+    return (*of_key(sit(grader)), *of_release(grader))
+
+
+def verify(assignment: Assignment, pool: Pool, *, workers: int | None = None) -> Verified:
+    """Grade the source notebooks, the release, and every trial.
+
+    Args:
+        assignment: loaded; one drawn for a student is verified like the common one.
+        pool: gives the sandboxes.
+        workers: how many papers are graded at the same time; default: one per core.
+
+    Raises:
+        CourseError: a source, a reference solution or a function that plants trials is not usable.
+        SandboxUnavailable: student code cannot be confined on this machine.
+    """
+    started = time.monotonic()
+    leftovers.sweep_groups()
+    if any(question.trials for question in assignment.rubric.questions):
+        # All at once: importing what the rubric preloads takes seconds, and there are several cores.
+        notebooks = assignment.rubric.assignment.notebooks
+        pool.warm(
+            dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
+        )
+    planted = planted_trials(assignment, pool)
+    grader = Grader(assignment, pool)
+    pool.end(assignment.reference_environment())
+    key = sit(grader)
+    limits = assignment.rubric.assignment.limits
+    spent = key.graded.spent
+    if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
+        spent = headroom.least(spent, sit(grader).graded.spent)
+    slow = headroom.over(spent, limits)
+    findings = [*of_key(key), *of_release(grader)]
+    findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
+    findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
+    run = Run(grader, key, workers or os.cpu_count() or 1, slow)
+    matrices = run.matrices(planted)
+    for made in matrices:
+        findings += [finding for one in made.rows for finding in one.findings]
+        findings += coverage(made)
+    boxes = [one.spent for made in matrices for one in made.rows if one.spent is not None]
+    return Verified(
+        assignment.name,
+        tuple(findings),
+        matrices,
+        spent,
+        most((spent, *boxes)),
+        len(boxes),
+        time.monotonic() - started,
+    )

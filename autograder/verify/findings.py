@@ -1,0 +1,83 @@
+"""What verifying brings to light: what is not as it must be, and which trial lost what."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from autograder.records import Spent
+
+
+class Finding(Struct, frozen=True):
+    """One thing that is not as it must be."""
+
+    paper: str
+    """``"answer key"``, ``"untouched release"``, ``"rubric"``, ``"course"``, or a trial."""
+    place: str
+    """``question.item``, or a notebook and a cell."""
+    expected: str
+    got: str
+    remedy: str
+
+
+class Mark(enum.StrEnum):
+    """What became of one item of one trial."""
+
+    KEPT = "kept"
+    LOST = "lost"
+    OPEN = "open"
+    """Nobody could judge it, which is our fault."""
+
+
+class Row(Struct, frozen=True):
+    """One trial beside what came of it."""
+
+    name: str
+    family: str
+    loses: tuple[str, ...]
+    """What it must lose; none: an accepted alternative."""
+    marks: Mapping[str, Mark]
+    """By item of the question."""
+    wrong: tuple[str, ...] = ()
+    """Those of the items that are not as the trial says."""
+    findings: tuple[Finding, ...] = ()
+    """About these items, and about items of other questions."""
+    spent: Spent | None = None
+    """What it used; None where its text was enough, so that nothing was run."""
+
+
+class Matrix(Struct, frozen=True):
+    """All trials of one question."""
+
+    question: str
+    items: tuple[str, ...]
+    manual: tuple[str, ...]
+    """Those of the items that a person decides on."""
+    rows: tuple[Row, ...]
+
+    @property
+    def mistakes(self) -> tuple[Row, ...]:
+        """The trials that must lose something."""
+        return tuple(row for row in self.rows if row.loses)
+
+    @property
+    def alternatives(self) -> tuple[Row, ...]:
+        """The trials that must lose nothing."""
+        return tuple(row for row in self.rows if not row.loses)
+
+
+class Verified(Struct, frozen=True):
+    """What came of verifying one assignment."""
+
+    assignment: str
+    findings: tuple[Finding, ...]
+    matrices: tuple[Matrix, ...] = ()
+    key: Spent = Spent()
+    """What the answer key used."""
+    most: Spent = Spent()
+    """The most that key or trial used, for each limit."""
+    boxes: int = 0
+    """Trials for which code was run."""
+    seconds: float = 0.0

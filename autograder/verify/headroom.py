@@ -1,0 +1,59 @@
+"""Whether what was used stays well within the limits of the rubric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from autograder.records import Limits, Note, Spent
+from autograder.sandbox import remarks
+from autograder.verify.findings import Finding
+
+HEADROOM = 2
+"""The answer key and each trial may use at most one part in so many of each limit.
+
+A student's right solution may be slower than the key, and graders are busy.
+"""
+
+
+_STOPPED = frozenset((remarks.CELL_ENDED, remarks.CALL_ENDED, remarks.MET))
+
+
+def over(spent: Spent, limits: Limits) -> frozenset[str]:
+    """The limits of which more was used than leaves headroom."""
+    names = Spent.__struct_fields__
+    return frozenset(name for name in names if getattr(spent, name) * HEADROOM > float(getattr(limits, name)))
+
+
+def findings(paper: str, place: str, spent: Spent, limits: Limits, names: Iterable[str]) -> Iterator[Finding]:
+    """What came too close to the named limits, in words."""
+    for name in sorted(names):
+        allowed = float(getattr(limits, name))
+        unit = "MB" if name.endswith("_mb") else "s"
+        yield Finding(
+            paper,
+            place,
+            f"at most {allowed / HEADROOM:g} {unit}, one part in {HEADROOM} of {name}",
+            f"{getattr(spent, name):.3g} {unit}",
+            f"make it faster or smaller, or raise {name} in [assignment.limits]",
+        )
+
+
+def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[Finding]:
+    """Cells and calls that were stopped, or that met a limit and went on.
+
+    Losing points for that says nothing about the check.
+    """
+    for note in notes:
+        if note.code in _STOPPED:
+            yield Finding(
+                paper,
+                place,
+                "code that ends by itself, within every limit",
+                f"{note.place}: {note.text}".removeprefix(": "),
+                "plant a mistake that ends, or raise the limit in [assignment.limits]",
+            )
+
+
+def least(one: Spent, other: Spent) -> Spent:
+    """For each limit the smaller use, of two runs of the same paper."""
+    return Spent(**{name: min(getattr(one, name), getattr(other, name)) for name in Spent.__struct_fields__})

@@ -1,0 +1,132 @@
+"""Compares what a trial must lose with what it lost. Pure; runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from autograder.checks.base import Trial
+from autograder.records import ItemResult, Score, Spent, Status
+from autograder.rubric import Item, Question, Rubric
+from autograder.verify.findings import Finding, Mark, Matrix, Row
+
+_NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
+_LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
+_OPEN = "the check could not judge this; see the words for staff"
+_EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
+_NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
+
+
+def mark(item: Item, result: ItemResult) -> Mark:
+    """What became of an item.
+
+    An item that a person decides on is kept as long as it waits for one. One with negative points is lost
+    when it fails, even where nothing is left to take away.
+    """
+    if item.manual:
+        return Mark.KEPT if result.status is Status.NEEDS_REVIEW else Mark.LOST
+    if result.status is Status.NEEDS_REVIEW:
+        return Mark.OPEN
+    if item.points < 0:
+        return Mark.LOST if result.status is Status.FAILED else Mark.KEPT
+    return Mark.KEPT if result.points == item.points else Mark.LOST
+
+
+def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Mapping[str, Mark]) -> Row:
+    """One trial beside what came of it.
+
+    Args:
+        trial: of the question.
+        question: whose answer was planted.
+        rubric: of the assignment.
+        score: what the paper with the planted answer earned.
+        key: what became of each item (``question.item``) of the key itself; a trial is not blamed for that.
+    """
+    marks: dict[str, Mark] = {}
+    findings: list[Finding] = []
+    for result in score.items:
+        item = rubric.question(result.question).item(result.item)
+        place = f"{result.question}.{result.item}"
+        found = mark(item, result)
+        own = result.question == question.id
+        if own:
+            marks[item.id] = found
+        elif result.question in trial.earlier:
+            continue
+        must_lose = own and item.id in trial.loses
+        wanted = Mark.LOST if must_lose else Mark.KEPT
+        if key.get(place, Mark.KEPT) is not Mark.KEPT or (own and item.id in trial.unstated):
+            continue
+        if found is not wanted:
+            findings.append(_finding(trial, question, result, found, wanted))
+        elif must_lose and trial.points.get(item.id, result.points) != result.points:
+            expected = f"{written(trial.points[item.id])} of {written(item.points)} points"
+            findings.append(Finding(paper(trial, question), place, expected, got(result), _EARLIER))
+        elif must_lose and trial.codes.get(item.id, result.code) != result.code:
+            expected = f"told as {trial.codes[item.id]!r}"
+            told = f"told as {result.code!r}; {got(result)}"
+            findings.append(Finding(paper(trial, question), place, expected, told, _EARLIER))
+    places = {finding.place for finding in findings}
+    wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
+    return Row(trial.name, trial.family, trial.loses, marks, wrong, tuple(findings))
+
+
+def coverage(matrix: Matrix) -> tuple[Finding, ...]:
+    """The automatic items that no trial lost as it must: checks that nobody has seen fail."""
+    lost = {
+        item
+        for row in matrix.rows
+        for item in row.loses
+        if row.marks.get(item) is Mark.LOST and item not in row.wrong
+    }
+    return tuple(
+        Finding(
+            "rubric",
+            f"{matrix.question}.{item}",
+            "at least one trial that loses it",
+            f"kept by all {len(matrix.rows)} trials" if matrix.rows else "no trial at all",
+            _NEVER_LOST,
+        )
+        for item in matrix.items
+        if item not in lost and item not in matrix.manual
+    )
+
+
+def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
+    """All trials of one question."""
+    return Matrix(
+        question.id,
+        tuple(item.id for item in question.items),
+        tuple(item.id for item in question.items if item.manual),
+        tuple(rows),
+    )
+
+
+def most(spent: Iterable[Spent]) -> Spent:
+    """For each limit the most that was used."""
+    used = list(spent) or [Spent()]
+    names = Spent.__struct_fields__
+    return Spent(**{name: max(getattr(one, name) for one in used) for name in names})
+
+
+def _finding(trial: Trial, question: Question, result: ItemResult, found: Mark, wanted: Mark) -> Finding:
+    expected = "lost" if wanted is Mark.LOST else f"kept: all {written(result.possible)} points"
+    remedy = _OPEN if found is Mark.OPEN else _NOT_NOTICED if found is Mark.KEPT else _LOST_MORE
+    place = f"{result.question}.{result.item}"
+    return Finding(paper(trial, question), place, expected, got(result), remedy)
+
+
+def paper(trial: Trial, question: Question) -> str:
+    """How findings name a trial."""
+    return f"trial {trial.name!r} of {question.id}"
+
+
+def got(result: ItemResult) -> str:
+    """A result in words, for staff."""
+    points = f"{written(result.points)} of {written(result.possible)} points"
+    return f"{points} ({result.status.value}): {result.staff}"
+
+
+def written(points: Decimal) -> str:
+    """Points without zeros at their end."""
+    return f"{points.normalize():f}"

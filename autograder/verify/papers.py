@@ -1,0 +1,134 @@
+"""The two papers that everybody can hand in: the answer key, and the release as it was given out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from autograder.errors import CourseError, NotebookError
+from autograder.grading import Grader, Handed
+from autograder.notebook.document import load_tree
+from autograder.notebook.files import read_file
+from autograder.notebook.read import read
+from autograder.notebook.release import Release
+from autograder.records import Answer, Graded, ItemResult, Status, Submission
+from autograder.rubric import Question
+from autograder.verify.findings import Finding, Mark
+from autograder.verify.matrix import got, mark, written
+
+KEY, RELEASE, TOUCHED = "answer key", "untouched release", "release with comments"
+
+
+class AnswerKey(Struct, frozen=True, eq=False):
+    """The source notebooks as a submission, and what they earned."""
+
+    sources: Mapping[str, bytes]
+    """By notebook."""
+    submissions: Mapping[str, Submission]
+    """By notebook."""
+    graded: Graded
+    marks: Mapping[str, Mark]
+    """What became of each item, by ``question.item``."""
+
+    def answers(self, question: Question) -> Mapping[str, Answer]:
+        """All answers of the question's notebook, by grade_id."""
+        return self.submissions[question.notebook].answers
+
+    def results(self) -> dict[str, Sequence[ItemResult]]:
+        """The judged items by question."""
+        found: dict[str, list[ItemResult]] = {}
+        for result in self.graded.score.items:
+            found.setdefault(result.question, []).append(result)
+        return dict(found)
+
+
+def sit(grader: Grader) -> AnswerKey:
+    """Grade the source notebooks as if a student had handed them in.
+
+    Raises:
+        CourseError: a source is not a notebook.
+    """
+    assignment = grader.assignment
+    sources: dict[str, bytes] = {}
+    submissions = {}
+    for notebook in assignment.rubric.assignment.notebooks:
+        path = assignment.course.sources / assignment.name / f"{notebook.name}.ipynb"
+        try:
+            sources[notebook.name] = read_file(path)
+            submissions[notebook.name] = read(
+                sources[notebook.name],
+                assignment.releases[notebook.name],
+                student=KEY,
+                assignment=assignment.name,
+            )
+        except NotebookError as error:
+            raise CourseError(f"{path}: {error}") from error
+    graded = grader.grade(Handed(KEY, sources))
+    rubric = assignment.rubric
+    marks = {
+        f"{result.question}.{result.item}": mark(rubric.question(result.question).item(result.item), result)
+        for result in graded.score.items
+    }
+    return AnswerKey(sources, submissions, graded, marks)
+
+
+def of_key(key: AnswerKey) -> Iterable[Finding]:
+    """What the answer key does not earn, and the cells of it that raise.
+
+    An error in a locked cell would meet every student.
+    """
+    for notebook in key.graded.notebooks:
+        for number, run in enumerate(notebook.runs, start=1):
+            if run is not None and (run.error or run.ending):
+                yield Finding(
+                    KEY,
+                    f"{notebook.name}, cell {number}",
+                    "a cell that runs",
+                    f"raised {run.error}" if run.error else f"ended its box: {run.ending}",
+                    "correct the cell in the source notebook",
+                )
+    for result in key.graded.score.items:
+        place = f"{result.question}.{result.item}"
+        if key.marks[place] is not Mark.KEPT:
+            expected = f"{written(result.possible)} points"
+            remedy = "correct the key, or what the rubric says is right"
+            yield Finding(KEY, place, expected, got(result), remedy)
+
+
+def of_release(grader: Grader) -> Iterable[Finding]:
+    """What somebody would get for handing the release in again, as it is or with a comment in each cell.
+
+    A comment makes of a stub an answer, so that a solution that was left standing there earns its points.
+    """
+    assignment = grader.assignment
+    untouched = grader.grade(Handed(RELEASE, assignment.release_bytes)).score
+    for result in untouched.items:
+        if result.status is not Status.NO_ANSWER:
+            remedy = "look for what counts as an answer although nothing was written"
+            yield Finding(
+                RELEASE, f"{result.question}.{result.item}", "no answer, 0 points", got(result), remedy
+            )
+    touched = {
+        name: _touched(data, assignment.releases[name]) for name, data in assignment.release_bytes.items()
+    }
+    for result in grader.grade(Handed(TOUCHED, touched)).score.items:
+        if result.points > 0:
+            remedy = "take out of the release what gives this away: put it between the solution's markers"
+            yield Finding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)
+
+
+def _touched(data: bytes, release: Release) -> bytes:
+    cells = (cell for cell in release.cells if cell.is_answer and cell.cell_type == "code")
+    return with_sources(data, {cell.grade_id: f"{cell.source}\n# touched" for cell in cells})
+
+
+def with_sources(data: bytes, sources: Mapping[str, str]) -> bytes:
+    """A notebook with other texts in the cells of these grade_ids."""
+    tree = load_tree(data, [])
+    for cell in tree["cells"] if sources else ():
+        metadata = cell.get("metadata", {}).get("nbgrader") or {}
+        if metadata.get("grade_id") in sources:
+            cell["source"] = sources[metadata["grade_id"]]
+    return json.dumps(tree).encode()

@@ -1,0 +1,385 @@
+"""Kinds whose wrong answers follow from the rubric plant them: each loses exactly what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+import pytest
+
+from autograder import scoring
+from autograder.checks import make_check
+from autograder.checks.base import Evidence, Trial, TriesItself, trials_of
+from autograder.records import Answer, ItemResult, Observation
+from autograder.rubric import Rubric, parse
+from autograder.verify.matrix import mark, row
+from tests.checks.asking import DRAW
+from tests.test_docs_rubric import EXAMPLES, rubric_of
+
+HEAD = 'version = 1\n[assignment]\nname = "trials"\npoints = {points}\n'
+NUMBER = """
+[[question]]
+id = "q"
+kind = "count"
+points = 2
+answer = "layers"
+[[question.item]]
+id = "n"
+points = 1
+text = { en = "How many" }
+value = 12
+accept = [24]
+[[question.item.mistake]]
+code = "embedding"
+when = 13
+points = 0.5
+text = { en = "The embedding is no layer." }
+[[question.item]]
+id = "needy"
+points = 1
+needs = ["n"]
+answer = "heads"
+text = { en = "How many heads" }
+value = 8
+"""
+SHAPE = """
+[[question]]
+id = "q"
+kind = "shape"
+points = 1
+answer = "shape"
+[[question.item]]
+id = "n"
+points = 1
+text = { en = "Shape" }
+value = [8, 12, 64]
+accept = [[8, 12, 8, 8]]
+axes = ["batch", "length", "width"]
+[[question.item.mistake]]
+code = "flat"
+when = [8, 768]
+points = 0.25
+text = { en = "Too flat" }
+[[question.item.mistake]]
+code = "order"
+when = "diagnosis:swapped"
+text = { en = "Order" }
+"""
+VALUE = """
+[[question]]
+id = "q"
+kind = "value"
+points = 2
+[[question.item]]
+id = "a"
+points = 1
+answer = "loss"
+text = { en = "Loss" }
+value = 0.5
+[[question.item]]
+id = "b"
+points = 1
+answer = "several"
+text = { en = "Several" }
+value = [1.0, 2.0, 3.5]
+"""
+QUANTITY = """
+[[question]]
+id = "q"
+kind = "quantity"
+points = 2
+[[question.item]]
+id = "size"
+points = 1
+answer = "size"
+unit = "MB"
+units = "required"
+text = { en = "Size" }
+value = 497.759232
+[[question.item.mistake]]
+code = "half"
+when = "248.879616 MB"
+points = 0.5
+text = { en = "Half precision" }
+[[question.item]]
+id = "share"
+points = 1
+answer = "share"
+unit = ""
+units = "forbidden"
+tolerance = { relative = 0.01 }
+text = { en = "Share" }
+value = 0.25
+"""
+CHOICE = """
+[[question]]
+id = "q"
+kind = "choice"
+points = 5
+answer = "chosen"
+names = ["a", "b", "c", "d", "e"]
+[[question.item]]
+id = "one"
+points = 1
+answer = "one"
+right = ["a"]
+text = { en = "One" }
+[[question.item]]
+id = "both"
+points = 2
+answer = "both"
+right = ["a", "b"]
+credit = "each"
+text = { en = "Both" }
+[[question.item.mistake]]
+code = "wrong-two"
+when = ["c", "d"]
+points = 0.5
+text = { en = "The other two" }
+[[question.item]]
+id = "list"
+points = 1
+answer = "picked"
+right = ["a", "b", "c"]
+pick = 2
+text = { en = "Two of three" }
+[[question.item.mistake]]
+code = "nearly"
+when = "d"
+points = 0.25
+text = { en = "Nearly" }
+[[question.item]]
+id = "entry"
+points = 1
+answer = "matched"
+key = 1
+right = ["e"]
+text = { en = "The second of a list" }
+[[question.item]]
+id = "away"
+points = -1
+answer = "one"
+right = ["a"]
+text = { en = "Takes away" }
+"""
+WRITTEN = """
+[[question]]
+id = "q"
+kind = "written"
+points = 1
+[[question.item]]
+id = "n"
+points = 1
+manual = true
+text = { en = "Why" }
+"""
+CHOICES = 'one = "a"\nboth = ["a", "b"]\npicked = ["a", "b"]\nmatched = ["a", "e"]'
+
+
+def example(name: str) -> str:
+    """The example of the page whose assignment has this name."""
+    return next(one for one in EXAMPLES if f'name = "{name}"' in one)
+
+
+def rubric_from(text: str) -> Rubric:
+    """A whole rubric, or one question with a head."""
+    if "[assignment]" in text:
+        return rubric_of(text)
+    points = re.search(r"^points = (\S+)", text, re.MULTILINE)
+    assert points is not None
+    return parse((HEAD.format(points=points[1]) + text).encode())
+
+
+CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "count": (NUMBER, {"q": "layers = 12\nheads = 8"}),
+    "shape": (SHAPE, {"q": "shape = (8, 12, 64)"}),
+    "value": (VALUE, {"q": "loss = 0.5\nseveral = [1.0, 2.0, 3.5]"}),
+    "quantity": (QUANTITY, {"q": 'size = "497.759232 MB"\nshare = 0.25'}),
+    "choice": (CHOICE, {"q": CHOICES}),
+    "written": (WRITTEN, {"q": "Because."}),
+    "formula, relation": (
+        example("counting"),
+        {
+            "projection": 'projection_parameters = "n_heads*d_head*d_model"',
+            "layer": 'both_parameters = "2*n_heads*d_head*d_model"\nrelation = "d_head = d_model/n_heads"',
+        },
+    ),
+    "forms": (
+        example("forms"),
+        {"forms": 'simplest = "4*n_heads*d_model*d_head + 8*d_model^2"\nwritten_out = "12*d_model^2"'},
+    ),
+    "lists": (example("several"), {"shapes": 'costs = "n*d^2, n^2*d, n^2*d"\nsizes = "{n*d, n^2}"'}),
+    "growth": (example("growth"), {"attention-cost": 'operations = "O(n*d^2 + n^2*d)"'}),
+    "functions": (example("complexity"), {"pairs": 'pairs = "n*(n - 1)/2*d"'}),
+    "graph": (example("graph"), {"mlp": 'mlp = "16*d_model^2"', "model": 'model = "20*n_layers*d_model^2"'}),
+}
+REFERENCES = {"projection": "n_heads*d_head*d_model"}
+
+
+def answer(question: str, source: str) -> Answer:
+    """An answer that was written."""
+    return Answer(f"{question}-answer", "markdown" if source == "Because." else "code", source, changed=True)
+
+
+class Paper:
+    """A rubric with an answer key, and what planted answers to it earn."""
+
+    def __init__(self, rubric: Rubric, keys: Mapping[str, str]) -> None:
+        self.rubric = rubric
+        self.keys = {question: answer(question, source) for question, source in keys.items()}
+        self.checks = {question.id: make_check(question, rubric) for question in rubric.questions}
+
+    def trials(self, question: str) -> tuple[Trial, ...]:
+        """What the check plants."""
+        return trials_of(self.checks[question], self.keys[question])
+
+    def results(self, changes: Mapping[str, str]) -> dict[str, tuple[ItemResult, ...]]:
+        """The results of the key with some answers changed; nothing may have to be run for it."""
+        found: dict[str, tuple[ItemResult, ...]] = {}
+        for name, key in self.keys.items():
+            source = changes.get(name, key.source)
+            given = Answer(key.grade_id, key.cell_type, source, changed=True)
+            assert () == self.checks[name].plan(given, DRAW), source
+            reference = ((Observation(ok=True, value=REFERENCES[name]),),) if name in REFERENCES else ()
+            earlier = {f"{one.question}.{one.item}": one for results in found.values() for one in results}
+            found[name] = self.checks[name].judge(Evidence(given, (), reference, earlier, draw=DRAW))
+        return found
+
+    def wrong(self, question: str, trial: Trial) -> list[str]:
+        """What a trial does otherwise than it says."""
+        changes = {question: trial.source}
+        for other, below in trial.earlier.items():
+            changes[other] = f"{self.keys[other].source}\n{below}"
+        score = scoring.score("trial", self.rubric, self.results(changes))
+        judged = row(trial, self.rubric.question(question), self.rubric, score, {})
+        return [
+            f"{trial.name}: {one.place}: expected {one.expected}, got {one.got}" for one in judged.findings
+        ]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
+    """Named mistakes earn their points, alternatives everything, slips never everything."""
+    text, keys = CASES[case]
+    paper = Paper(rubric_from(text), keys)
+    key = scoring.score("key", paper.rubric, paper.results({}))
+    assert [] == [
+        one.item
+        for one in key.items
+        if mark(paper.rubric.question(one.question).item(one.item), one) != "kept"
+    ]
+    wrong = [
+        one for question in keys for trial in paper.trials(question) for one in paper.wrong(question, trial)
+    ]
+    assert [] == wrong
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_item_is_lost_by_a_trial(case: str) -> None:
+    """No item of these kinds is without a mistake that it must notice, and an answer that it must take."""
+    text, keys = CASES[case]
+    paper = Paper(rubric_from(text), keys)
+    for question in keys:
+        trials = paper.trials(question)
+        names = [trial.name for trial in trials]
+        assert len(names) == len(set(names))
+        assert any(not trial.loses for trial in trials)
+        items = {item.id for item in paper.rubric.question(question).items}
+        assert items <= {item for trial in trials for item in trial.loses}, question
+
+
+def planted(case: str, question: str = "q") -> dict[str, Trial]:
+    """The trials of one case by name."""
+    text, keys = CASES[case]
+    return {trial.name: trial for trial in Paper(rubric_from(text), keys).trials(question)}
+
+
+def test_numbers_near_the_right_one() -> None:
+    """One more, one less, named mistakes with their points; what needs a lost item is lost as well."""
+    trials = planted("count")
+    assert {"n: one more", "n: one less", "n: accepted: 24", "n: mistake embedding: 13"} <= set(trials)
+    assert ("n", "needy") == trials["n: one less"].loses
+    assert {"n": Decimal("0.5")} == trials["n: mistake embedding: 13"].points
+    assert "layers = 12\nheads = 8\nlayers = 11\n" == trials["n: one less"].source
+
+
+def test_shapes_are_permuted_and_cut() -> None:
+    """Two axes are swapped, each one is missing once, and one is too many."""
+    names = set(planted("shape"))
+    assert {
+        "n: axes 1 and 2 swapped",
+        "n: axes 2 and 3 swapped",
+        "n: axis 2 missing",
+        "n: an axis more",
+    } <= names
+    assert "n: mistake flat: [8, 768]" in names
+
+
+def test_quantities_come_in_other_units() -> None:
+    """The same amount in another unit is right; the same number of something else is not."""
+    trials = planted("quantity")
+    assert () == trials["size: in KiB"].loses
+    for name in ("size: so many KiB", "size: so many FLOP", "size: without its unit"):
+        assert ("size",) == trials[name].loses, name
+
+
+def test_every_other_option_is_chosen_once() -> None:
+    """Single choices, several in parts, closed lists and entries of a list."""
+    trials = planted("choice")
+    assert {f"one: {name} instead" for name in ("b", "c", "d", "e", "no such option")} <= set(trials)
+    assert {"both": Decimal(1)} == trials["both: without a"].points
+    assert {"both": Decimal("0.5")} == trials["both: mistake wrong-two: c, d"].points
+    assert {"list": Decimal("0.75")} == trials["list: d in the place of a right one"].points
+    assert "matched = ['a', 'd']" in trials["entry: d instead"].source
+
+
+def test_an_empty_text_is_nothing_to_read() -> None:
+    """A written answer is lost when nothing stands there, and waits for a person otherwise."""
+    trials = planted("written")
+    assert ("n",) == trials["an empty cell"].loses
+    assert () == trials["one word"].loses
+
+
+def test_formulas_in_other_notations_and_with_slips() -> None:
+    """The key in four notations, each accepted formula, each mistake, and slips of several sorts."""
+    trials = planted("formula, relation", "projection")
+    assert {
+        f"formula: the key {how}" for how in ("as Python", "in Unicode", "in LaTeX", "without blanks")
+    } <= set(trials)
+    sorts = {name.partition("slip, ")[2].partition(":")[0] for name in trials if "slip, " in name}
+    assert {"symbol-replaced", "swapped-symbols", "off-by-one"} & sorts
+    assert len(sorts) >= 3
+    assert () == trials["formula: remark assumed-early: d_model^2"].loses
+
+
+def test_mistakes_are_carried_forward() -> None:
+    """The right continuation of each mistake of the earlier result keeps everything."""
+    trials = planted("formula, relation", "layer")
+    carried = trials["twice: carried on from one-head"]
+    assert {"projection": "projection_parameters = 'd_head*d_model'\n"} == carried.earlier
+    assert () == carried.loses
+    assert "both_parameters = '2*(d_head*d_model)'" in carried.source
+
+
+def test_steps_are_worth_what_they_say() -> None:
+    """A step with a formula ends with its points; so does one for a wrong result carried on."""
+    trials = planted("graph", "model")
+    step = trials["formula: step attention-forgotten: 16*n_layers*d_model^2"]
+    assert {"formula": Decimal("1.5")} == step.points
+
+
+def test_right_answers_in_another_form() -> None:
+    """Where a form is asked for, right formulas in another one earn the points for that."""
+    trials = [trial for name, trial in planted("forms", "forms").items() if "simplest: another form" in name]
+    assert trials
+    assert {Decimal(1)} == {trial.points["simplest"] for trial in trials}
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "count", "shape", "value", "quantity", "choice", "written"])
+def test_these_kinds_try_themselves(kind: str) -> None:
+    """Kinds without code need no function in the reference folder."""
+    rubric = next(
+        rubric for one in EXAMPLES for rubric in [rubric_of(one)] if rubric.questions[0].kind == kind
+    )
+    assert isinstance(make_check(rubric.questions[0], rubric), TriesItself)

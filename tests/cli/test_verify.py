@@ -1,0 +1,119 @@
+"""The command ``verify``: what it prints, what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from autograder.cli import report, verdicts
+from autograder.course import Course
+from autograder.verify import Finding, Mark, Matrix, Row, Verified
+from tests.cli.running import run
+from tests.support.small_course import NAME, changed, small_course
+
+LONG = "a planted answer with a name that does not fit into one line of a terminal of eighty columns at all"
+FINDING = Finding(
+    "trial 'x' of q", "q.b", "lost", "1 of 1 points (passed): as expected [of q]", "look [closer]"
+)
+MATRIX = Matrix(
+    "q",
+    tuple("abcdefghij"),
+    ("c",),
+    (
+        Row("mistake", "", ("a",), {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)}),
+        Row(LONG, "", ("b",), dict.fromkeys("abcdefghij", Mark.KEPT), ("b",), (FINDING,)),
+        Row("slip 1", "slips", ("a",), {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)}),
+        Row("slip 2", "slips", ("a",), {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)}),
+        Row("alternative [i]", "", (), dict.fromkeys("abcdefghij", Mark.KEPT)),
+    ),
+)
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What goes to a terminal of eighty columns."""
+    out = io.StringIO()
+    monkeypatch.setattr(report, "console", lambda: Console(file=out, width=80, highlight=False))
+    return out
+
+
+def test_a_matrix_fits_into_eighty_columns(printed: io.StringIO) -> None:
+    """Marks stand first, in numbered columns, so that long names wrap without tearing them apart."""
+    verdicts.show(Verified("exam", (FINDING,), (MATRIX,)))
+    lines = printed.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [line.split() for line in lines]
+    nine = ["·"] * 9
+    assert ["●", *nine[1:], "mistake"] in rows
+    assert ["●", *nine[1:], "slips", "(2)"] in rows
+    assert [*nine, "alternative", "[i]"] in rows
+    assert any(row[:3] == ["·", "!", "·"] and row[9:11] == ["a", "planted"] for row in rows)
+    assert "q: 5 trials, 3 of 4 mistakes lose what they must, 1 of 1 alternatives lose" in printed.getvalue()
+
+
+def test_a_finding_says_what_to_do(printed: io.StringIO) -> None:
+    """Place, paper, what was expected, what came and what to do stand there, brackets and all."""
+    verdicts.show(Verified("exam", (FINDING,), (MATRIX,)))
+    text = printed.getvalue()
+    for part in ("1. q.b: trial 'x' of q", "as expected [of q]", "what to do", "look [closer]", "1 findings"):
+        assert part in text, part
+
+
+def test_what_machines_read() -> None:
+    """One line of JSON holds every row, mark and finding."""
+    written = json.loads(verdicts.as_json([Verified("exam", (FINDING,), (MATRIX,))], "namespaces"))
+    assert (1, "namespaces") == (written["findings"], written["isolation"])
+    (exam,) = written["assignments"]
+    assert "lost" == exam["matrices"][0]["rows"][0]["marks"]["a"]
+    assert "look [closer]" == exam["findings"][0]["remedy"]
+    assert float(Decimal(0)) == exam["key"]["cell_seconds"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Course:
+    """The small course."""
+    return small_course(tmp_path / "course")
+
+
+@pytest.mark.sandbox
+def test_without_a_name_every_assignment_is_verified(small: Course, tmp_path: Path) -> None:
+    """One that cannot be used is named, and the others are verified all the same; the exit code is 1."""
+    shutil.copytree(small.sources / NAME, small.sources / "broken")
+    rubric = small.rubric(NAME).read_text("utf-8")
+    (small.rubrics / "broken.toml").write_text(
+        rubric.replace('"small"', '"broken"').replace("points = 11", "points = 12")
+    )
+    done = run("verify", "--json", str(tmp_path / "out.json"), cwd=small.root)
+    assert (1, "") == (done.returncode, done.stderr)
+    assert "12 are stated, but the parts add up to 11" in " ".join(done.stdout.split())
+    written = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    assert {"broken": 1, NAME: 0} == {
+        one["assignment"]: len(one["findings"]) for one in written["assignments"]
+    }
+    assert 0 < next(one for one in written["assignments"] if one["assignment"] == NAME)["seconds"]
+
+
+@pytest.mark.sandbox
+def test_exit_codes(small: Course) -> None:
+    """0 when all is as it must be, 1 when something was found, 3 for a name that is not known."""
+    assert 3 == run("verify", "smal", cwd=small.root).returncode
+    assert 0 == run("verify", NAME, cwd=small.root).returncode
+    changed(small.reference / "small.py", '"loses": ["batch"]', '"loses": ["rows", "batch"]')
+    found = run("verify", NAME, cwd=small.root)
+    assert 1 == found.returncode
+    assert "softmax.rows: trial 'second axis' of softmax" in found.stdout
+
+
+def test_a_course_without_assignments(tmp_path: Path) -> None:
+    """Nothing to verify is not success."""
+    for folder in ("assignments", "rubrics"):
+        (tmp_path / folder).mkdir()
+    done = run("verify", cwd=tmp_path)
+    assert 3 == done.returncode
+    assert "known assignments: none" in done.stderr

@@ -1,0 +1,260 @@
+"""A small course of two notebooks without torch, that verifies; tests plant defects into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+
+from autograder.course import Course
+
+NAME = "small"
+
+RUBRIC = """\
+version = 1
+
+[assignment]
+name = "small"
+points = 11
+preload = ["numpy"]
+notebooks = [{ name = "formulas" }, { name = "code" }]
+
+[assignment.limits]
+cell_seconds = 2
+call_seconds = 2
+
+[assignment.symbols]
+d_model = { aliases = ["d"] }
+n_layers = { aliases = ["L"] }
+
+[[question]]
+id = "mlp"
+kind = "symbolic"
+notebook = "formulas"
+points = 3
+answer = "mlp_parameters"
+
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "Parameters of the MLP" }
+accept = ["8*d_model^2", "8*d_model^2 + 5*d_model"]
+
+[[question.item.mistake]]
+code = "one-matrix-only"
+when = "4*d_model^2"
+points = 1
+text = { en = "That is one of the two matrices." }
+
+[[question.item]]
+id = "why"
+points = 1
+manual = true
+cell = "mlp-why"
+text = { en = "How you arrived at it" }
+
+[[question]]
+id = "model"
+kind = "symbolic"
+notebook = "formulas"
+points = 2
+answer = "model_parameters"
+carry_forward = { from = "mlp.formula", expect = "n_layers*own", points = 1.5 }
+
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "Parameters of all layers" }
+accept = ["8*n_layers*d_model^2"]
+
+[[question]]
+id = "layers"
+kind = "count"
+notebook = "formulas"
+points = 1
+answer = "layers"
+
+[[question.item]]
+id = "number"
+points = 1
+text = { en = "How many layers there are" }
+value = 12
+
+[[question.item.mistake]]
+code = "embedding-counted"
+when = 13
+points = 0.5
+text = { en = "The embedding is no layer." }
+
+[[question]]
+id = "activation"
+kind = "choice"
+notebook = "formulas"
+points = 1
+answer = "activation"
+names = ["relu", "gelu", "tanh"]
+
+[[question.item]]
+id = "name"
+points = 1
+text = { en = "The activation" }
+right = ["gelu"]
+
+[[question]]
+id = "softmax"
+kind = "behaviour"
+notebook = "code"
+points = 3
+answer = "softmax"
+library = "numpy"
+reference = "small:softmax"
+trials = "small:trials"
+
+[[question.case]]
+name = "scores"
+args = [{ draw = "normal", shape = [3, 5] }]
+
+[[question.case]]
+name = "large scores"
+args = [{ draw = "normal", shape = [3, 5], scale = 10000 }]
+
+[[question.case]]
+name = "a batch"
+args = [{ draw = "normal", shape = [2, 3, 5] }]
+
+[[question.item]]
+id = "rows"
+points = 2
+text = { en = "Rows add up to one" }
+cases = ["scores"]
+
+[[question.item]]
+id = "batch"
+points = 1
+needs = ["rows"]
+text = { en = "Of a batch as well" }
+cases = ["a batch"]
+
+[[question.item]]
+id = "overflow"
+points = -0.5
+text = { en = "Large scores" }
+cases = ["large scores"]
+
+[[question]]
+id = "thoughts"
+kind = "written"
+notebook = "code"
+points = 1
+answer_cell = "thoughts"
+
+[[question.item]]
+id = "any"
+points = 1
+manual = true
+text = { en = "What you think" }
+"""
+
+SOFTMAX = """\
+def softmax(scores):
+    weights = numpy.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+"""
+
+REFERENCE = f'''\
+import numpy
+
+{SOFTMAX}
+
+RIGHT = """\\
+{SOFTMAX}"""
+
+
+def trials():
+    return [
+        {{
+            "name": "columns",
+            "source": RIGHT.replace("axis=-1", "axis=0"),
+            "loses": ["rows", "batch", "overflow"],
+        }},
+        {{
+            "name": "second axis",
+            "source": RIGHT.replace("axis=-1", "axis=1"),
+            "loses": ["batch"],
+            "points": {{"batch": 0}},
+        }},
+        {{
+            "name": "largest score kept",
+            "source": RIGHT.replace(" - scores.max(axis=-1, keepdims=True)", ""),
+            "loses": ["overflow"],
+            "points": {{}},
+        }},
+        {{"name": "other names", "source": RIGHT.replace("weights", "w"), "loses": []}},
+    ]
+'''
+
+_CODE = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
+
+
+def answer(grade_id: str, stub: str, solution: str) -> nbformat.NotebookNode:
+    """A code cell with a solution between nbgrader's markers."""
+    source = f"{stub}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION\n"
+    return cell(grade_id, source, solution=True, locked=False)
+
+
+def cell(grade_id: str, source: str, **flags: object) -> nbformat.NotebookNode:
+    """A code cell with nbgrader's metadata, locked unless said otherwise."""
+    metadata = {"nbgrader": {**_CODE, "grade_id": grade_id, **flags}}
+    return nbformat.v4.new_code_cell(source, metadata=metadata)
+
+
+def check(question: str, points: float) -> nbformat.NotebookNode:
+    """The cell with the points of a question."""
+    return cell(question, f'check("{question}")', grade=True, points=points)
+
+
+def text(grade_id: str, source: str, points: float) -> nbformat.NotebookNode:
+    """An answer in words."""
+    flags = {**_CODE, "grade_id": grade_id, "grade": True, "solution": True, "locked": False}
+    return nbformat.v4.new_markdown_cell(source, metadata={"nbgrader": {**flags, "points": points}})
+
+
+FORMULAS = (
+    cell("setup", "from coursecheck import check"),
+    answer("mlp-answer", '# mlp_parameters = "..."', 'mlp_parameters = "8*d_model^2"'),
+    check("mlp", 2),
+    text("mlp-why", "Two matrices of equal size.", 1),
+    answer("model-answer", '# model_parameters = "..."', 'model_parameters = "8*n_layers*d_model^2"'),
+    check("model", 2),
+    answer("layers-answer", "# layers = ...", "layers = 12"),
+    check("layers", 1),
+    answer("activation-answer", '# activation = "..."', 'activation = "gelu"'),
+    check("activation", 1),
+)
+CODE = (
+    cell("setup", "import numpy\nfrom coursecheck import check"),
+    answer("softmax-answer", "# def softmax(scores): ...", SOFTMAX),
+    check("softmax", 3),
+    text("thoughts", "Much could be said about this.", 1),
+)
+
+
+def small_course(root: Path) -> Course:
+    """Write the course into an empty folder."""
+    for folder in ("rubrics", f"assignments/{NAME}", "reference"):
+        (root / folder).mkdir(parents=True)
+    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
+    (root / "reference" / "small.py").write_text(REFERENCE, encoding="utf-8")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for name, cells in (("formulas", FORMULAS), ("code", CODE)):
+        notebook = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": kernel})
+        nbformat.write(notebook, root / "assignments" / NAME / f"{name}.ipynb")
+    return Course.at(root)
+
+
+def changed(path: Path, old: str, new: str) -> None:
+    """Replace one text in a file of the course."""
+    content = path.read_text(encoding="utf-8")
+    assert 1 == content.count(old), (path, old, content.count(old))
+    path.write_text(content.replace(old, new), encoding="utf-8")

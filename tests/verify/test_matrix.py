@@ -1,0 +1,188 @@
+"""What a trial must lose is compared with what it lost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.checks.base import Trial
+from autograder.records import ItemResult, Limits, Message, Note, Score, Spent, Status
+from autograder.rubric import Item, Question, parse
+from autograder.sandbox import remarks
+from autograder.verify import headroom
+from autograder.verify.findings import Finding, Mark
+from autograder.verify.matrix import coverage, mark, matrix, most, row
+
+RUBRIC = parse(
+    b"""
+version = 1
+[assignment]
+name = "exam"
+points = 6
+[[question]]
+id = "first"
+kind = "any"
+points = 4
+[[question.item]]
+id = "a"
+points = 2
+text = { en = "a" }
+[[question.item]]
+id = "b"
+points = 1
+text = { en = "b" }
+[[question.item]]
+id = "away"
+points = -1
+text = { en = "takes away" }
+[[question.item]]
+id = "words"
+points = 1
+manual = true
+text = { en = "for a person" }
+[[question]]
+id = "second"
+kind = "any"
+points = 2
+[[question.item]]
+id = "a"
+points = 2
+text = { en = "a" }
+"""
+)
+FIRST = RUBRIC.question("first")
+RIGHT = {
+    "first.a": (Status.PASSED, 2),
+    "first.b": (Status.PASSED, 1),
+    "first.away": (Status.PASSED, 0),
+    "first.words": (Status.NEEDS_REVIEW, 0),
+    "second.a": (Status.PASSED, 2),
+}
+
+
+def result(place: str, status: Status, points: Decimal, code: str = "some-code") -> ItemResult:
+    """A result of an item."""
+    question, _, item = place.partition(".")
+    possible = max(RUBRIC.question(question).item(item).points, Decimal(0))
+    return ItemResult(question, item, status, points, possible, Message(code), "words for staff", code)
+
+
+def score(**changes: tuple[Status, str]) -> Score:
+    """The key's score with some results changed; two underscores stand for the dot."""
+    found = {place: (status, str(points)) for place, (status, points) in RIGHT.items()}
+    found |= {place.replace("__", "."): change for place, change in changes.items()}
+    items = tuple(result(place, status, Decimal(points)) for place, (status, points) in found.items())
+    return Score("trial", "exam", 1, items)
+
+
+def findings(trial: Trial, got: Score, key: dict[str, Mark] | None = None) -> list[tuple[str, str]]:
+    """Place and expectation of every finding."""
+    return [(one.place, one.expected) for one in row(trial, FIRST, RUBRIC, got, key or {}).findings]
+
+
+LOST = (Status.FAILED, "0")
+
+
+@pytest.mark.parametrize(
+    ("item", "status", "points", "expected"),
+    [
+        ("a", Status.PASSED, "2", Mark.KEPT),
+        ("a", Status.FAILED, "1.5", Mark.LOST),
+        ("a", Status.NO_ANSWER, "0", Mark.LOST),
+        ("a", Status.NEEDS_REVIEW, "0", Mark.OPEN),
+        ("away", Status.PASSED, "0", Mark.KEPT),
+        ("away", Status.NO_ANSWER, "0", Mark.KEPT),
+        ("away", Status.FAILED, "-1", Mark.LOST),
+        ("away", Status.FAILED, "0", Mark.LOST),
+        ("words", Status.NEEDS_REVIEW, "0", Mark.KEPT),
+        ("words", Status.NO_ANSWER, "0", Mark.LOST),
+    ],
+)
+def test_kept_lost_or_open(item: str, status: Status, points: str, expected: Mark) -> None:
+    """Partial points are a loss; a negative item fails, and one for a person is read by nobody."""
+    assert expected == mark(FIRST.item(item), result(f"first.{item}", status, Decimal(points)))
+
+
+def test_a_trial_that_does_as_it_says() -> None:
+    """Nothing is found where exactly the stated items are lost, with the stated points and code."""
+    trial = Trial("x", "", ("a",), {"a": Decimal("0.5")}, codes={"a": "some-code"})
+    made = row(trial, FIRST, RUBRIC, score(first__a=(Status.FAILED, "0.5")), {})
+    assert ((), ()) == (made.findings, made.wrong)
+    assert {"a": Mark.LOST, "b": Mark.KEPT, "away": Mark.KEPT, "words": Mark.KEPT} == made.marks
+
+
+@pytest.mark.parametrize(
+    ("trial", "got", "expected"),
+    [
+        (Trial("x", "", ("a",)), score(), [("first.a", "lost")]),
+        (Trial("x", ""), score(first__b=LOST), [("first.b", "kept: all 1 points")]),
+        (Trial("x", "", ("a",)), score(first__a=LOST, second__a=LOST), [("second.a", "kept: all 2 points")]),
+        (Trial("x", "", ("a",)), score(first__a=(Status.NEEDS_REVIEW, "0")), [("first.a", "lost")]),
+        (
+            Trial("x", ""),
+            score(first__words=(Status.NO_ANSWER, "0")),
+            [("first.words", "kept: all 1 points")],
+        ),
+        (Trial("x", "", ("a",), {"a": Decimal(1)}), score(first__a=LOST), [("first.a", "1 of 2 points")]),
+        (
+            Trial("x", "", ("a",), codes={"a": "other"}),
+            score(first__a=LOST),
+            [("first.a", "told as 'other'")],
+        ),
+    ],
+)
+def test_a_trial_that_does_otherwise(trial: Trial, got: Score, expected: list[tuple[str, str]]) -> None:
+    """Whatever is lost, kept, worth or told otherwise is found at its place, also in other questions."""
+    assert expected == findings(trial, got)
+
+
+def test_what_a_trial_is_not_blamed_for() -> None:
+    """Items the key itself does not earn, those it says nothing about, and the question it carries from."""
+    lost = score(first__a=LOST, second__a=LOST)
+    assert [("first.a", "kept: all 2 points")] == findings(Trial("x", ""), lost, {"second.a": Mark.LOST})
+    assert [("second.a", "kept: all 2 points")] == findings(Trial("x", "", unstated=("a",)), lost)
+    assert [("first.a", "kept: all 2 points")] == findings(Trial("x", "", earlier={"second": "y"}), lost)
+
+
+def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
+    """Kept by all, lost unasked, or lost with other points than stated: nobody has seen the check fail."""
+    question = Question("q", "any", Decimal(1), (Item("only", Decimal(1), {"en": "x"}),))
+    rubric = parse(
+        b'version = 1\n[assignment]\nname = "e"\npoints = 1\n[[question]]\nid = "q"\nkind = "any"\n'
+        b'points = 1\n[[question.item]]\nid = "only"\npoints = 1\ntext = { en = "x" }\n'
+    )
+
+    def covered(trial: Trial, status: Status, points: str) -> bool:
+        one = ItemResult("q", "only", status, Decimal(points), Decimal(1), Message("c"), "s", "c")
+        got = Score("trial", "e", 1, (one,))
+        return coverage(matrix(question, [row(trial, question, rubric, got, {})])) == ()
+
+    assert covered(Trial("x", "", ("only",)), Status.FAILED, "0")
+    assert not covered(Trial("x", "", ("only",)), Status.PASSED, "1")
+    assert not covered(Trial("x", ""), Status.FAILED, "0")
+    assert not covered(Trial("x", "", ("only",), {"only": Decimal("0.5")}), Status.FAILED, "0")
+    assert not covered(Trial("x", "", ("only",)), Status.NEEDS_REVIEW, "0")
+    assert "no trial at all" == coverage(matrix(question, []))[0].got
+
+
+def test_half_of_each_limit_is_left() -> None:
+    """More than half of a limit is named with the number; exactly half is not."""
+    limits = Limits(cell_seconds=10, memory_mb=100)
+    assert frozenset() == headroom.over(Spent(cell_seconds=5, memory_mb=50), limits)
+    assert {"cell_seconds", "memory_mb"} == headroom.over(Spent(cell_seconds=5.1, memory_mb=50.1), limits)
+    spent = Spent(memory_mb=80)
+    (found,) = headroom.findings("answer key", "exam", spent, limits, headroom.over(spent, limits))
+    assert ("at most 50 MB, one part in 2 of memory_mb", "80 MB") == (found.expected, found.got)
+    assert Spent(cell_seconds=1, memory_mb=2) == headroom.least(Spent(1, memory_mb=3), Spent(2, memory_mb=2))
+    assert Spent(2, memory_mb=3) == most([Spent(1, memory_mb=3), Spent(2, memory_mb=2)])
+
+
+def test_what_was_stopped_is_named() -> None:
+    """Notes about ended boxes and limits become findings, other notes do not."""
+    notes = [
+        Note(code, "the words", "cell 3") for code in (remarks.CELL_ENDED, remarks.CALL_ENDED, remarks.MET)
+    ]
+    found = list(headroom.stopped("x", "q", [*notes, Note("kernel", "another")]))
+    assert ["cell 3: the words"] * 3 == [finding.got for finding in found]
+    assert all(isinstance(finding, Finding) and finding.remedy for finding in found)

@@ -1,0 +1,57 @@
+"""Planted answers from the reference folder are read strictly."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autograder.checks.base import Trial
+from autograder.errors import CourseError
+from autograder.rubric import Item, Question
+from autograder.verify.planted import MOST_TRIALS, read_trials
+
+QUESTION = Question(
+    "attention",
+    "behaviour",
+    Decimal(3),
+    (Item("self", Decimal(1), {"en": "one"}), Item("cross", Decimal(2), {"en": "other"})),
+    trials="planted:trials",
+)
+GOOD: dict[str, Any] = {"name": "keys for values", "source": "x = 1", "loses": ["cross"]}
+
+
+def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
+    """Points may be whole numbers, floating ones or texts, and become exact decimals."""
+    for written in (0.5, "0.5", "0.50"):
+        found = read_trials([{**GOOD, "points": {"cross": written}}], QUESTION)
+        assert (Trial("keys for values", "x = 1", ("cross",), {"cross": Decimal("0.5")}),) == found
+    assert Decimal(1) == read_trials([{**GOOD, "points": {"cross": 1}}], QUESTION)[0].points["cross"]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (None, "expected a list"),
+        ([], "an empty one"),
+        ({"name": "x"}, "expected a list"),
+        (["x"], "entry 1"),
+        ([{**GOOD, "loose": ["cross"]}], "loose"),
+        ([{"name": "x", "source": "y"}], "entry 1: loses"),
+        ([{**GOOD, "name": 3}], "name"),
+        ([{**GOOD, "name": " "}], "a name of its own"),
+        ([GOOD, GOOD], "keys for values.*a name of its own"),
+        ([{**GOOD, "loses": ["cros"]}], "known: self, cross; got .'cros'"),
+        ([{**GOOD, "loses": ["self", "self"]}], "each once"),
+        ([{**GOOD, "points": {"self": 0}}], "'self': 0"),
+        ([{**GOOD, "points": {"cross": 2}}], "less than they are worth"),
+        ([{**GOOD, "points": {"cross": -1}}], "less than they are worth"),
+        ([{**GOOD, "points": {"cross": "NaN"}}], "less than they are worth"),
+        ([{**GOOD, "name": str(number)} for number in range(MOST_TRIALS + 1)], "at most"),
+    ],
+)
+def test_what_is_no_list_of_trials_is_refused(value: Any, told: str) -> None:
+    """The error names the question, the function, the entry and what was expected."""
+    with pytest.raises(CourseError, match=f"'attention': trials: 'planted:trials'.*{told}"):
+        read_trials(value, QUESTION)

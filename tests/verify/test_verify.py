@@ -1,0 +1,226 @@
+"""The answer key of every shipped assignment sits its own exam, with all that is planted in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder.course import Course
+from autograder.errors import CourseError, RubricError
+from autograder.generate import generate
+from autograder.sandbox.pool import Pool
+from autograder.verify import Finding, Verified, validate, verify
+from tests.support.small_course import NAME, changed, small_course
+
+pytestmark = pytest.mark.sandbox
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = sorted(folder.name for folder in (ROOT / "assignments").iterdir() if folder.is_dir())
+
+
+def shipped_course(root: Path) -> Course:
+    """A copy of the shipped course."""
+    for folder in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return Course.at(root)
+
+
+def verified(course: Course, name: str = NAME) -> Verified:
+    """What verifying brings to light."""
+    generate(course, name)
+    with Pool() as pool:
+        return verify(assignments.load(course, name), pool)
+
+
+def places(found: Verified) -> dict[tuple[str, str], Finding]:
+    """The findings by paper and place."""
+    return {(finding.paper, finding.place): finding for finding in found.findings}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_assignment_holds(tmp_path: Path, name: str) -> None:
+    """Key, release, mistakes, alternatives and checks of what is shipped are as they must be."""
+    found = verified(shipped_course(tmp_path), name)
+    assert () == found.findings
+    automatic = {
+        (matrix.question, item)
+        for matrix in found.matrices
+        for item in matrix.items
+        if item not in matrix.manual
+    }
+    lost = {
+        (matrix.question, item) for matrix in found.matrices for row in matrix.mistakes for item in row.loses
+    }
+    assert automatic <= lost
+
+
+def test_the_small_course_holds(tmp_path: Path) -> None:
+    """Formulas, numbers, choices, code and words in two notebooks are verified, code alone in boxes."""
+    found = verified(small_course(tmp_path))
+    assert () == found.findings
+    assert ["mlp", "model", "layers", "activation", "softmax", "thoughts"] == [
+        one.question for one in found.matrices
+    ]
+    assert 4 == found.boxes == len(found.matrices[4].rows)
+    assert all(one.mistakes and one.alternatives for one in found.matrices)
+    assert 0 < found.key.submission_seconds <= found.most.submission_seconds < 10
+    assert found.most.memory_mb > 1
+
+
+def of_rubric(old: str, new: str) -> Callable[[Course], None]:
+    """A defect in the rubric."""
+    return lambda course: changed(course.rubric(NAME), old, new)
+
+
+def of_reference(old: str, new: str) -> Callable[[Course], None]:
+    """A defect in the reference folder."""
+    return lambda course: changed(course.reference / "small.py", old, new)
+
+
+def of_notebook(name: str, old: str, new: str) -> Callable[[Course], None]:
+    """A defect in a source notebook."""
+    return lambda course: changed(course.sources / NAME / f"{name}.ipynb", old, new)
+
+
+class Defect(Struct, frozen=True):
+    """Something wrong that is planted in the course, and how it must be named."""
+
+    plant: Callable[[Course], None]
+    paper: str
+    place: str
+    expected: str
+    got: str
+    spreads: tuple[str, ...] = ()
+    """Where else it shows."""
+
+
+CANNOT_FAIL = Defect(
+    of_rubric('cases = ["a batch"]', 'cases = ["a batch"]\ncompare = { rtol = 1e9, atol = 1e9 }'),
+    *("trial 'second axis' of softmax", "softmax.batch", "lost", "1 of 1 points (passed)"),
+)
+NO_TRIAL = Defect(
+    of_rubric('trials = "small:trials"\n', ""),
+    *("rubric", "softmax.overflow", "at least one trial that loses it", "no trial at all"),
+)
+ALTERNATIVE = Defect(
+    of_reference('RIGHT.replace("weights", "w")', 'RIGHT.replace("weights.sum", "weights.max")'),
+    *("trial 'other names' of softmax", "softmax.rows", "kept: all 2 points", "0 of 2 points (failed)"),
+)
+SHADOWED = Defect(
+    of_rubric(
+        '[[question.item.mistake]]\ncode = "embedding-counted"',
+        '[[question.item.mistake]]\ncode = "one-more"\nwhen = 13\npoints = 0.5\n'
+        'text = { en = "One too many." }\n\n[[question.item.mistake]]\ncode = "embedding-counted"',
+    ),
+    *("trial 'number: mistake embedding-counted: 13' of layers", "layers.number"),
+    *("told as 'embedding-counted'", "told as 'one-more'"),
+)
+LOSES_MORE = Defect(
+    of_reference('"loses": ["rows", "batch", "overflow"]', '"loses": ["rows", "overflow"]'),
+    *("trial 'columns' of softmax", "softmax.batch", "kept: all 1 points", "0 of 1 points (failed)"),
+)
+POINTS = Defect(
+    of_rubric(
+        '[[question.item.mistake]]\ncode = "one-matrix-only"',
+        '[[question.item.mistake]]\ncode = "half"\nwhen = "(2*d_model)^2"\npoints = 0.5\n'
+        'text = { en = "Half of it." }\n\n[[question.item.mistake]]\ncode = "one-matrix-only"',
+    ),
+    "trial 'formula: mistake one-matrix-only: 4*d_model^2' of mlp",
+    "mlp.formula",
+    "1 of 2 points",
+    "0.5 of 2 points (failed)",
+)
+WRONG_KEY = Defect(
+    of_notebook("formulas", "layers = 12", "layers = 11"),
+    *("answer key", "layers.number", "1 points", "0 of 1 points (failed)"),
+)
+LEFT_IN = Defect(
+    of_notebook("formulas", '# mlp_parameters = \\"...\\"', 'mlp_parameters = \\"8*d_model^2\\"'),
+    *("release with comments", "mlp.formula", "0 points", "2 of 2 points (passed)"),
+)
+ENDLESS = Defect(
+    of_reference(
+        'RIGHT.replace("axis=-1", "axis=1")', '"def softmax(scores):\\n    while True:\\n        pass\\n"'
+    ),
+    *(
+        "trial 'second axis' of softmax",
+        "softmax",
+        "code that ends by itself, within every limit",
+        "softmax: ",
+    ),
+)
+RAISES = Defect(
+    of_notebook("code", '"import numpy\\n"', '"import numpi\\n"'),
+    *("answer key", "code, cell 1", "a cell that runs", "raised ModuleNotFoundError"),
+    spreads=("code, cell 3", "softmax"),
+)
+SLOW = Defect(
+    of_notebook("formulas", 'import check"', 'import check\\nimport time\\ntime.sleep(1.2)"'),
+    *("answer key", NAME, "at most 1 s, one part in 2 of cell_seconds", "1.2"),
+)
+SLOW_TRIAL = Defect(
+    of_reference('RIGHT.replace("weights", "w")', '"import time\\ntime.sleep(1.2)\\n" + RIGHT'),
+    *("trial 'other names' of softmax", "softmax", "at most 1 s, one part in 2 of cell_seconds", "1.2"),
+)
+
+
+@pytest.mark.parametrize(
+    "defects",
+    [
+        (CANNOT_FAIL, LOSES_MORE, POINTS, WRONG_KEY, LEFT_IN),
+        (ALTERNATIVE, SLOW, SHADOWED),
+        (NO_TRIAL,),
+        (RAISES,),
+        (ENDLESS,),
+        (SLOW_TRIAL,),
+    ],
+    ids=["checks and points", "alternative and time", "no trial", "raises", "endless", "slow trial"],
+)
+def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> None:
+    """Each defect of a course is found at its place, with what was expected, what came, and what to do."""
+    course = small_course(tmp_path)
+    for defect in defects:
+        defect.plant(course)
+    found = places(verified(course))
+    for defect in defects:
+        assert (defect.paper, defect.place) in found, sorted(found)
+        finding = found[defect.paper, defect.place]
+        assert defect.expected == finding.expected
+        assert finding.got.startswith(defect.got)
+        assert finding.remedy
+    blamed = {place.partition(".")[0] for defect in defects for place in (defect.place, *defect.spreads)}
+    assert blamed >= {place.partition(".")[0] for _, place in found}
+
+
+def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
+    """Points that disagree between notebook and rubric are named when the release is made."""
+    course = small_course(tmp_path)
+    changed(
+        course.rubric(NAME), 'kind = "count"\nnotebook = "formulas"\npoints = 1', 'kind = "count"\npoints = 1'
+    )
+    with pytest.raises(RubricError, match=r"layers.*notebook"):
+        verified(course)
+
+
+def test_a_function_that_plants_nothing_useful_is_the_courses_fault(tmp_path: Path) -> None:
+    """What the reference folder returns must be trials; the error names question, function and entry."""
+    course = small_course(tmp_path)
+    of_reference('"name": "columns"', '"nome": "columns"')(course)
+    with pytest.raises(CourseError, match=r"'softmax': trials: 'small:trials': entry 1: .*nome"):
+        verified(course)
+
+
+def test_validating_stops_before_the_trials(tmp_path: Path) -> None:
+    """The quick look grades key and release only."""
+    course = small_course(tmp_path)
+    for defect in (CANNOT_FAIL, WRONG_KEY):
+        defect.plant(course)
+    generate(course, NAME)
+    with Pool() as pool:
+        found = validate(assignments.load(course, NAME), pool)
+    assert [("answer key", "layers.number")] == [(one.paper, one.place) for one in found]
