@@ -27,6 +27,7 @@ from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Item, Question
 from autograder.scoring import score
 from reference import listings
+from reference.faults import attention
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
@@ -218,15 +219,34 @@ class MyMultiHeadAttention(nn.Module):
     ids=["renamed", "derived", "wrapped"],
 )
 def test_the_class_given_in_task_5_is_no_answer_to_task_6(answer: str) -> None:
-    """Its numbers earn nothing: the projections that the task names are missing, and the student reads so."""
+    """It earns nothing: it is seen to call what the task forbids, and the student reads so."""
     results = marks("mha", answer, given=listings.GIVEN)
-    compared = [results[item] for item in ("self", "cross", "padding", "causal")]
-    assert [("weights.missing", Decimal(0))] * 4 == [(result.code, result.points) for result in compared]
+    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
     scored = score("copyist", exam(), {"mha": tuple(results.values())}).items
     assert {Decimal(0)} == {item.points for item in scored if item.question == "mha"}
-    for result in compared:
+    for result in results.values():
         for language in ("en", "de"):
-            assert "q_proj.weight, q_proj.bias, k_proj.weight" in render(result.student, language)
+            assert "MultiheadAttention" in render(result.student, language)
+
+
+@pytest.mark.parametrize("trial", attention.trials(), ids=lambda trial: trial["name"])
+def test_each_slip_in_attention_loses_exactly_its_items(trial: Mapping[str, Any]) -> None:
+    """Every operator of the catalogue costs what is stated beside it, and a right rewriting nothing."""
+    results = marks("mha", trial["source"])
+    lost = {item for item, result in results.items() if result.points < result.possible}
+    lost |= {item.id for item in exam().question("mha").items if lost & set(item.needs)}
+    assert set(trial["loses"]) == lost
+    assert trial["points"] == {item: results[item].points for item in trial["points"]}
+
+
+def test_names_of_ones_own_cost_only_the_item_about_them() -> None:
+    """Other names of the projections lose what is said of them; the numbers are found all the same."""
+    source = solved(exam().question("mha"))
+    results = marks("mha", source.replace("q_proj", "queries").replace("out_proj", "output"))
+    lost = {item: result.code for item, result in results.items() if result.points < result.possible}
+    assert {"parameters": "weights.missing"} == lost
+    names = "q_proj.weight, q_proj.bias, out_proj.weight, out_proj.bias"
+    assert names in render(results["parameters"].student, "en")
 
 
 def test_the_untouched_release_is_no_answer_anywhere() -> None:

@@ -12,6 +12,7 @@ from autograder.checks.base import Check
 from autograder.checks.behaviour import BehaviourCheck
 from autograder.checks.choice import ChoiceCheck
 from autograder.checks.count import CountCheck
+from autograder.checks.implementation import ImplementationCheck
 from autograder.checks.quantity import QuantityCheck
 from autograder.checks.repair import RepairCheck
 from autograder.checks.shape import ShapeCheck
@@ -30,6 +31,7 @@ KINDS: Mapping[str, type[Check]] = {
         ValueCheck,
         QuantityCheck,
         BehaviourCheck,
+        ImplementationCheck,
         RepairCheck,
         ChoiceCheck,
         WrittenCheck,

@@ -11,6 +11,7 @@ from decimal import Decimal
 from math import prod
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -113,6 +114,10 @@ class Inputs:
     def case(self, name: str, case: Case) -> Arguments:
         """The values of one case's call; see `arguments`."""
         return self.arguments(name, case.args, case.kwargs)
+
+    def in_precision(self, precision: str) -> Inputs:
+        """The same numbers with another precision."""
+        return Inputs(msgspec.structs.replace(self._options, precision=precision), self._draw)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Hidden numbers for another purpose."""

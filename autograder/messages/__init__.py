@@ -8,14 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.messages import algebra, checks, forms, limits, quantities, repair, shapes
+from autograder.messages import (
+    algebra,
+    attention,
+    checks,
+    forbidden,
+    forms,
+    limits,
+    quantities,
+    repair,
+    shapes,
+)
 from autograder.records import Message, Text
 
 LANGUAGES = ("en", "de")
 
 SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
+    **attention.SENTENCES,
     **checks.SENTENCES,
+    **forbidden.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
     **quantities.SENTENCES,

@@ -110,6 +110,7 @@ WANTED: Mapping[str, str] = {
     "shape": "want-shape",
     "quantity": "want-quantity",
     "behaviour": "want-code",
+    "implementation": "want-code",
     "repair": "want-code",
     "choice": "want-choice",
 }
@@ -227,7 +228,7 @@ def _fits(kind: str, form: str, value: object) -> bool:
         text = isinstance(value, str) and any(letter.isdigit() for letter in value)
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return text or symbolic or callable(value) or number or several
-    if kind in ("behaviour", "repair"):
+    if kind in ("behaviour", "implementation", "repair"):
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))

@@ -105,7 +105,7 @@ class Exam(Struct, frozen=True):
             wrong = "\n".join(f'{name} = "7*n_voc"' for name in sorted(named - {""}))
             if question.kind == "repair":
                 wrong = listing()
-            elif question.kind == "behaviour":
+            elif question.kind == "implementation":
                 wrong = WRONG[0].source
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from autograder.checks import forbidden
 from autograder.checks.arrays import compare_values
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.behaviour.probes import BehaviourItem, Probe, probe
@@ -84,7 +85,7 @@ class BehaviourCheck:
             Scenario(f"{self.question.id}: {name}", probe.calls(inputs))
             for name, probe in self._probes.items()
         )
-        return (*self._scenarios(inputs, self._used), *probes)
+        return (*self._scenarios(inputs, self._used), *probes, *self._recorded(inputs))
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The cases whose result is not stated."""
@@ -92,9 +93,10 @@ class BehaviourCheck:
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
+        found = None if blank(evidence.answer) else self._forbidden(evidence)
+        return tuple(self._judge(item, evidence, found) for item in self.question.items)
 
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
+    def _judge(self, item: Item, evidence: Evidence, found: Finding | None) -> ItemResult:
         if item.manual:
             return manual(self.question, item, evidence)
         if blank(evidence.answer):
@@ -103,10 +105,31 @@ class BehaviourCheck:
             index = len(self._used) + list(self._probes).index(item.id)
             observations = observations_at(evidence.observed, index)
             finding = self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
-            return result(self.question, item, finding)
-        options = self.items[item.id]
-        findings = [self._explained(name, options, evidence) for name in options.cases or self.cases]
-        return result(self.question, item, combine(findings, item.points, credit=options.credit))
+        else:
+            options = self.items[item.id]
+            findings = [self._explained(name, options, evidence) for name in options.cases or self.cases]
+            finding = combine(findings, item.points, credit=options.credit)
+        return result(self.question, item, forbidden.applied(found, finding))
+
+    def _recorded(self, inputs: Inputs) -> tuple[Scenario, ...]:
+        """One case once more, to record what it goes through; only where something is forbidden."""
+        if not (self.options.forbidden and self._used and self.options.library == "torch"):
+            return ()
+        calls = self._scenarios(inputs, self._used[:1])[0].calls[: self._start + 1]
+        return (Scenario(f"{self.question.id}: forbidden", forbidden.recording(calls)),)
+
+    def _forbidden(self, evidence: Evidence) -> Finding | None:
+        if not self.options.forbidden:
+            return None
+        recorded = self._recorded(Inputs(self.options, evidence.draw or SAMPLE))
+        observations = observations_at(evidence.observed, len(self._used) + len(self._probes))
+        return forbidden.finding(
+            evidence.answer.source,
+            self.question.answer,
+            self.options.forbidden,
+            observations,
+            len(recorded[0].calls) if recorded else 0,
+        )
 
     def _explained(self, name: str, item: BehaviourItem, evidence: Evidence) -> Finding | None:
         """The finding of one case; only a case that is wrong is drawn again, to name its sizes."""

@@ -103,8 +103,14 @@ class Changes:
         self._start = len(subject.prologue(sample, weights=False))
         self._count = len(self.calls(sample))
 
-    def calls(self, inputs: Inputs) -> tuple[Call, ...]:
-        """Construct; then the case twice and each variant, in a hidden order."""
+    def calls(self, inputs: Inputs, subject: Subject | None = None) -> tuple[Call, ...]:
+        """Construct; then the case twice and each variant, in a hidden order.
+
+        Args:
+            inputs: hidden numbers.
+            subject: called in the place of the probe's own, with as many calls before the first one.
+        """
+        subject = subject or self._subject
         base = inputs.arguments(self._purpose, self._case.args, self._case.kwargs)
         item = self._item
         if self._property.moves and not item.move:
@@ -113,8 +119,8 @@ class Changes:
             raise Unfit("mask: which argument is the mask?")
         variants = self._property.variants(base, item.move, item.mask, inputs, f"{self._purpose}: move")
         asked = [base, base, *variants]
-        return self._subject.prologue(inputs, weights=False) + tuple(
-            self._subject.call(asked[place], method=self._case.method, seed=self._case.seed)
+        return subject.prologue(inputs, weights=False) + tuple(
+            subject.call(asked[place], method=self._case.method, seed=self._case.seed)
             for place in self._order(inputs, len(asked))
         )
 
@@ -189,9 +195,10 @@ class Raises:
         self._purpose = purpose
         self._case = case
 
-    def calls(self, inputs: Inputs) -> tuple[Call, ...]:
-        """The good constructions or calls; then the bad one, last."""
-        subject, item, prologue = self._subject, self._item, self._subject.prologue(inputs, weights=False)
+    def calls(self, inputs: Inputs, subject: Subject | None = None) -> tuple[Call, ...]:
+        """The good constructions or calls; then the bad one, last; see `Changes.calls`."""
+        subject, item = subject or self._subject, self._item
+        prologue = subject.prologue(inputs, weights=False)
         if item.construct is not None:
             good = prologue
             bad = subject.construct(inputs.arguments("bad", item.construct.args, item.construct.kwargs))

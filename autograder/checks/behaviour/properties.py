@@ -24,8 +24,8 @@ Variants = Callable[[Arguments, Sequence[str | int], "str | int", Inputs, str], 
 Verdict = Callable[[Sequence[np.ndarray]], str]
 """Results: of the case, then of each variant → a code of the vocabulary, empty when it holds."""
 
-TOLERANCE = 1e-6
-"""Relative to the result's largest entry; the calls are in double precision by default."""
+TOLERANCE = 1e-5
+"""Relative to the result's largest entry; wide enough for single precision."""
 
 
 class Property(Struct, frozen=True):
@@ -132,25 +132,25 @@ def _nothing(
 
 def _masked_verdict(results: Sequence[np.ndarray]) -> str:
     base, blocked, opened = results
-    if not _same(base, blocked):
+    if not same(base, blocked):
         return "property.masked-leaks"
-    return "" if not _same(base, opened) else "property.no-influence"
+    return "" if not same(base, opened) else "property.no-influence"
 
 
 def _batch_verdict(results: Sequence[np.ndarray]) -> str:
     base, other = results
     if base.ndim == 0 or base.shape != other.shape or base.shape[0] < 2:
         return "property.no-batch"
-    if not _same(base[1:], other[1:]):
+    if not same(base[1:], other[1:]):
         return "property.batch-leaks"
-    return "" if not _same(base[:1], other[:1]) else "property.no-influence"
+    return "" if not same(base[:1], other[:1]) else "property.no-influence"
 
 
 def _reordered_verdict(results: Sequence[np.ndarray]) -> str:
     base, reordered, moved = results
-    if not _same(base, reordered):
+    if not same(base, reordered):
         return "property.order-matters"
-    return "" if not _same(base, moved) else "property.no-influence"
+    return "" if not same(base, moved) else "property.no-influence"
 
 
 def _later_verdict(results: Sequence[np.ndarray]) -> str:
@@ -158,9 +158,9 @@ def _later_verdict(results: Sequence[np.ndarray]) -> str:
     if base.ndim < 2 or base.shape != other.shape or base.shape[1] < 2:
         return "property.no-positions"
     half = base.shape[1] // 2
-    if not _same(base[:, :half], other[:, :half]):
+    if not same(base[:, :half], other[:, :half]):
         return "property.sees-later"
-    return "" if not _same(base[:, half:], other[:, half:]) else "property.no-influence"
+    return "" if not same(base[:, half:], other[:, half:]) else "property.no-influence"
 
 
 def _rows_verdict(results: Sequence[np.ndarray]) -> str:
@@ -196,7 +196,7 @@ def outputs(values: Sequence[Any]) -> list[np.ndarray] | None:
     return arrays
 
 
-def _same(first: np.ndarray, second: np.ndarray) -> bool:
+def same(first: np.ndarray, second: np.ndarray) -> bool:
     """Equal up to rounding, relative to the largest entry."""
     if first.shape != second.shape:
         return False

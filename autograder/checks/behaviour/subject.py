@@ -35,6 +35,8 @@ class BehaviourQuestion(CallOptions, frozen=True):
     biases: Literal["none", "optional"] = "none"
     """``optional``: a ``*.bias`` may exist for every ``*.weight``; it is set to zero."""
     mode: Literal["eval", "train", "as-is"] = "eval"
+    forbidden: tuple[str, ...] = ()
+    """Names that the answer may not make use of."""
     take_first: bool = False
     """Of a tuple that is returned, the first element is judged."""
     compare: Rules = Rules()

@@ -120,7 +120,7 @@ class SymbolicCheck:
                 options[name],
                 self._vocabulary,
                 wider,
-                earlier if item.carries_from else None,
+                earlier if item.source is not None else None,
             )
             for name, item in self._items.items()
         )

@@ -1,0 +1,117 @@
+"""Multi-head attention in numpy: what is right, and what comes of well-known slips.
+
+Source: Vaswani et al., Attention Is All You Need (2017), section 3.2. Shapes: ``d`` is the width, ``h`` the
+number of heads. Everything is computed in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from msgspec import Struct
+
+LOWEST = float(np.finfo(np.float64).min)
+ROLES = ("query", "key", "value", "output")
+"""The four projections."""
+
+
+class Projection(Struct, frozen=True, eq=False):
+    """``x @ matrix + bias``; matrix (d, d), bias (d,)."""
+
+    matrix: np.ndarray
+    bias: np.ndarray | None = None
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """(…, d) → (…, d)."""
+        projected: np.ndarray = x @ self.matrix
+        return projected if self.bias is None else projected + self.bias
+
+
+class Inputs(Struct, frozen=True, eq=False):
+    """The arguments of one forward pass.
+
+    ``query`` (batch, queries, d), ``key`` and ``value`` (batch, keys, d); ``visible`` broadcasts to
+    (batch, h, queries, keys), or there is no mask.
+    """
+
+    query: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    visible: np.ndarray | None = None
+
+
+Weights = Mapping[str, Projection | None]
+"""Role → projection; None passes its input on as it is."""
+
+Softmax = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+"""Scores, what is visible → weights."""
+
+
+def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Exponentials that sum to one along an axis."""
+    raised = np.exp(scores - scores.max(axis, keepdims=True))
+    return np.asarray(raised / raised.sum(axis, keepdims=True))
+
+
+def masked_softmax(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    """The weights of each query; even where nothing is visible."""
+    return softmax(scores if visible is None else np.where(visible, scores, LOWEST))
+
+
+def split(x: np.ndarray, n_heads: int) -> np.ndarray:
+    """(batch, length, d) → (batch, h, length, d_head)."""
+    return x.reshape(*x.shape[:2], n_heads, -1).swapaxes(1, 2)
+
+
+def merged(context: np.ndarray) -> np.ndarray:
+    """(batch, h, length, d_head) → (batch, length, d)."""
+    return context.swapaxes(1, 2).reshape(context.shape[0], context.shape[2], -1)
+
+
+class Slip(Struct, frozen=True, eq=False):
+    """What is done otherwise; the defaults are right."""
+
+    scale: tuple[float, float] = (-0.5, 0.0)
+    """The scores' factor: the powers of d_head and of h."""
+    weigh: Softmax = masked_softmax
+    inputs: tuple[str, str, str] = ("query", "key", "value")
+    """Which argument is projected to the queries, keys and values."""
+    scaled_late: bool = False
+    """The weights are divided by the square root of d_head, not the scores."""
+    one_head: bool = False
+    split: Callable[[np.ndarray, int], np.ndarray] = split
+    merge: Callable[[np.ndarray], np.ndarray] = merged
+    one_sequence: bool = False
+    """All sequences see the keys of the first one."""
+    activation: bool = False
+    residual: bool = False
+
+
+RIGHT = Slip()
+
+
+def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -> np.ndarray:
+    """The result of a forward pass, (batch, queries, d).
+
+    Raises:
+        ValueError: the shapes of the arguments do not fit one another.
+    """
+    projected = []
+    for role, source in zip(ROLES, slip.inputs, strict=False):
+        argument = getattr(given, source)
+        projection = weights[role]
+        x = argument if projection is None else projection(argument)
+        projected.append(
+            slip.split(np.maximum(x, 0.0) if slip.activation else x, 1 if slip.one_head else n_heads)
+        )
+    q, k, v = projected  # (batch, h, length, d_head)
+    k = k[:1] if slip.one_sequence else k
+    d_head = given.query.shape[-1] // n_heads
+    scores = q @ k.swapaxes(-1, -2) * d_head ** slip.scale[0] * n_heads ** slip.scale[1]
+    if slip.scaled_late:
+        v = v / np.sqrt(d_head)
+    context = slip.weigh(scores, given.visible) @ v  # (batch, h, queries, d_head)
+    together, output = slip.merge(context), weights["output"]
+    result = together if output is None else output(together)
+    return result + given.query if slip.residual else result
