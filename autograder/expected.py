@@ -95,6 +95,27 @@ def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limit
     return ask_reference(box, named, plan, limits)
 
 
+def tried_values(
+    assignment: Assignment, question: Question, plan: tuple[Scenario, ...], pool: Pool, seed: int
+) -> Sequence[Observations]:
+    """What the reference answers about one submission, in a box of its own; never cached.
+
+    Raises:
+        CourseError: the reference is missing, raises, or ends its box.
+        SandboxFault: our side failed more often than is made up for.
+    """
+    limits = assignment.rubric.assignment.limits
+
+    def once() -> Sequence[Observations]:
+        box = pool.lasting(assignment.reference_environment()).open(limits, seed=seed)
+        try:
+            return _ask(box, question, plan, limits)
+        finally:
+            box.close()
+
+    return made_up_for(once)
+
+
 class Named(Struct, frozen=True):
     """Something of the reference folder.
 

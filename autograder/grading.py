@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from autograder import scoring
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.results import result as item_result
 from autograder.checks.results import review
 from autograder.errors import NotebookError, SandboxError, SandboxFault
-from autograder.expected import Expected, box_seed, expected_values
+from autograder.expected import Expected, box_seed, expected_values, tried_values
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
@@ -121,13 +121,30 @@ class Grader:
                     for result in results
                 },
             )
-            return Judged(check.judge(evidence))
+            return Judged(check.judge(self._asked_again(question, evidence, ask)))
         except SandboxFault as fault:
             staff = f"the sandbox failed: {fault}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             place = traceback.extract_tb(error.__traceback__)[-1]
             staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
         return Judged(_open(question, staff), staff)
+
+    def _asked_again(
+        self,
+        question: Question,
+        evidence: Evidence,
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+    ) -> Evidence:
+        """The evidence with the second round's answers, where the kind has one."""
+        check = self.assignment.checks[question.id]
+        if not isinstance(check, AsksAgain) or not evidence.observed:
+            return evidence
+        second = check.second_round(evidence)
+        again = ask(second.student) if second.student else ()
+        tried: Sequence[Observations] = ()
+        if second.reference:
+            tried = tried_values(self.assignment, question, second.reference, self.pool, self.seed)
+        return replace(evidence, again=again, tried=tried)
 
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from autograder.checks.audit import AuditCheck
 from autograder.checks.base import Check
 from autograder.checks.behaviour import BehaviourCheck
 from autograder.checks.choice import ChoiceCheck
@@ -33,6 +34,7 @@ KINDS: Mapping[str, type[Check]] = {
         BehaviourCheck,
         ImplementationCheck,
         RepairCheck,
+        AuditCheck,
         ChoiceCheck,
         WrittenCheck,
     )

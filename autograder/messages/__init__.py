@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from autograder.messages import (
     algebra,
     attention,
+    audit,
     checks,
     forbidden,
     forms,
@@ -26,6 +27,7 @@ LANGUAGES = ("en", "de")
 SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
     **attention.SENTENCES,
+    **audit.SENTENCES,
     **checks.SENTENCES,
     **forbidden.SENTENCES,
     **forms.SENTENCES,
