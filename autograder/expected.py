@@ -86,7 +86,8 @@ def _compute_once(
         }
     finally:
         box.close()
-        pool.end(environment)
+        if not assignment.reference_stays:
+            pool.end(environment)
 
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:

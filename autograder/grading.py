@@ -84,6 +84,8 @@ class Grader:
             )
             warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
             self.expected: Expected = expected_values(assignment, self.secret, pool)
+            if assignment.reference_stays:  # starting it must not cost a submission its time
+                pool.warm([assignment.reference_environment()])
             warming.result()
             proving.result()
 

@@ -73,6 +73,10 @@ SENTENCES: dict[str, Text] = {
         "en": "The inputs of finding {number} expose this fault, but {place} is not where it is.",
         "de": "Die Eingaben von Befund {number} decken diesen Fehler auf, aber er liegt nicht bei {place}.",
     },
+    "audit.guesses": {
+        "en": "More findings are unproved than proved; then none of them counts.",
+        "de": "Mehr Befunde sind unbewiesen als bewiesen; dann zählt keiner.",
+    },
     "audit.not-found": {
         "en": "None of the findings is about this.",
         "de": "Keiner der Befunde betrifft das.",

@@ -59,7 +59,8 @@ def verify(assignment: Assignment, pool: Pool, *, workers: int | None = None) ->
         )
     planted = planted_trials(assignment, pool)
     grader = Grader(assignment, pool)
-    pool.end(assignment.reference_environment())
+    if not assignment.reference_stays:
+        pool.end(assignment.reference_environment())
     key = sit(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent

@@ -191,7 +191,8 @@ def program(slip: str, draw: random.Random) -> str:
     switches = [draw.random() < 0.5 for _ in range(UNUSED + most)]
     parts = {}
     for name, site in SITES.items():
-        taken = site.slips.get(slip) or draw.choice(site.right)
+        style = draw.choice(site.right)  # drawn in any case: a slip must not move what is drawn after it
+        taken = site.slips.get(slip, style)
         branches = [*site.right, *site.slips.values()]
         draw.shuffle(branches)
         parts[name] = _branching(branches, taken, numbers, switches, draw)

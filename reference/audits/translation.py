@@ -118,6 +118,7 @@ NAMES = {
 }
 
 N_TOKENS, D_MODEL, N_HEADS, MAX_LEN = 11, 8, 2, 16
+MOST_TEXTS = 16
 
 
 def _weights() -> nn.Module:
@@ -194,8 +195,11 @@ def _check(source: Tensor, target: Tensor) -> None:
                 "A text that is nothing but padding has no meaning: then nothing is defined.",
                 "Ein Text aus nichts als Padding hat keine Bedeutung: Dann ist nichts erklärt.",
             )
-    if source.shape[0] != target.shape[0]:
-        raise Refused("Sources and targets differ in number.", "Quell- und Zieltexte sind verschieden viele.")
+    if not source.shape[0] == target.shape[0] <= MOST_TEXTS:
+        raise Refused(
+            f"There are as many sources as targets, and at most {MOST_TEXTS} of each.",
+            f"Es gibt so viele Quelltexte wie Zieltexte, und je höchstens {MOST_TEXTS}.",
+        )
 
 
 def _audit(*planted: str) -> Audit:

@@ -132,7 +132,7 @@ class ListingForm:
         except ValueError as error:
             return review(str(error))
         if options.judges == "fault":
-            return _fault(about, facts.faults[about], claims)
+            return _fault(about, facts, claims)
         if options.judges == "claims":
             return self._all_proved(facts, claims, evidence)
         return self._verdict(facts, claims, evidence)
@@ -196,9 +196,9 @@ class ListingForm:
             if facts.faults:
                 return failed("audit.verdict.faulty")
             return failed("audit.verdict.findings") if claims else None
-        if any(_proved(claim, facts) for claim in claims):
-            return None
-        return failed("audit.verdict.unproved")
+        if not any(_proved(claim, facts) for claim in claims):
+            return failed("audit.verdict.unproved")
+        return failed("audit.guesses") if _guessed(claims, facts) else None
 
     def _all_proved(self, facts: Facts, claims: Sequence[Claim], evidence: Evidence) -> Finding | None:
         """Every finding is a planted fault; where nothing is planted, there is none."""
@@ -223,8 +223,8 @@ class ListingForm:
         said = observations[0].value
         if not isinstance(said, list | tuple):
             return failed("audit.remarks", name=name, got=quote_value(said))
-        if len(said) > self._options.most:
-            return failed("audit.too-many", name=name, most=str(self._options.most))
+        if len(said) > self._options.most_remarks:
+            return failed("audit.too-many", name=name, most=str(self._options.most_remarks))
         for number in range(self._options.most):
             observations = observations_at(evidence.observed, _BEFORE + number)
             if len(observations) > 1 and observations[1].ok and site.met_by(observations[1].value):
@@ -258,10 +258,15 @@ def _proved(claim: Claim, facts: Facts) -> bool:
     return claim.differs and any(facts.faults[name].met_by(claim.place) for name in claim.exposes)
 
 
-def _fault(about: str, site: Site, claims: Sequence[Claim]) -> Finding | None:
-    named = [claim for claim in claims if site.met_by(claim.place)]
+def _guessed(claims: Sequence[Claim], facts: Facts) -> bool:
+    """Whether most findings are not proved: inputs that show everything, and all components named."""
+    return sum(_proved(claim, facts) for claim in claims) * 2 < len(claims)
+
+
+def _fault(about: str, facts: Facts, claims: Sequence[Claim]) -> Finding | None:
+    named = [claim for claim in claims if facts.faults[about].met_by(claim.place)]
     if any(claim.differs and about in claim.exposes for claim in named):
-        return None
+        return failed("audit.guesses") if _guessed(claims, facts) else None
     if named:
         return _why(named[0])
     elsewhere = next((claim for claim in claims if claim.differs and about in claim.exposes), None)

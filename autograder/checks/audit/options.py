@@ -36,7 +36,9 @@ class AuditQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     input: tuple[Input, ...] = ()
     """What a counterexample returns, in order."""
     most: Annotated[int, Meta(ge=1, le=20)] = 5
-    """So many findings, and so many remarks, are read."""
+    """So many findings are read."""
+    most_remarks: Annotated[int, Meta(ge=1, le=20)] = 2
+    """So many remarks may be made; with more, all components could be named."""
 
 
 class AuditItem(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +49,7 @@ class AuditItem(Struct, frozen=True, forbid_unknown_fields=True):
     """The id of a planted fault, or of a remark; default: the item's id."""
     groups: tuple[str, ...] = ()
     """Groups of wrong classes; default: all of them."""
-    at_least: Annotated[Decimal, Meta(gt=0, le=1)] = Decimal(1)
+    at_least: Decimal = Decimal(1)
     """The rate from which all points are given."""
     credit: Literal["all", "each"] = "all"
     """``all``: nothing below that rate; ``each``: points in proportion, rounded down to a hundredth."""
@@ -81,6 +83,8 @@ def _check_item(item: Item, options: AuditItem, form: str, where: str) -> None:
         )
     if options.about and options.judges not in ("fault", "remark"):
         raise RubricError(f"{where}: about: only faults and remarks have an id; judges is {options.judges!r}")
+    if not (options.at_least.is_finite() and 0 < options.at_least <= 1):
+        raise RubricError(f"{where}: at_least: expected above 0 and at most 1, got {options.at_least}")
     if item.points < 0 and options.credit == "each":
         raise RubricError(f"{where}: credit: an item with negative points is lost whole")
     share(item.points, 1, where)

@@ -22,7 +22,9 @@ class Site(Struct, frozen=True):
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Site:
         """From what the reference says."""
-        return cls(frozenset(facts["lines"]), frozenset(_plain(name) for name in facts["names"]))
+        return cls(
+            frozenset(facts["lines"]), frozenset(_plain(name.replace("-", " ")) for name in facts["names"])
+        )
 
     def met_by(self, place: Any) -> bool:
         """Whether a student's words name it: a line number, a few lines, or a component."""
@@ -33,7 +35,7 @@ class Site(Struct, frozen=True):
         text = _plain(place[:200])
         match = _LINE.fullmatch(text)
         if match is None:
-            return text in self.names
+            return _plain(text.replace("-", " ")) in self.names
         first = int(match[1])
         last = int(match[2] or first)
         return 0 <= last - first < MOST_LINES and any(first <= line <= last for line in self.lines)

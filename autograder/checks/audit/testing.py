@@ -122,7 +122,7 @@ def _rated(
     if options.credit == "each":
         part = Fraction(item.points) * rate / wanted
         points = (Decimal(part.numerator) / Decimal(part.denominator)).quantize(CENT, ROUND_FLOOR)
-    message = _message(said, caught, rejected, len(right), len(wrong))
+    message = _message(said, caught, rejected, len(right), len(wrong), restricted=bool(options.groups))
     staff = f"caught {caught} of {len(wrong)} wrong, rejected {rejected} of {len(right)} right"
     return Finding(Status.FAILED, message, staff, points)
 
@@ -133,13 +133,15 @@ def _message(
     rejected: int,
     right: int,
     wrong: int,
+    *,
+    restricted: bool,
 ) -> Message:
     words = [word for _, word, _ in said]
     none = words.count(None)
     if none:
         what = _failure(next(some for _, word, some in said if word is None))
         return Message("audit.test.no-answers", {"none": str(none), "all": str(len(words)), "what": what})
-    if len(set(words)) == 1:
+    if len(set(words)) == 1 and not (restricted and words[0]):
         return Message("audit.test.constant")
     numbers = {"wrong": str(wrong), "missed": str(wrong - caught)}
     if rejected:
