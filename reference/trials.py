@@ -23,11 +23,8 @@ _BLOCK, _DECODER = "DecoderBlock.forward", "Decoder.forward"
 _TABLE = "nn.Embedding(max_len, d_model)"
 _CROSS = "self.cross_block(query, key, value, memory_mask)"
 _SELF = "self.self_attention(x, x, x, target_mask)"
-_DROPOUT = "self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))"
 
 _OTHER_SLIPS: tuple[tuple[str, str, Edit], ...] = (
-    ("the target's mask for both", "cross_mask", Edit(_BLOCK, _CROSS, _CROSS.replace("memory", "target"))),
-    ("the memory's mask for both", "self_mask", Edit(_BLOCK, _SELF, _SELF.replace("target", "memory"))),
     ("no mask in self-attention", "self_mask", Edit(_BLOCK, _SELF, "self.self_attention(x, x, x)")),
     (
         "no mask over the memory",
@@ -54,7 +51,7 @@ _OTHER_SLIPS: tuple[tuple[str, str, Edit], ...] = (
         Edit(_BLOCK, "x + self.dropout(attended)", "attended + self.dropout(attended)"),
     ),
     (
-        "dropout after the blocks",
+        "dropout on the scores",
         "embedding_dropout",
         Edit(_DECODER, "self.output_head(x)", "self.dropout(self.output_head(x))"),
     ),

@@ -36,7 +36,7 @@ LAYERS = (
 
 ROOMS = {
     "algebra": (
-        {"nodes"},
+        {"nodes", "greek"},
         {"terms", "values", "printing"},
         {"notation", "forms"},
         {"equality"},

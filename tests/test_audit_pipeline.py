@@ -16,7 +16,6 @@ from autograder.grading import Grader, Handed
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
-from reference.audits import trials
 
 pytestmark = pytest.mark.sandbox
 

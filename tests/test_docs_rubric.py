@@ -25,13 +25,15 @@ from autograder.checks import (
 from autograder.checks.audit import options as audit_options
 from autograder.checks.behaviour import probes, subject
 from autograder.checks.symbolic import options as symbolic_options
+from autograder.checks.table import options as table_options
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 RECORDS = (
-    *(options.Rules, options.Mistake, options.Case, options.AnswerItem),
+    *(options.Rules, options.Mistake, options.Case, options.AnswerItem, options.ComparedOptions),
+    *(table_options.TableQuestion, table_options.TableItem, table_options.Row),
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
     *(count.CountQuestion, count.CountItem, shape.ShapeQuestion, shape.ShapeItem),
     *(value.ValueQuestion, value.ValueItem, subject.BehaviourQuestion, probes.BehaviourItem),

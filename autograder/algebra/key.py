@@ -152,13 +152,14 @@ class AnswerKey:
 class Facts:
     """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
 
-    __slots__ = ("_candidates", "_difference", "_table", "_values", "answer")
+    __slots__ = ("_candidates", "_difference", "_outcomes", "_table", "_values", "answer")
 
     def __init__(self, table: _Table, answer: Tree) -> None:
         """Take the answer's exact values."""
         self.answer = answer
         self._table = table
         self._values = [_fingerprint(answer, known.comparer) for known in table.known]
+        self._outcomes: dict[int, bool | Undecided] = {}
         self._candidates: frozenset[int] | None = None
         self._difference: tuple[Difference | None] | None = None
 
@@ -169,12 +170,21 @@ class Facts:
             Undecided: neither could be proven.
         """
         count = 1 if strictly else self._table.readings
-        open_ones = [
-            (value, known)
-            for value, known in zip(self._values[:count], self._table.known[:count], strict=True)
-            if not _differs(value, known)
-        ]
-        return _any_proven(partial(_is_right, self.answer, value, known) for value, known in open_ones)
+        return _any_proven(partial(self._right_under, place) for place in range(count))
+
+    def _right_under(self, place: int) -> bool:
+        """Whether it is right under one reading."""
+        outcome = self._outcomes.get(place)
+        if outcome is None:
+            value, known = self._values[place], self._table.known[place]
+            try:
+                outcome = not _differs(value, known) and _is_right(self.answer, value, known)
+            except Undecided as error:
+                outcome = error
+            self._outcomes[place] = outcome
+        if isinstance(outcome, Undecided):
+            raise outcome
+        return outcome
 
     def named(self, index: int) -> bool:
         """Whether it is the named answer with this index.

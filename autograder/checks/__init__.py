@@ -18,6 +18,7 @@ from autograder.checks.quantity import QuantityCheck
 from autograder.checks.repair import RepairCheck
 from autograder.checks.shape import ShapeCheck
 from autograder.checks.symbolic import SymbolicCheck
+from autograder.checks.table import TableCheck
 from autograder.checks.value import ValueCheck
 from autograder.checks.written import WrittenCheck
 from autograder.errors import RubricError
@@ -36,6 +37,7 @@ KINDS: Mapping[str, type[Check]] = {
         RepairCheck,
         AuditCheck,
         ChoiceCheck,
+        TableCheck,
         WrittenCheck,
     )
 }

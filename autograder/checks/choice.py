@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.choice_trials import ChoiceTrials
+from autograder.checks.choice_trials import UNKNOWN, ChoiceTrials
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
 from autograder.checks.planting import Planter, Read
@@ -145,7 +145,7 @@ class ChoiceCheck:
         reads = {
             item.id: Read(self._targets.of_item(item)[0].name, self.items[item.id].key) for item in automatic
         }
-        ids = tuple(dict.fromkeys(self._ids_by_name.values()))
+        names = (*dict.fromkeys(self._ids_by_name.values()), UNKNOWN)
         made = (
             ChoiceTrials(
                 Planter(self.question, item, reads, key),
@@ -153,7 +153,7 @@ class ChoiceCheck:
                 self.items[item.id].pick,
                 self.items[item.id].credit == "each",
                 self.items[item.id].mistake,
-                ids,
+                names,
             )
             for item in automatic
         )
@@ -169,21 +169,23 @@ class ChoiceCheck:
         if found.finding is not None:
             return result(self.question, item, found.finding)
         written = _entries(found.value, self._ids_by_name)
-        if written is None:
-            form = type_name(found.value)
-            finding = failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
-            return result(self.question, item, finding)
-        chosen = self._chosen(written)
-        judged = result(self.question, item, self._finding(item, chosen, target, evidence.earlier))
+        chosen = Chosen() if written is None else self._chosen(written)
+        judged = result(self.question, item, self.finding(item, found.value, target, evidence.earlier))
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
-    def _finding(
-        self, item: Item, chosen: Chosen, target: Target, earlier: Mapping[str, ItemResult]
+    def finding(
+        self, item: Item, value: Any, target: Target, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
+        """What is wrong with one value of an answer; None when it is right."""
+        written = _entries(value, self._ids_by_name)
+        if written is None:
+            form = type_name(value)
+            return failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+        chosen = self._chosen(written)
         if not chosen.entries:
             return no_answer("no-answer", f"{target.what} is empty")
-        options = self.items[item.id]
-        taken = {id_ for name in options.distinct_from if name in earlier for id_ in earlier[name].chosen}
+        options, before = self.items[item.id], earlier or {}
+        taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
         if repeated is not None:
             return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)

@@ -24,7 +24,7 @@ class ChoiceTrials(Struct, frozen=True):
         pick: so many of them are wanted; 0: all.
         each: points are given in parts.
         mistakes: named wrong options.
-        ids: every option.
+        names: every option, and what else is tried.
     """
 
     planter: Planter
@@ -32,7 +32,7 @@ class ChoiceTrials(Struct, frozen=True):
     pick: int
     each: bool
     mistakes: tuple[Mistake, ...]
-    ids: tuple[str, ...]
+    names: tuple[str, ...]
 
     def all(self) -> Iterator[Trial]:
         """Every trial of the item."""
@@ -45,7 +45,7 @@ class ChoiceTrials(Struct, frozen=True):
             chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
             yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
         rest = list(self.right[: self.pick - 1])
-        for name in (*self.ids, UNKNOWN):
+        for name in self.names:
             if name not in self.right:
                 named = next((one for one in self.mistakes if one.when == name), None)
                 done = f"{name} in the place of a right one"
@@ -65,7 +65,7 @@ class ChoiceTrials(Struct, frozen=True):
             if named.index(chosen) == self.mistakes.index(mistake):
                 name = f"mistake {mistake.code}: {', '.join(chosen)}"
                 yield self._trial(name, chosen, mistake.points, code=mistake.code)
-        for name in (*self.ids, UNKNOWN):
+        for name in self.names:
             if name in self.right:
                 chosen, done = [one for one in self.right if one != name], f"without {name}"
             elif len(self.right) == 1:

@@ -13,16 +13,25 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.drawing import SAMPLE
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
+from autograder.checks.options import (
+    AnswerItem,
+    ComparedOptions,
+    Mistake,
+    item_options,
+    place,
+    question_options,
+)
+from autograder.checks.oracle import Known, Wrong, named
 from autograder.checks.planting import Planter, Read, as_written
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
 from autograder.checks.targets import Target, Targets, stated
 from autograder.errors import RubricError
+from autograder.messages import counting
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
-Q = TypeVar("Q", bound=CallOptions)
+Q = TypeVar("Q", bound=ComparedOptions)
 """The kind's question options."""
 I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
 """The kind's item options."""
@@ -32,8 +41,8 @@ DIAGNOSIS = "diagnosis:"
 """Begins the ``when`` of a mistake that is about how the kind explains an answer."""
 
 
-class _Judged(Struct, frozen=True):
-    """What came of one target; ``finding`` is None when it is right."""
+class Judged(Struct, frozen=True):
+    """What came of one value; ``finding`` is None when it is right."""
 
     finding: Finding | None
     reading: str = ""
@@ -49,6 +58,8 @@ class ComparedCheck(Generic[Q, I]):
     kind: ClassVar[str]
     vague: ClassVar[frozenset[str]] = frozenset()
     """Codes that explain least: where several values are right, another explanation goes first."""
+    form_only: ClassVar[frozenset[str]] = frozenset()
+    """Codes of answers that are right but for how they are written."""
     question_type: type[Q]
     item_type: type[I]
 
@@ -58,7 +69,7 @@ class ComparedCheck(Generic[Q, I]):
         self.rubric = rubric
         self.options = question_options(question, self.question_type)
         self.items = item_options(question, self.item_type)
-        self.targets = Targets(question, self.options, self.items)
+        self.targets = Targets(question, self.options, self.items, config=self.options.config)
         # Right and wrong values of each item, read once, where they do not depend on what is drawn.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
         for item in question.items:
@@ -101,10 +112,20 @@ class ComparedCheck(Generic[Q, I]):
         """The same for what the rubric or the reference says."""
         return self.read(value, item, target)
 
+    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
+        """A right value that was read, with what was drawn for this run."""
+        del item, evidence
+        return right
+
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""
         del evidence
         return mistake.when
+
+    def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        """The sum of values that were read, each times a factor; None where there is none."""
+        del parts
+        return None
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """Values that are made of a right one and are not right, with what was done in a few words."""
@@ -145,7 +166,7 @@ class ComparedCheck(Generic[Q, I]):
         for value in rights:
             yield planter.right(f"accepted: {quote(str(value))}", self.as_answer(value, item))
         for mistake in self.items[item.id].mistake:
-            if not (_diagnosis(mistake) and self.diagnoses(item)):
+            if not (_diagnosis(mistake) and self._codes(item)):
                 name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
                 value = self.as_answer(self.wrong_value(mistake, nothing), item)
                 yield planter.trial(name, value, mistake.points, code=mistake.code)
@@ -175,6 +196,10 @@ class ComparedCheck(Generic[Q, I]):
         """Whether an explanation is the one that stands behind ``"diagnosis:"``."""
         return finding.code == f"{self.kind}.{code}"
 
+    def _codes(self, item: Item) -> frozenset[str]:
+        """Those of the kind, and where the reference knows mistakes those that have a sentence."""
+        return self.diagnoses(item) | (counting.CODES if self.options.config is not None else frozenset())
+
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)
         if not self.has_value(item) and self.targets.needs_reference(item):
@@ -200,7 +225,7 @@ class ComparedCheck(Generic[Q, I]):
             RubricError: it is not readable, or right.
         """
         where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
-        code, known = _diagnosis(mistake), self.diagnoses(item)
+        code, known = _diagnosis(mistake), self._codes(item)
         if code and known:
             if code not in known:
                 close = difflib.get_close_matches(code, known, n=1)
@@ -225,45 +250,61 @@ class ComparedCheck(Generic[Q, I]):
         reading = judged[0].reading if len(judged) == 1 else ""
         return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> _Judged:
+    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Judged:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return _Judged(found.finding)
-        given, finding = self.read(found.value, item, target)
+            return Judged(found.finding)
+        said, read = self.targets.said(options.key, evidence), self._read.get(item.id)
+        known = (
+            Known((), said.wrong, read=tuple(read[0]))
+            if read
+            else Known(self.stated(item, evidence), said.wrong)
+        )
+        if not self.has_value(item):
+            expected = self.targets.expected(target, options.key, evidence)
+            rights = (expected.value, *known.rights)
+            known = msgspec.structs.replace(known, rights=rights, fault=expected.finding)
+        return self.judged(found.value, known, item, target, evidence)
+
+    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Judged:
+        """One value of an answer against everything that is known about it."""
+        given, finding = self.read(value, item, target)
         if finding is not None:
-            return _Judged(finding)
+            return Judged(finding)
         reading = self.reading(given)
-        rights, finding = self._rights(item, options, target, evidence)
-        if finding is not None:
-            return _Judged(finding, reading)
+        if known.fault is not None:
+            return Judged(known.fault, reading)
+        judged = [self.read_right(right, item, target) for right in known.rights]
+        rights = [*(right for right, _ in judged), *known.read]
+        if not rights or any(finding is not None for _, finding in judged):
+            fault = review(f"{target.what}: the expected value is not one of kind {self.kind}")
+            return Judged(fault, reading)
         differences: list[Finding] = []
-        for right in rights:
+        for right in (self.right_here(right, item, evidence) for right in rights):
             difference = self.differs(given, right, item, target)
             if difference is None:
-                return _Judged(None, reading)
+                return Judged(None, reading)
             differences.append(difference)
         open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
-            return _Judged(open_ones[0], reading)
+            return Judged(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
-        named = self._named(given, telling, item, target, evidence)
-        return _Judged(named or telling, reading)
+        telling = self._explained(given, known.wrongs, telling, item, target) or telling
+        return Judged(self._named(given, telling, item, target, evidence) or telling, reading)
 
-    def _rights(
-        self, item: Item, options: I, target: Target, evidence: Evidence
-    ) -> tuple[list[Any], Finding | None]:
-        """Every right value in the form that is compared; the finding is our own fault."""
-        known = self._read.get(item.id)
-        values = [] if known is not None else list(self.stated(item, evidence))
-        if not self.has_value(item):
-            found = self.targets.expected(target, options.key, evidence)
-            if found.finding is not None:
-                return [], found.finding
-            values.insert(0, found.value)
-        rights = [self.read_right(value, item, target) for value in values]
-        if any(finding is not None for _, finding in rights):
-            return [], review(f"{target.what}: the expected value is not one of kind {self.kind}")
-        return [*(right for right, _ in rights), *(known[0] if known is not None else ())], None
+    def _explained(
+        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target
+    ) -> Finding | None:
+        """The known mistake that leads to this value, or what all those that do have in common."""
+        fitting = []
+        for wrong in wrongs:
+            value, finding = self.read_right(wrong.value, item, target)
+            apart = finding or self.differs(given, value, item, target)
+            if apart is None or apart.code in self.form_only:
+                fitting.append(wrong)
+        others = difference.code not in self.vague
+        params = {"what": target.what, "value": difference.message.params.get("value", "")}
+        return named(fitting, difference.staff, params, others=others)
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
@@ -271,8 +312,8 @@ class ComparedCheck(Generic[Q, I]):
         known = self._read.get(item.id)
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
-            if code and self.diagnoses(item):
-                fits = self.is_diagnosed(code, difference)
+            if code and self._codes(item):
+                fits = difference.code == f"counting.{code}" or self.is_diagnosed(code, difference)
             else:
                 wrong, finding = (
                     (known[1][place_in_rubric], None)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.integers import NotWhole, whole
-from autograder.checks.options import AnswerItem, CallOptions
+from autograder.checks.options import AnswerItem, ComparedOptions
 from autograder.checks.quoting import quote_integer
 from autograder.checks.results import Finding, failed, no_answer
 from autograder.checks.targets import Target, nothing_written
 from autograder.rubric import Item
 
 
-class CountQuestion(CallOptions, frozen=True):
+class CountQuestion(ComparedOptions, frozen=True):
     """Options of a ``count`` question."""
 
 
@@ -32,6 +32,7 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
     """Whole numbers from a variable, or from a function called on several configurations."""
 
     kind: ClassVar[str] = "count"
+    vague: ClassVar[frozenset[str]] = frozenset({"count.wrong"})
     question_type = CountQuestion
     item_type = CountItem
 
@@ -53,6 +54,12 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
             return None
         staff = f"{target.what}: {quote_integer(given)}, expected {quote_integer(right)}"
         return failed("count.wrong", staff, what=target.what, value=quote_integer(given))
+
+    def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        """Whole numbers add up; counts below zero are none."""
+        return (
+            sum(factor * number for factor, number in parts) if min(part[1] for part in parts) >= 0 else None
+        )
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """One more, one less, and twice as many."""

@@ -72,6 +72,13 @@ class CallOptions(Struct, frozen=True):
     """Ask every call twice: answers that change between equal calls are refused."""
 
 
+class ComparedOptions(CallOptions, frozen=True):
+    """The question options of the kinds that compare a value."""
+
+    config: dict[str, Any] | None = None
+    """What the reference is called with; it then says besides what known mistakes lead to."""
+
+
 class CaseItem(Struct, frozen=True):
     """The item options of every kind that calls student code."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -30,7 +30,7 @@ from autograder.algebra.sizes.units import Unit, only_unit
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
-from autograder.checks.options import AnswerItem, CallOptions, place
+from autograder.checks.options import AnswerItem, ComparedOptions, place
 from autograder.checks.quoting import quote, type_name
 from autograder.checks.results import Finding, failed, no_answer
 from autograder.checks.targets import Target, nothing_written
@@ -49,7 +49,7 @@ _UNREADABLE = {"number-too-large": "quantity.too-large"}
 _POLICY = ("unit-missing", "unit-forbidden")
 
 
-class QuantityQuestion(CallOptions, frozen=True):
+class QuantityQuestion(ComparedOptions, frozen=True):
     """Options of a ``quantity`` question; each item may have its own instead."""
 
     unit: str | None = None
@@ -89,6 +89,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
 
     kind: ClassVar[str] = "quantity"
     vague: ClassVar[frozenset[str]] = frozenset({"quantity.wrong", "quantity.dimension"})
+    form_only: ClassVar[frozenset[str]] = frozenset({"quantity.unit-missing", "quantity.unit-forbidden"})
     question_type = QuantityQuestion
     item_type = QuantityItem
 
@@ -151,6 +152,17 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             status = Status.NEEDS_REVIEW if "" in codes else Status.FAILED
             return Finding(status, Message("quantity.ambiguous", params), staff)
         return failed(f"quantity.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
+
+    def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
+        """Quantities of one dimension that can be read in one way only, and are not negative, add up."""
+        first = parts[0][1].readings[0]
+        amount = Fraction(0)
+        for factor, written in parts:
+            one = written.readings[0]
+            if not written.settled or one.dimension != first.dimension or one.amount < 0:
+                return None
+            amount += factor * one.amount
+        return Written((replace(first, number=amount / first.factor),))
 
     def as_answer(self, value: Any, item: Item) -> Any:
         """With its unit, where one is required."""

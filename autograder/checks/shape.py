@@ -20,7 +20,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.integers import Whole, whole
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, place
 from autograder.checks.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.checks.results import Finding, failed, no_answer, review
 from autograder.checks.targets import Target, nothing_written
@@ -35,7 +35,7 @@ MOST_WRITTEN_BITS = 400
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
 
 
-class ShapeQuestion(CallOptions, frozen=True):
+class ShapeQuestion(ComparedOptions, frozen=True):
     """Options of a ``shape`` question."""
 
 
@@ -201,12 +201,9 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         except AlgebraError as error:
             raise RubricError(f"{where}: assume: {error}") from error
 
-    def _rights(
-        self, item: Item, options: ShapeItem, target: Target, evidence: Evidence
-    ) -> tuple[list[Any], Finding | None]:
-        rights, finding = super()._rights(item, options, target, evidence)
-        heads = self._drawn_heads(item, evidence.draw)
-        return [_Right(axes, heads) for axes in rights], finding
+    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
+        """With the number of heads that was drawn, which explanations need."""
+        return _Right(right, self._drawn_heads(item, evidence.draw))
 
     def _drawn_heads(self, item: Item, draw: Draw | None) -> Node | None:
         """How many heads were drawn; None where that does not depend on a drawn size."""

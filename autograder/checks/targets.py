@@ -25,6 +25,7 @@ from autograder.checks.options import (
     named_cases,
     place,
 )
+from autograder.checks.oracle import Said, said
 from autograder.checks.results import Finding, failed, no_answer, observations_at, reference_value, trouble
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
@@ -56,7 +57,13 @@ class Targets:
     """The targets of one question: plans their calls and finds their values in the evidence."""
 
     def __init__(
-        self, question: Question, options: CallOptions, items: Mapping[str, AnswerItem], *, named: bool = True
+        self,
+        question: Question,
+        options: CallOptions,
+        items: Mapping[str, AnswerItem],
+        *,
+        named: bool = True,
+        config: Mapping[str, Any] | None = None,
     ) -> None:
         """Collect what the items judge.
 
@@ -65,6 +72,7 @@ class Targets:
             options: its cases and sizes.
             items: the options of its automatic items.
             named: the answer must have a name; otherwise it may be a text cell.
+            config: what the reference is called with; it is then an oracle (`checks.oracle`).
 
         Raises:
             RubricError: a case cannot be drawn, an item names no case, or nothing says what is right.
@@ -74,6 +82,9 @@ class Targets:
         self._options = options
         self._items = items
         self._named = named
+        self._config = config
+        if config is not None and (self.cases or not question.reference):
+            raise RubricError(f"{place(question)}: config: it needs a reference, and there can be no cases")
         inputs = Inputs(options, SAMPLE)
         for name, case in self.cases.items():
             inputs.case(name, case)
@@ -111,7 +122,8 @@ class Targets:
         if not self._question.reference:
             return ()
         if not self.cases:
-            return (Scenario(f"{self._question.id}: reference", (Call(self._question.answer),)),)
+            args = () if self._config is None else (plain(self._config),)
+            return (Scenario(f"{self._question.id}: reference", (Call(self._question.answer, args=args),)),)
         return tuple(self._scenario(Target(self._question.answer, case), draw) for case in self._referenced())
 
     def value(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
@@ -138,10 +150,19 @@ class Targets:
         value, finding = reference_value(observations_at(evidence.expected, index), 0)
         if finding is not None:
             return Found(finding=finding)
+        if self._config is not None:
+            value, key = self.said(key, evidence).right, None
         found = _entry(value, key, target)
         if found.finding is not None:
             return Found(finding=reference_value((), 0)[1])
         return found
+
+    def said(self, key: str | int | None, evidence: Evidence) -> Said:
+        """What a reference with a ``config`` says of one entry; nothing where it was not asked."""
+        if self._config is None:
+            return Said()
+        value, _ = reference_value(observations_at(evidence.expected, 0), 0)
+        return said(value, () if key is None else (key,))
 
     def _referenced(self) -> list[str]:
         return [name for name, case in self.cases.items() if case.value is None]

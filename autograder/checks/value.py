@@ -9,13 +9,13 @@ from autograder.checks.arrays import compare_values
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.drawing import plain
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, Rules
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
 from autograder.checks.results import Finding, differing
 from autograder.checks.targets import Target
 from autograder.rubric import Item
 
 
-class ValueQuestion(CallOptions, frozen=True):
+class ValueQuestion(ComparedOptions, frozen=True):
     """Options of a ``value`` question."""
 
     compare: Rules = Rules()
@@ -36,6 +36,7 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
     """Numbers, arrays, tensors and nests of them, from a variable or from calls."""
 
     kind: ClassVar[str] = "value"
+    vague: ClassVar[frozenset[str]] = frozenset({"value.number", "value.differs"})
     question_type = ValueQuestion
     item_type = ValueItem
 

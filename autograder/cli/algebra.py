@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT, EXIT_UNREADABLE = 1, 2
 
-Expression = Annotated[str, typer.Argument(help="The formula, as a student would write it.")]
+Expression = Annotated[
+    str, typer.Argument(help="The formula, as a student would write it; behind -- if it begins with a minus.")
+]
 Symbols = Annotated[
     str,
     typer.Option(
@@ -35,7 +37,9 @@ Assume = Annotated[
 Equals = Annotated[
     list[str] | None, typer.Option("--equals", help="The right formula; repeatable: any of them is right.")
 ]
-FormOption = Annotated[str, typer.Option("--form", help="What is asked for: formula, relation, tuple, …")]
+FormOption = Annotated[
+    str, typer.Option("--form", help="What is asked for: formula, relation, tuple, list, set or asymptotic.")
+]
 RubricOption = Annotated[
     str, typer.Option("--rubric", help="Take symbols and right answers from this rubric.")
 ]
@@ -69,9 +73,12 @@ def algebra(
     that is not known, or not decided (and, as always, wrong usage).
     """
     from autograder.cli import formulas
+    from autograder.messages import LANGUAGES
 
     if bool(rubric) != bool(question):
         raise typer.BadParameter("--rubric and --question belong together")
+    if language not in LANGUAGES:
+        raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     if rubric and (symbols or assume or equals):
         raise typer.BadParameter("--rubric brings its own symbols, relations and right answers")
     try:

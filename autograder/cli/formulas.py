@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
+from autograder.algebra.growth.landau import parse_statements
 from autograder.algebra.nodes import Tree
+from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
@@ -28,6 +30,14 @@ from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Assignment, Item, Question, Rubric, Symbol
 
 ANSWER = "answer"
+_NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
+"""Form → something to compare with where nothing is to be compared; else 0."""
+_READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {
+    "list": lambda text, vocabulary: (parse_list(text, vocabulary),),
+    "set": lambda text, vocabulary: (parse_list(text, vocabulary),),
+    "asymptotic": parse_statements,
+}
+"""Forms whose answers are judged in a way of their own, which reads them itself."""
 
 
 class Asked(Struct, frozen=True):
@@ -74,7 +84,7 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     """
     declared = dict(_symbol(part) for part in _parts(symbols))
     relations = {f"assumption {number}": text for number, text in enumerate(assume, start=1)}
-    options = {"form": form, "accept": list(equals) or ["0"], "assume": list(relations)}
+    options = {"form": form, "accept": list(equals) or [_NOTHING.get(form, "0")], "assume": list(relations)}
     item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
     question = Question("formula", "symbolic", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
     assignment = Assignment("formulas", Decimal(1), symbols=declared, assume=relations)
@@ -107,7 +117,8 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     vocabulary = Vocabulary(asked.rubric.symbols(asked.question))
     prepared = prepare(asked.question, asked.rubric).items[asked.item]
     try:
-        sides = read(text, prepared.form, vocabulary)
+        reader = _READERS.get(prepared.form)
+        sides = reader(text, vocabulary) if reader else read(text, prepared.form, vocabulary)
     except NoFormula:
         return _refused(unreadable(Unreadable("empty", 0), text), language)
     except Unreadable as error:
@@ -158,4 +169,6 @@ def _symbol(text: str) -> tuple[str, Symbol]:
     """``d_model:d:D=real`` → the name, its other spellings and its domain."""
     spellings, _, domain = text.partition("=")
     name, *aliases = (spelling.strip() for spelling in spellings.split(":"))
+    if len(name.split()) > 1:
+        raise RubricError(f"symbols are separated by commas, not by blanks: {text!r}")
     return name, Symbol(domain.strip() or "positive integer", tuple(aliases))

@@ -9,12 +9,14 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from autograder.algebra.equality.inequalities import parse_single
+from autograder.algebra.greek import GREEK
 from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import FUNCTIONS
 from autograder.algebra.notation import descent, parse, tokens
 from autograder.algebra.notation.characters import rewrite
 from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable
@@ -41,9 +43,14 @@ READ: Sequence[str] = (
 """Examples of what is read."""
 REFUSED: Sequence[str] = (
     "8*dmodel^2", "8*width^2", "d/h n", "d 2", "4 128", "log n d", "8*(d", "8*d)", "8*", "d^2000", "n = 1 = ",
-    "d.head", "lambda d: d", "", "1,5*d,",
+    "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} i",
 )  # fmt: skip
 """Examples of what is refused."""
+RELATIONS: Sequence[str] = (
+    "d = h*d_k", "d_k == d/h", "Eq(d, h*d_k)", r"d &= h \cdot d_{k}", "d ≡ h d_k", "n < d", r"n \lt d",
+    "d > n", "n <= d/2", "n ≤ d/2", r"n \leqslant \frac{d}{2}", "d => 2n", r"d \geq 2n", "Le(n, d/2)",
+)  # fmt: skip
+"""Examples of equations and inequalities."""
 MEANINGS: Mapping[str, str] = {
     "*": "times", "×": "times; between the entries of a shape in a tuple",
     "/": "divided by", "//": "divided by, rounded down", "frac": "fraction", "binom": "binomial coefficient",
@@ -91,6 +98,21 @@ AMBIGUOUS = """\
 Where mathematicians disagree (`a/b c`, `log a b`, `d 2`), a formula is refused with a question instead of
 being read in one of the two ways."""
 
+EXACT = """\
+Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers
+are to be handed in, ask for a quantity with a tolerance. Percent signs are not read. A minus before `//`
+belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
+
+Two formulas are equal when they have equal values wherever both are defined: `(d^2-n^2)/(d-n)` equals `d+n`.
+A formula that is defined nowhere, such as `d + 0/0`, equals nothing. What can be proven neither equal nor
+different is left to a human."""
+
+COMPARED = """\
+Where a relation is asked for (`form = "relation"`), it may be turned round and solved for any symbol. An
+equation may be multiplied through with numbers and symbols, an inequality with what is positive; for whole
+symbols `n < d` and `n + 1 <= d` are the same. What is right after other steps, such as squaring, is left to
+a human."""
+
 DIAGNOSES = """\
 A formula that is wrong by one of these slips is told so, in words that name only what the student wrote. Each
 statement is exactly true of the answer. A step of a rubric may give points for one:
@@ -114,6 +136,10 @@ def page() -> str:
         "## Examples",
         f"With the symbols {_declared()}.",
         _table(("written", "read as"), _examples()),
+        EXACT,
+        "## Equations and inequalities",
+        COMPARED,
+        _table(("written", "read as"), _relations()),
         "## Errors",
         "Each points at its place. The formulas on the left of this table are refused:",
         _table(("written", "the student reads"), _refusals()),
@@ -184,6 +210,12 @@ def _examples() -> Iterator[tuple[str, ...]]:
     known = vocabulary()
     for text in READ:
         yield _code([text]), _code([to_text(parse.parse(text, known))])
+
+
+def _relations() -> Iterator[tuple[str, ...]]:
+    known = vocabulary()
+    for text in RELATIONS:
+        yield _code([text]), _code([to_text(parse_single(text, known))])
 
 
 def _refusals() -> Iterator[tuple[str, ...]]:

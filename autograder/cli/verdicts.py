@@ -109,7 +109,7 @@ def _summary(verified: Verified) -> Iterator[str]:
         yield f"most of all papers: {_used(verified.most)}"
     outcome = f"{len(verified.findings)} findings" if verified.findings else "all is as it must be"
     yield (
-        f"{verified.assignment}: {trials} trials, {verified.boxes} of them run, "
+        f"{verified.assignment}: {trials} trials, {verified.boxes} of them whole notebooks, "
         f"in {verified.seconds:.1f} s: {outcome}"
     )
 

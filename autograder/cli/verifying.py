@@ -17,7 +17,7 @@ from autograder.cli.options import (
     IsolationOption,
     WorkersOption,
 )
-from autograder.errors import AutograderError, SandboxError
+from autograder.errors import AutograderError, CourseError, SandboxError
 
 if TYPE_CHECKING:
     from autograder.course import Course
@@ -56,26 +56,40 @@ def verify(
         place.rubric(name)  # refuses a name that is not known
     with report.at_isolation(isolation):
         done = [_verified(place, one, workers, isolation) for one in names]
+    for verified in done if json != "-" else ():
+        verdicts.show(verified)
     if json:
-        text = verdicts.as_json(done, isolation.value)
-        sys.stdout.write(text) if json == "-" else Path(json).write_text(text, encoding="utf-8")
-    if json != "-":
-        for verified in done:
-            verdicts.show(verified)
+        _write(json, verdicts.as_json(done, isolation.value))
     raise typer.Exit(EXIT_FINDINGS if any(one.findings for one in done) else 0)
+
+
+def _write(name: str, text: str) -> None:
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"--json {name}: cannot be written: {error.strerror}") from error
 
 
 def _verified(course: Course, name: str, workers: int, isolation: Isolation) -> Verified:
     """One assignment verified; what makes that impossible is a finding as well."""
     from autograder import assignment, generate
     from autograder import verify as verifying
+    from autograder.cli import report
     from autograder.sandbox.pool import Pool
 
     started = time.monotonic()
     try:
         generate.generate(course, name)
         with Pool(isolation=isolation) as pool:
-            return verifying.verify(assignment.load(course, name), pool, workers=workers or None)
+            return verifying.verify(
+                assignment.load(course, name),
+                pool,
+                workers=workers or None,
+                watch=lambda rows, total: report.with_progress(rows, total, name),
+            )
     except SandboxError:
         raise
     except AutograderError as error:

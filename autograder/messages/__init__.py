@@ -13,12 +13,14 @@ from autograder.messages import (
     attention,
     audit,
     checks,
+    counting,
     forbidden,
     forms,
     limits,
     quantities,
     repair,
     shapes,
+    tables,
 )
 from autograder.records import Message, Text
 
@@ -29,12 +31,14 @@ SENTENCES: Mapping[str, Text] = {
     **attention.SENTENCES,
     **audit.SENTENCES,
     **checks.SENTENCES,
+    **counting.SENTENCES,
     **forbidden.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
     **quantities.SENTENCES,
     **repair.SENTENCES,
     **shapes.SENTENCES,
+    **tables.SENTENCES,
 }
 
 

@@ -54,6 +54,12 @@ _UNREADABLE: dict[str, Text] = {
         "en": "the command {name} is not known.",
         "de": "Der Befehl {name} ist nicht bekannt.",
     },
+    "summation": {
+        "en": "sums and products over an index, such as {name}, cannot be read. Write the value of the sum "
+        "as a formula without an index.",
+        "de": "Summen und Produkte über einen Index wie {name} können nicht gelesen werden. Schreiben Sie "
+        "den Wert der Summe als Formel ohne Index.",
+    },
     "unknown-name": {
         "en": "the name “{name}” is not known. Use the symbols that the question names.",
         "de": "Der Name „{name}“ ist nicht bekannt. Verwenden Sie die Symbole aus der Aufgabe.",

@@ -71,8 +71,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "{name} enthält '='. Schreibe nur die Formel, ohne die linke Seite.",
     },
     "equation-wanted": {
-        "en": "{name} should be an equation with one '='.",
-        "de": "{name} soll eine Gleichung mit einem '=' sein.",
+        "en": "{name} should be an equation or an inequality.",
+        "de": "{name} soll eine Gleichung oder eine Ungleichung sein.",
     },
     "fine": {
         "en": "{name} looks readable ({found}). Whether it is right is decided after you hand in.",
@@ -98,6 +98,14 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "eine Zahl oder ein Text wie '4.5 MB'",
     },
     "want-code": {"en": "a function or a class", "de": "eine Funktion oder eine Klasse"},
+    "want-entries": {
+        "en": "a dictionary such as {{'first': 1, 'second': 2}}, or a list",
+        "de": "ein Dictionary wie {{'first': 1, 'second': 2}} oder eine Liste",
+    },
+    "want-table": {
+        "en": "a list of tuples, a dictionary, or a text with bars as in Markdown",
+        "de": "eine Liste von Tupeln, ein Dictionary oder ein Text mit Strichen wie in Markdown",
+    },
     "want-choice": {
         "en": "a text, a number or a list of them",
         "de": "ein Text, eine Zahl oder eine Liste davon",
@@ -113,11 +121,14 @@ WANTED: Mapping[str, str] = {
     "implementation": "want-code",
     "repair": "want-code",
     "choice": "want-choice",
+    "entries": "want-entries",
+    "table": "want-table",
 }
 FUNCTIONS = frozenset((
     "sqrt", "cbrt", "exp", "pow", "Pow", "log", "Log", "ln", "lg", "lb", "ld", "log2", "log10",
     "max", "min", "Max", "Min", "maximum", "minimum", "ceil", "ceiling", "floor",
     "factorial", "binomial", "binom", "comb", "O", "Theta", "Omega", "o", "pi", "e", "E",
+    "Eq", "Equality", "Le", "Lt", "Ge", "Gt",
 ))  # fmt: skip
 _MARKUP = (
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
@@ -130,6 +141,10 @@ _NO_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Words that name nothing; also LaTeX in an ordinary string, whose backslash and letter became one."""
+_RELATION = re.compile(
+    r"[=<>≤≥⩽⩾≦≧＝＜＞﹤﹥≔≙≡]|\\(?:[lg](?:eq?|t)|equiv|coloneqq)|&[lg][te];|\b(?:Eq|Equality|[LG][te])\s*\("
+)
+_BRACED = re.compile(r"\{([A-Za-z])\}(?=\s*\\?_)")
 _RAISED_FIRST = re.compile(r"([A-Za-z])(\^\s*(?:\d|[{(]\s*\d+\s*[)}]))(\s*\\?_\s*(?=[A-Za-z{\\]))")
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
@@ -191,7 +206,8 @@ def _examine(
     if value is None or value is ... or (isinstance(value, str) and not value.strip()):
         return "still-empty", {"found": found if not isinstance(value, str) else "''"}
     if not _fits(kind, form, value):
-        return "wrong-type", {"found": found, "expected": _sentence(WANTED[kind], language, {})}
+        wanted = WANTED["entries" if form == "entries" else kind]
+        return "wrong-type", {"found": found, "expected": _sentence(wanted, language, {})}
     if kind == "shape":
         left_open = _left_open(value)
         if left_open:
@@ -211,6 +227,10 @@ def _fits(kind: str, form: str, value: object) -> bool:
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     several = isinstance(value, (tuple, list))
     symbolic = type(value).__module__.split(".")[0] == "sympy"
+    if form == "entries":
+        return several or isinstance(value, dict) or callable(value)
+    if kind == "table":
+        return several or isinstance(value, (dict, str))
     if kind == "symbolic":
         return whole or symbolic or isinstance(value, (str, float)) or (several and form in ("tuple", "any"))
     if kind == "count":
@@ -257,7 +277,7 @@ def _formula_problem(
         return brackets
     if form in ("", "formula") and "=" in text:
         return "equation-not-wanted", {}
-    if form == "relation" and text.replace("==", "=").count("=") != 1:
+    if form == "relation" and not _RELATION.search(text):
         return "equation-wanted", {}
     known = {_plain(spelling) for name, others in symbols.items() for spelling in (name, *others)}
     for word in _names(text):
@@ -275,7 +295,7 @@ def _formula_problem(
 def _names(text: str) -> list[str]:
     """The names in a formula, in plain spelling; numbers and LaTeX commands are none."""
     lowered = _LOWERED.sub(lambda found: "_" + found.group().translate(_LETTERS), _NO_NAMES.sub(" ", text))
-    lowered = _RAISED_FIRST.sub(r"\1\3", lowered)
+    lowered = _RAISED_FIRST.sub(r"\1\3", _BRACED.sub(r" \1", lowered))
     words = [_plain(found.group()) for found in _TOKEN.finditer(lowered) if found.lastgroup == "name"]
     return [word for word in words if not word.startswith("log_")]
 

@@ -52,7 +52,7 @@ def _specification(question: Question, rubric: Rubric) -> dict[str, Any]:
     for item in question.items:
         name = item.options.get("answer") or question.answer
         if isinstance(name, str) and name and not item.manual:
-            form = str(item.options.get("form", ""))
+            form = "entries" if "key" in item.options else str(item.options.get("form", ""))
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
     symbols = {

@@ -20,7 +20,7 @@ from autograder.verify.findings import Finding, Mark, Matrix, Row, Verified
 from autograder.verify.matrix import coverage, most
 from autograder.verify.papers import KEY, of_key, of_release, sit
 from autograder.verify.planted import planted_trials
-from autograder.verify.run import Run
+from autograder.verify.run import Run, Watch
 
 __all__ = ["Finding", "Mark", "Matrix", "Row", "Verified", "Ways", "credit", "validate", "verify"]
 
@@ -37,13 +37,20 @@ def validate(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
     return (*of_key(sit(grader)), *of_release(grader))
 
 
-def verify(assignment: Assignment, pool: Pool, *, workers: int | None = None) -> Verified:
+def verify(
+    assignment: Assignment,
+    pool: Pool,
+    *,
+    workers: int | None = None,
+    watch: Watch = lambda rows, _: rows,
+) -> Verified:
     """Grade the source notebooks, the release, and every trial.
 
     Args:
         assignment: loaded; one drawn for a student is verified like the common one.
         pool: gives the sandboxes.
         workers: how many papers are graded at the same time; default: one per core.
+        watch: sees the trials' rows as they come.
 
     Raises:
         CourseError: a source, a reference solution or a function that plants trials is not usable.
@@ -71,7 +78,7 @@ def verify(assignment: Assignment, pool: Pool, *, workers: int | None = None) ->
     findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
     findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
     run = Run(grader, key, workers or os.cpu_count() or 1, slow)
-    matrices = run.matrices(planted)
+    matrices = run.matrices(planted, watch)
     for made in matrices:
         findings += [finding for one in made.rows for finding in one.findings]
         findings += coverage(made)

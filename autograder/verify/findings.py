@@ -79,5 +79,5 @@ class Verified(Struct, frozen=True):
     most: Spent = Spent()
     """The most that key or trial used, for each limit."""
     boxes: int = 0
-    """Trials for which code was run."""
+    """Trials for which a whole notebook was run."""
     seconds: float = 0.0

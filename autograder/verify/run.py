@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -17,6 +18,9 @@ from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
 from autograder.verify.planted import check_trials
 from autograder.verify.sitting import Sitting
+
+Watch = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
+"""Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
 
 
 class Run:
@@ -38,20 +42,27 @@ class Run:
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
 
-    def matrices(self, planted: Mapping[str, tuple[Trial, ...]]) -> tuple[Matrix, ...]:
+    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: Watch) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
-        papers = [
-            (question, trial)
-            for question in self._grader.assignment.rubric.questions
-            for trial in self._trials(question, planted.get(question.id, ()))
-        ]
-        rows: dict[str, list[Row]] = {}
-        with ThreadPoolExecutor(self._workers) as threads:
-            made = [self._begun(question, trial, threads) for question, trial in papers]
-            for (question, _), finish in zip(papers, made, strict=True):
-                rows.setdefault(question.id, []).append(finish())
         questions = self._grader.assignment.rubric.questions
-        return tuple(matrix(question, rows.get(question.id, ())) for question in questions)
+        trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
+        rows: dict[str, list[Row]] = {question.id: [] for question in questions}
+        for question, made in watch(self._rows(trials), sum(map(len, trials.values()))):
+            rows[question].append(made)
+        return tuple(matrix(question, rows[question.id]) for question in questions)
+
+    def _rows(self, trials: Mapping[str, tuple[Trial, ...]]) -> Iterator[tuple[str, Row]]:
+        with ThreadPoolExecutor(self._workers) as threads:
+            try:
+                begun = [
+                    (place, finish)
+                    for place, ones in trials.items()
+                    for finish in self._begun(self._grader.assignment.rubric.question(place), ones, threads)
+                ]
+                for place, finish in begun:
+                    yield place, finish()
+            finally:
+                threads.shutdown(cancel_futures=True)  # interrupted: what waits is not begun
 
     def _trials(self, question: Question, planted: tuple[Trial, ...]) -> tuple[Trial, ...]:
         answer = self._sitting.answer(question)
@@ -60,17 +71,39 @@ class Run:
         check_trials(trials, question, f"question {question.id!r}: trials")
         return trials
 
-    def _begun(self, question: Question, trial: Trial, threads: ThreadPoolExecutor) -> Callable[[], Row]:
-        """A trial that is judged, or that waits for a box."""
-        score = self._sitting.on_paper(question, trial)
+    def _begun(
+        self, question: Question, trials: Sequence[Trial], threads: ThreadPoolExecutor
+    ) -> Iterator[Callable[[], Row]]:
+        """Trials that are judged, or that wait for a box."""
+        scores = {trial.name: self._sitting.on_paper(question, trial) for trial in trials}
+        left = [trial for trial in trials if scores[trial.name] is None]
+        read = [trial for trial in left if self._sitting.is_read(question, trial)]
+        names = {trial.name for trial in read}
+        reading = threads.submit(self._sitting.in_one_box, question, read)
+        for trial in trials:
+            score = scores[trial.name]
+            if score is not None:
+                yield partial(self._row, question, trial, score)
+            elif trial.name in names:
+                yield partial(self._of_reading, question, trial, reading)
+            else:
+                running = threads.submit(self._sitting.in_box, question, trial)
+                yield partial(self._of_box, question, trial, running)
+
+    def _of_reading(self, question: Question, trial: Trial, reading: Future[dict[str, Score]]) -> Row:
+        """What became of a trial that was read in a box with others; what is odd there is run alone."""
+        score = reading.result().get(trial.name)
         if score is not None:
             judged = self._row(question, trial, score)
-            return lambda: judged
-        running = threads.submit(self._sitting.in_box, question, trial)
-        return lambda: self._of_box(question, trial, running.result())
+            if not judged.findings:
+                return judged
+        alone: Future[Graded] = Future()
+        alone.set_result(self._sitting.in_box(question, trial))
+        return self._of_box(question, trial, alone)
 
-    def _of_box(self, question: Question, trial: Trial, graded: Graded) -> Row:
+    def _of_box(self, question: Question, trial: Trial, running: Future[Graded]) -> Row:
         """What became of a trial for which code was run; the time it took counts as well."""
+        graded = running.result()
         spent = graded.spent
         if headroom.over(spent, self._limits) - self._slow:  # other trials ran at the same time
             spent = headroom.least(spent, self._sitting.in_box(question, trial).spent)

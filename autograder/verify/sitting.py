@@ -1,19 +1,24 @@
 """Lets planted answers sit the exam in the place of the key's.
 
 Each trial is one paper: the answer key with one answer changed. So whatever is lost was lost for that
-answer. Where texts are enough nothing is run, and only the questions from the changed one on are judged
-again; the others cannot see it. Everything else is a submission like any other.
+answer. Where texts are enough nothing is run, and only the changed questions are judged again. Everything
+else is a submission like any other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
 from autograder import scoring
 from autograder.checks.base import Draw, Observations, Trial
+from autograder.errors import SandboxError
 from autograder.grading import Grader, Handed
 from autograder.notebook.match import canonical
-from autograder.records import Answer, Graded, Scenario, Score
+from autograder.records import Answer, Graded, ItemResult, Scenario, Score
 from autograder.rubric import Question
 from autograder.verify.papers import AnswerKey, with_sources
+from autograder.verify.reading import only_reads, read_all
 
 
 class Sitting:
@@ -24,12 +29,6 @@ class Sitting:
         self._key = key
         self._rubric = grader.assignment.rubric
         self._results = key.results()
-        self._texts = {
-            question.id
-            for question in self._rubric.questions
-            if (answer := self.answer(question)) is not None and self._plan(question, answer) == ()
-        }
-        """Questions for which the text of the key's answer is enough."""
 
     def answer(self, question: Question) -> Answer | None:
         """The answer key's answer; None when the release has no cell for it."""
@@ -37,31 +36,70 @@ class Sitting:
         return self._grader.assignment.answer(question, submission)
 
     def on_paper(self, question: Question, trial: Trial) -> Score | None:
-        """The score of a paper with a planted answer; None when code would have to be run for it."""
+        """The score of a paper with a planted answer; None when code would have to be run for it.
+
+        The other questions keep the key's results: their answers are the same, and what they make of an
+        earlier result that is wrong is for trials of their own (`Trial.earlier`).
+        """
         planted = self._planted(question, trial)
         for place, answer in planted.items():
             if self._plan(self._rubric.question(place), answer) != ():
                 return None
+        return self._scored(trial, planted, _nobody)
+
+    def is_read(self, question: Question, trial: Trial) -> bool:
+        """Whether nothing but variables of the planted answer has to be read."""
+        answer = self._planted(question, trial)[question.id]
+        return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
+
+    def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
+        """The scores of trials of which only variables are read, by name; see `reading`."""
+        if not trials:
+            return {}
+        assignment = self._grader.assignment
+        limits = assignment.rubric.assignment.limits
+        planted = {trial.name: self._planted(question, trial) for trial in trials}
+        answers = {name: found[question.id] for name, found in planted.items()}
+        plans = {name: self._plan(question, answer) for name, answer in answers.items()}
+        notebook = next(
+            one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
+        )
+        cells = self._key.submissions[question.notebook].cells
+        grade_id = assignment.releases[question.notebook].answer_cell(question)
+        place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
+        try:
+            box = self._grader.pool.lasting(assignment.environment(notebook)).open(
+                limits, seed=self._grader.seed
+            )
+        except SandboxError:
+            return {}
+        sources = {name: (answers[name].source, plans[name]) for name in answers}
+        observed = read_all(box, cells[:place], sources, limits)
+        return {
+            trial.name: self._scored(trial, planted[trial.name], partial(_known, observed[trial.name]))
+            for trial in trials
+            if trial.name in observed
+        }
+
+    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: Ask) -> Score:
+        """Judge the changed answers, in the rubric's order."""
         results = dict(self._results)
-        before: list[str] = []
-        changed = False
+        earlier: dict[str, Sequence[ItemResult]] = {}
         for one in self._rubric.questions:
-            changed = changed or one.id in planted
-            given = planted.get(one.id) or self.answer(one)
-            if changed and given is not None and (one.id in planted or one.id in self._texts):
-                answers = {
-                    **self._key.answers(one),
-                    **{
-                        planted[place].grade_id: planted[place]
-                        for place in planted
-                        if self._rubric.question(place).notebook == one.notebook
-                    },
-                }
-                earlier = {place: results[place] for place in before}
-                judged = self._grader.judge(one, given, answers=answers, earlier=earlier, ask=_nobody)
+            if one.id in planted:
+                answers = {**self._key.answers(one), **self._in_notebook(one.notebook, planted)}
+                judged = self._grader.judge(one, planted[one.id], answers=answers, earlier=earlier, ask=ask)
                 results[one.id] = judged.results
-            before.append(one.id)
+            earlier[one.id] = results[one.id]
         return scoring.score(trial.name, self._rubric, results)
+
+    def _in_notebook(self, notebook: str, planted: Mapping[str, Answer]) -> dict[str, Answer]:
+        """The planted answers of one notebook, by grade_id."""
+        return {
+            answer.grade_id: answer
+            for place, answer in planted.items()
+            if self._rubric.question(place).notebook == notebook
+        }
 
     def in_box(self, question: Question, trial: Trial) -> Graded:
         """Grade a submission with a planted answer, as any student's."""
@@ -97,6 +135,15 @@ class Sitting:
         grader = self._grader
         draw = Draw.for_question(grader.secret, self._rubric, question)
         return grader.assignment.checks[question.id].plan(answer, draw)
+
+
+Ask = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
+
+
+def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
+    """What was observed already."""
+    del plan
+    return observed
 
 
 def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:

@@ -33,6 +33,11 @@ REFUSED = {
     "surrogate": "d\ud800",
     "bidirectional": "d\u202e",
     "long name": "d" * 1_999,
+    "blanks": " " * 1_990 + "=",
+    "Greek letters": "αβγδ" * 480,
+    "halves in lines": "½\n" * 660,
+    "decimals in lines": "0.5\n" * 490,
+    "signs of sums": "∑" * 1_990,
     "many names": "ab " * 600,
 }
 DECIDED = {
@@ -53,5 +58,13 @@ DECIDED = {
     "floors in floors": "floor(" * 20 + "d" + "/3)" * 20,
     "many ceilings": "+".join(f"ceil(d/{k})" for k in range(2, 60)),
     "a root beside large powers": "√d + " + "+".join(["d^1000"] * 100),
+    "factorials of numbers": "+".join(f"{k}!" for k in range(850, 1000)),
+    "product of factorials": "*".join(f"{k}!" for k in range(850, 1000)),
+    "binomials of numbers": "+".join(f"binomial({k}, {k // 2})" for k in range(900, 980)),
+    "factors without signs": "d×" * 290 + "d",
+    "continued fraction": "1/(d^20+" * 38 + "n" + ")" * 38,
+    "floors around sums": "floor(d/2+" * 30 + "n" + ")" * 30,
+    "maxima of maxima": "max(" + ",".join(f"max(n+{k}, d)" for k in range(16)) + ")" + "+max(n, d)" * 40,
+    "superscripts": "d²" * 290,
     "exponent by cancellation": "d^(n-n+2)*8",
 }

@@ -6,6 +6,7 @@ import pytest
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import AnswerKey, Named, Verdict
+from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.parse import parse, parse_relation, parse_tuple
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
@@ -138,3 +139,32 @@ def test_relations_and_tuples_have_keys() -> None:
     assert shapes.verdict(parse_tuple("3d × 4d", VOCABULARY)).right
     assert shapes.verdict(parse_tuple("4d × 3d", VOCABULARY)).named == 0
     assert Verdict(right=False) == shapes.verdict(parse_tuple("(1, 2)", VOCABULARY))
+
+
+class Counting(Comparer):
+    """Counts its comparisons."""
+
+    __slots__ = ("asked",)
+
+    def equal(self, first: Tree, second: Tree) -> bool:
+        """Compare, and count."""
+        self.asked = getattr(self, "asked", 0) + 1
+        return super().equal(first, second)
+
+
+def test_each_reading_is_asked_once() -> None:
+    """Whether an answer is right without assumptions is found out once, though it is asked twice."""
+    plain = Counting(RAW.points)
+    answers = AnswerKey([parse("sqrt(d)", VOCABULARY)], [plain, HEADS])
+    facts = answers.facts(parse("sqrt(n)", VOCABULARY))
+    assert facts.right(strictly=True) is False
+    assert facts.right(strictly=False) is False
+    assert 1 == plain.asked
+
+
+def test_doubt_remains_doubt() -> None:
+    """What was undecided once is undecided when it is asked again."""
+    facts = AnswerKey([parse("d", VOCABULARY)], [RAW]).facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
+    for _ in range(2):
+        with pytest.raises(Undecided):
+            facts.right(strictly=True)

@@ -160,7 +160,7 @@ def test_errors_point_at_their_place(text: str, code: str, offset: int) -> None:
     [
         ("dmodel", "d_model"), ("d_modell", "d_model"), ("D_Model", "d_model"), ("dh", "d_h"),
         ("nheads", "n_heads"), ("n_head", "n_heads"), ("nlayers", "n_layers"), ("sqr", "sqrt"),
-        ("zebra", ""), ("x", ""),
+        ("zebra", ""), ("x", ""), ("N_Layers", "n_layers"),
     ],
 )  # fmt: skip
 def test_misspelt_names_get_a_suggestion(name: str, suggestion: str) -> None:
@@ -256,7 +256,17 @@ def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) ->
 
 @pytest.mark.parametrize(
     ("declared", "written"),
-    [("alpha", "α"), ("α", r"\alpha"), ("lambda", "λ"), ("λ_1", r"\lambda_1"), ("mu", "µ"), ("epsilon", "ϵ")],
+    [
+        ("alpha", "α"),
+        ("α", r"\alpha"),
+        ("lambda", "λ"),
+        ("λ_1", r"\lambda_1"),
+        ("mu", "µ"),
+        ("epsilon", "ϵ"),
+        ("ε", r"\epsilon"),
+        ("ε", r"\varepsilon"),
+        ("epsilon", r"\varepsilon"),
+    ],
 )
 def test_a_greek_letter_is_its_name(declared: str, written: str) -> None:
     """What is declared as a letter may be written by its name, and the reverse."""

@@ -30,6 +30,22 @@ HALF = Div(N, Num(2))
         (r"\lceil n/2 \rceil", Fn("ceil", (HALF,))),
         (r"\left\lfloor \frac{n}{2} \right\rfloor", Fn("floor", (HALF,))),
         ("n // 2", Fn("floor", (HALF,))),
+        ("-(-n//2)", Neg(Fn("floor", (Div(Neg(N), Num(2)),)))),
+        ("d - n//2", Add((D, Neg(Fn("floor", (HALF,)))))),
+        ("-n/2", Neg(HALF)),
+        ("{d}_{model}", D),
+        (r"2{{d}_{\text{model}}}^{2}", Mul((Num(2), Pow(D, Num(2))))),
+        (r"2{}L{ }d", Mul((Num(2), L, D))),
+        (r"2~L~d \\", Mul((Num(2), L, D))),
+        (r"\boxed{2 d}", Mul((Num(2), D))),
+        (r"2\enspace d\negthinspace n\medspace L", Mul((Num(2), D, N, L))),
+        (r"\operatorname{d_{model}}", D),
+        (r"\mathrm{n_{layers}} d", Mul((L, D))),
+        (r"\operatorname{log}_2 n", Fn("log", (N, Num(2)))),
+        (r"\mathrm{log}_{2}(n)", Fn("log", (N, Num(2)))),
+        ("dˆ2", Pow(D, Num(2))),
+        ("2・d", Mul((Num(2), D))),
+        ("1,5e3 n", Mul((Num(1500), N))),
         ("d*n//2*h", Mul((Fn("floor", (Div(Mul((D, N)), Num(2)),)), H))),
         ("⌊n/2⌋⌈n/2⌉", Mul((Fn("floor", (HALF,)), Fn("ceil", (HALF,))))),
         ("pow(d, 2)", Pow(D, Num(2))),
@@ -106,6 +122,12 @@ def test_grouped_digits_and_decimals(text: str, value: int | Fraction | None) ->
     ("text", "code"),
     [
         ("max(0,5)", "ambiguous-comma"),
+        (r"\sum_{i=1}^{n} i", "summation"),
+        ("∑ n", "summation"),
+        ("∏_{i=1}^n i", "summation"),
+        ("sum(n)", "summation"),
+        (r"\sqrt{d}_{k}", "unknown-name"),
+        ("2^{d}_{k}", "unknown-name"),
         (r"\frac{1}23", "two-numbers"),
         ("log^2 8", "two-numbers"),
         ("x", "unknown-name"),
@@ -130,6 +152,12 @@ def test_what_is_open_to_doubt_is_refused(text: str, code: str) -> None:
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
     assert code == caught.value.code
+
+
+def test_a_symbol_may_be_called_like_a_sum() -> None:
+    """Σ and sum mean what the rubric declares, where it does."""
+    vocabulary = Vocabulary({"Σ": Symbol(), "sum": Symbol()})
+    assert Mul((Sym("Σ"), Sym("sum"))) == parse("Σ*sum", vocabulary)
 
 
 def test_a_declared_x_is_a_symbol() -> None:

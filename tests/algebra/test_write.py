@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -106,8 +107,11 @@ def test_mathml_parts(text: str, part: str) -> None:
 
 
 def test_relations_and_tuples_are_typeset() -> None:
-    """An equation has its equals sign, a tuple its commas."""
-    assert "<mi>n</mi><mo>=</mo><mn>2</mn>" in to_mathml(Relation(Sym("n"), Num(2)))
+    """An equation or inequality has its sign between its sides, a tuple its commas."""
+    for sign in ("=", *ORDERS):
+        shown = to_mathml(Relation(Sym("n"), Num(2), sign))
+        assert f"<mi>n</mi><mo>{escape(sign)}</mo><mn>2</mn>" in shown
+        assert f"n {sign} 2" == ET.fromstring(shown).attrib["aria-label"]
     assert "<mi>n</mi><mo>,</mo><mn>2</mn>" in to_mathml(Tuple((Sym("n"), Num(2))))
 
 
@@ -121,3 +125,4 @@ def test_greek_symbols() -> None:
     vocabulary = Vocabulary({"alpha": Symbol(aliases=("α",))})
     assert to_text(parse("2α", vocabulary)) == "2*alpha"
     assert to_text(parse(r"2\alpha", vocabulary)) == "2*alpha"
+    assert "<mi>α</mi>" in to_mathml(Sym("alpha"))

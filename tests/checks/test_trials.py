@@ -372,7 +372,7 @@ def test_steps_are_worth_what_they_say() -> None:
 def test_right_answers_in_another_form() -> None:
     """Where a form is asked for, right formulas in another one earn the points for that."""
     trials = [trial for name, trial in planted("forms", "forms").items() if "simplest: another form" in name]
-    assert trials
+    assert any("times one" in trial.name for trial in trials)  # breaks "simplified", whatever the rule says
     assert {Decimal(1)} == {trial.points["simplest"] for trial in trials}
 
 

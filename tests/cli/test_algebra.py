@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 
-from autograder.algebra.notation.parse import parse
 from tests.cli.running import only_object, run
 
 SYMBOLS = "n_layers:L,n_heads:h,d_model:d:d_{model},d_head,x=real"
@@ -36,6 +35,14 @@ def algebra(*words: str) -> subprocess.CompletedProcess[str]:
         (("d", "--equals", "12 (d"), 2, ""),
         (("d", "--assume", "nonsense=="), 2, ""),
         (("d", "--form", "nonsense"), 2, ""),
+        (("d < h", "--form", "relation"), 0, "read as: d_model < n_heads"),
+        (("h > d", "--form", "relation", "--equals", "d < h"), 0, "verdict: equal"),
+        (("d, h", "--form", "set", "--equals", "h, d"), 0, "verdict: equal"),
+        (("d, h", "--form", "list", "--equals", "h, d"), 1, "verdict: different"),
+        (("T(n) = O(d² + d)", "--form", "asymptotic", "--equals", "O(d^2)"), 0, "verdict: equal"),
+        (("Θ(d)", "--form", "asymptotic"), 0, "read as: Θ(d_model)"),
+        (("", "--form", "set"), 2, "there is no formula"),
+        (("d", "--language", "fr"), 2, ""),
         (("d", "--question", "task3-b"), 2, ""),
         (("d", "--rubric", "dl4nlp-exam", "--question", "task3-b"), 2, ""),
     ],
@@ -45,6 +52,13 @@ def test_exit_codes(words: tuple[str, ...], code: int, said: str) -> None:
     done = algebra(*words)
     assert code == done.returncode, done.stderr
     assert said in done.stdout
+
+
+def test_symbols_are_separated_by_commas() -> None:
+    """Two names side by side are no symbol of both letters."""
+    done = run("algebra", "n*d", "--symbols", "n d")
+    assert 2 == done.returncode
+    assert "separated by commas" in done.stderr
 
 
 def test_caret_points_at_the_place() -> None:
@@ -92,36 +106,3 @@ def test_questions_of_a_rubric(words: tuple[str, ...], code: int, said: str) -> 
     done = run("algebra", *words, "--rubric", "dl4nlp-exam")
     assert code == done.returncode, done.stderr
     assert said in done.stdout
-
-
-def test_latex_is_read_again() -> None:
-    """What is printed as LaTeX is read as the same formula."""
-    from hypothesis import given
-
-    from autograder.algebra.equality.compare import Comparer
-    from autograder.algebra.printing.latex import to_latex
-    from autograder.algebra.values.points import Points
-    from tests.algebra.examples import VOCABULARY, polynomials
-
-    comparer = Comparer(Points(VOCABULARY.domains))
-
-    @given(polynomials)
-    def read_again(tree: object) -> None:
-        again = parse(to_latex(tree), VOCABULARY)  # type: ignore[arg-type]
-        assert again == tree or comparer.equal(again, tree)  # type: ignore[arg-type]
-
-    read_again()
-    for text in ("ceil(n/2)", "floor(n/2)", "log(n, 2)", "factorial(n)", "binomial(n, 2)", "max(n, d_ff)"):
-        assert parse(text, VOCABULARY) == parse(to_latex(parse(text, VOCABULARY)), VOCABULARY)
-
-
-@pytest.mark.parametrize("sign", ["=", "<", "≤", ">", "≥"])
-def test_latex_of_relations_is_read_again(sign: str) -> None:
-    """An inequality stays one, in its direction."""
-    from autograder.algebra.equality.inequalities import parse_single
-    from autograder.algebra.printing.latex import to_latex
-    from tests.algebra.examples import VOCABULARY
-
-    relation = parse_single(f"n {sign} 2*d_ff", VOCABULARY)
-    assert sign == relation.sign
-    assert relation == parse_single(to_latex(relation), VOCABULARY)

@@ -87,11 +87,11 @@ def test_without_a_name_every_assignment_is_verified(small: Course, tmp_path: Pa
     shutil.copytree(small.sources / NAME, small.sources / "broken")
     rubric = small.rubric(NAME).read_text("utf-8")
     (small.rubrics / "broken.toml").write_text(
-        rubric.replace('"small"', '"broken"').replace("points = 11", "points = 12")
+        rubric.replace('"small"', '"broken"').replace("points = 13", "points = 12")
     )
     done = run("verify", "--json", str(tmp_path / "out.json"), cwd=small.root)
     assert (1, "") == (done.returncode, done.stderr)
-    assert "12 are stated, but the parts add up to 11" in " ".join(done.stdout.split())
+    assert "12 are stated, but the parts add up to 13" in " ".join(done.stdout.split())
     written = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert {"broken": 1, NAME: 0} == {
         one["assignment"]: len(one["findings"]) for one in written["assignments"]

@@ -29,7 +29,7 @@ TEXT = """
 version = 1
 [assignment]
 name = "exam"
-points = 9
+points = 11
 languages = ["en", "de"]
 [assignment.symbols]
 d_model = { aliases = ["d", "d_{\\\\text{model}}"] }
@@ -42,6 +42,8 @@ KINDS = {
     "count": ("count", "total", {}),
     "shape": ("shape", "shape", {}),
     "quantity": ("quantity", "memory", {"unit": "MB", "value": "4.5 MB"}),
+    "entries": ("count", "counts", {"key": "wte"}),
+    "table": ("table", "rows", {}),
     "code": ("behaviour", "double", {}),
     "tick": ("choice", "tick", {}),
     "essay": ("written", "", {}),
@@ -108,7 +110,7 @@ def test_expected_values_stay_out_of_the_file() -> None:
         accept = ["7531*d_model"]
         mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
     """
-    text = TEXT.replace("points = 9", "points = 1") + question("q", "symbolic", "size", {}) + options
+    text = TEXT.replace("points = 11", "points = 1") + question("q", "symbolic", "size", {}) + options
     source = build_student_check(rubrics.parse(text.encode()), "exam").decode()
     assert "7531" not in source
     assert "8642" not in source
@@ -140,6 +142,10 @@ FINE = "Whether it is right is decided after you hand in."
         ("formula", "sqrt(d_model)"),
         ("formula", 12),
         ("relation", "d_model = n_heads*4"),
+        ("relation", "d_model < 4*n_heads"),
+        ("relation", r"d_model \geqslant n_heads"),
+        ("relation", "Eq(d_model, 4*n_heads)"),
+        ("relation", "d_model = 2*n_heads = 4"),
         ("pair", ("3*d", "4*d")),
         ("count", 124439808),
         ("count", "124,439,808"),
@@ -155,6 +161,11 @@ FINE = "Whether it is right is decided after you hand in."
         ("quantity", 4.5),
         ("quantity", np.float32(4.5)),
         ("quantity", (4.5, "MB")),
+        ("entries", {"wte": 5}),
+        ("entries", [5, 6]),
+        ("table", [("wte", 5)]),
+        ("table", {"wte": 5}),
+        ("table", "| wte | 5 |"),
         ("code", len),
         ("code", dict),
         ("tick", "yes"),
@@ -191,7 +202,7 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
         ("formula", "8*d_model +", "size ends with +"),
         ("formula", "size = 8*d_model", "contains '='. Write only the formula"),
         ("formula", "d" * 2001, "longer than 2000 characters"),
-        ("relation", "d_model", "rule should be an equation with one '='"),
+        ("relation", "d_model", "rule should be an equation or an inequality"),
         ("count", 1.5, "total is of type float; expected a whole number"),
         ("count", True, "total is of type bool; expected a whole number"),
         ("shape", 7, "shape is of type int; expected a tuple such as (2, 3)"),
@@ -200,6 +211,8 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
         ("shape", "(d_model, -1)", "shape: -1 leaves a size open"),
         ("quantity", "a lot", "memory is of type str; expected a number, or a text such as '4.5 MB'"),
         ("quantity", True, "memory is of type bool"),
+        ("entries", 5, "counts is of type int; expected a dictionary such as {'first': 1, 'second': 2}"),
+        ("table", 5, "rows is of type int; expected a list of tuples, a dictionary, or a text with bars"),
         ("code", 7, "double is of type int; expected a function or a class"),
         ("tick", 3j, "tick is of type complex"),
     ],
@@ -279,7 +292,7 @@ PIECES = (
     "2 000", "0,5", "1.234,5", "hd", "hd_model", "d^2_{model}", "d _{model}", " x ", "2x3", "np.sqrt(d)",
     "<sup>2</sup>", "pow(d,2)", "ceil(", "⌈d⌉", "//", r"\lfloor d/2 \rfloor", "\times ", "\frac{d}{2}",
     "&middot;",
-    "∛", "d².",
+    "∛", "d².", "{d}_{model}", "{}", "~", r"\operatorname{log}_2(", r"\boxed{d}", "dˆ2",
 )  # fmt: skip
 
 
@@ -302,7 +315,7 @@ def test_what_the_grader_reads_is_never_called_unreadable() -> None:
 def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     """Names come from automatic items; an answer that serves two forms may have either."""
     text = (
-        TEXT.replace("points = 9", "points = 3")
+        TEXT.replace("points = 11", "points = 3")
         + """
         [[question]]
         id = "q"

@@ -15,7 +15,7 @@ version = 1
 
 [assignment]
 name = "small"
-points = 11
+points = 13
 preload = ["numpy"]
 notebooks = [{ name = "formulas" }, { name = "code" }]
 
@@ -99,6 +99,28 @@ id = "name"
 points = 1
 text = { en = "The activation" }
 right = ["gelu"]
+
+[[question]]
+id = "places"
+kind = "choice"
+notebook = "formulas"
+points = 2
+answer = "places"
+names = ["query", "key", "value"]
+
+[[question.item]]
+id = "scored"
+points = 1
+key = "scored"
+text = { en = "What is compared with the query" }
+right = ["key"]
+
+[[question.item]]
+id = "summed"
+points = 1
+key = "summed"
+text = { en = "What is summed up" }
+right = ["value"]
 
 [[question]]
 id = "softmax"
@@ -230,6 +252,8 @@ FORMULAS = (
     check("layers", 1),
     answer("activation-answer", '# activation = "..."', 'activation = "gelu"'),
     check("activation", 1),
+    answer("places-answer", "# places = ...", 'places = {"scored": "key", "summed": "value"}'),
+    check("places", 2),
 )
 CODE = (
     cell("setup", "import numpy\nfrom coursecheck import check"),

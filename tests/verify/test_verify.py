@@ -63,10 +63,10 @@ def test_the_small_course_holds(tmp_path: Path) -> None:
     """Formulas, numbers, choices, code and words in two notebooks are verified, code alone in boxes."""
     found = verified(small_course(tmp_path))
     assert () == found.findings
-    assert ["mlp", "model", "layers", "activation", "softmax", "thoughts"] == [
+    assert ["mlp", "model", "layers", "activation", "places", "softmax", "thoughts"] == [
         one.question for one in found.matrices
     ]
-    assert 4 == found.boxes == len(found.matrices[4].rows)
+    assert 4 == found.boxes == len(found.matrices[5].rows)
     assert all(one.mistakes and one.alternatives for one in found.matrices)
     assert 0 < found.key.submission_seconds <= found.most.submission_seconds < 10
     assert found.most.memory_mb > 1

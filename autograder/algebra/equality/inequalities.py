@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
 
-from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Pow, Relation, Sym, symbols
+from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Pow, Relation, Sym, symbols, walk
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact
@@ -26,12 +26,15 @@ MAX_MONOMIAL = 8
 SMALL = (1, 2, 3)
 """Small values at which two inequalities may be seen to differ, e.g. where both sides are equal."""
 MAX_SMALL = 243
+MAX_WORK = 10_000
+"""Parts of formulas that are evaluated to see a difference: a few milliseconds."""
 
 _SIGN = re.compile(
     r"(?P<tag></?su[bp]>)"
     r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
     r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
-    r"|(?P<lt><|\\lt(?![A-Za-z])|&lt;)|(?P<gt>>|\\gt(?![A-Za-z])|&gt;)|(?P<eq>(?<!!)==?)"
+    r"|(?P<lt>[<＜﹤]|\\lt(?![A-Za-z])|&lt;)|(?P<gt>[>＞﹥]|\\gt(?![A-Za-z])|&gt;)"
+    r"|(?P<eq>:=|(?<!!)==?|[＝≔≙≡]|\\(?:equiv|coloneqq)(?![A-Za-z]))"
 )
 _WRITTEN: Mapping[str, str] = {"le": "≤", "ge": "≥", "lt": "<", "gt": ">", "eq": "="}
 _CALL = re.compile(r"\s*(?:sympy\.|sp\.)?(?P<name>Eq|Equality|Le|Lt|Ge|Gt)\s*(?=\(.*\)\s*\Z)", re.DOTALL)
@@ -107,7 +110,8 @@ def same_inequality(first: Relation, second: Relation, points: Points) -> bool:
         one = Num(1)
         if _same_sign(Add((left, one)) if strict else left, right if strict else Add((right, one)), points):
             return True
-    for at in _values(points, symbols(left) | symbols(right)):
+    size = sum(1 for side in (left, right) for _ in walk(side))
+    for at in islice(_values(points, symbols(left) | symbols(right)), MAX_WORK // size):
         verdicts = _holds(first, at), _holds(second, at)
         if None not in verdicts and verdicts[0] is not verdicts[1]:
             return False

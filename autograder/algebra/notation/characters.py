@@ -15,6 +15,7 @@ from autograder.errors import Unreadable
 REWRITTEN: Mapping[str, str] = {
     "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "⸱": "*", "⨉": "×", "×": "×", "✕": "×", "⨯": "×",
     "✖": "×", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
+    "⸳": "*", "・": "*", "･": "*", "ˆ": "^", "∑": "\\sum ", "∏": "\\prod ",
     "√": " sqrt ", "∛": " cbrt ", "π": " pi ", "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋",
     "\u00a0": " ", "\u2009": "\\,", "\u202f": "\\,", "\u2007": " ", "\u2002": " ", "\u2003": " ",
     "\u2004": " ", "\u2005": " ", "\u2006": " ", "\u2008": " ", "\u200a": " ", "\u205f": " ",
@@ -38,7 +39,7 @@ _MARKUP: Mapping[str, str] = {
 }  # fmt: skip
 """What a markdown cell may hold instead of LaTeX."""
 _TAG = re.compile("|".join(map(re.escape, _MARKUP)), re.IGNORECASE)
-_UNCHANGED = re.compile("[ !-%'-;=-~]+")
+_UNCHANGED = re.compile("[ !-%'-;=-~Α-ΡΣ-Ωα-ορ-ω]+")
 _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "\f": (("rac", "loor"), "\\f"),
     "\t": (("ext", "imes", "frac", "binom"), "\\t"),

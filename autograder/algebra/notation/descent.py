@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols
+from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.algebra.notation.tokens import Tokens
 from autograder.algebra.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value
 from autograder.errors import Unreadable
@@ -88,8 +88,7 @@ class Reader:
         negative = kinds[self._position] == "-"
         if negative or kinds[self._position] == "+":
             self._position += 1
-        term = self._product()
-        terms = [Neg(term) if negative else term]
+        terms = [self._product(negative=negative)]
         while True:
             kind = kinds[self._position]
             if kind == "+":
@@ -101,7 +100,8 @@ class Reader:
             else:
                 return terms[0] if len(terms) == 1 else Add(tuple(terms))
 
-    def _product(self) -> Node:
+    def _product(self, *, negative: bool = False) -> Node:
+        """Factors with signs between them; a minus before them all goes into ``//`` as in Python."""
         kinds = self._kinds
         factors = [self._factor()]
         divisions, clear = 0, True
@@ -118,6 +118,8 @@ class Reader:
                     raise self.error("too-many-parts", limit=str(MAX_DIVISIONS))
                 clear = kinds[self._position] in ("number", "(", "[", "{")
                 numerator = factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                if negative and kind == "//":
+                    numerator, negative = Neg(numerator), False
                 quotient = Div(numerator, self._factor())
                 factors = [quotient if kind == "/" else Fn("floor", (quotient,))]
             elif kind in _STARTS:
@@ -128,7 +130,8 @@ class Reader:
                     raise self.error("ambiguous-division")
                 factors.append(self._power())
             else:
-                return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                product = factors[0] if len(factors) == 1 else Mul(tuple(factors))
+                return Neg(product) if negative else product
 
     def _factor(self) -> Node:
         kinds, place = self._kinds, self._position
@@ -162,14 +165,7 @@ class Reader:
 
     def _check_exponent(self, exponent: Node, place: int) -> None:
         """Refuse constant exponents that no answer needs."""
-        if isinstance(exponent, Sym):
-            return
-        value: Rational | None
-        try:
-            value = exponent.value if isinstance(exponent, Num) else constant_value(exponent)
-        except (TooLarge, Undefined):
-            value = MAX_EXPONENT + 1
-        if value is not None and not -MAX_EXPONENT <= value <= MAX_EXPONENT:
+        if _too_large(exponent):
             raise Unreadable("exponent-too-large", self._tokens.places[place], limit=str(MAX_EXPONENT))
 
     def _postfix(self) -> Node:
@@ -300,11 +296,8 @@ class Reader:
         if not least <= len(arguments) <= most:
             raise Unreadable("argument-count", offset, name=name, count=str(len(arguments)))
         call = Fn(name, tuple(arguments))
-        if name in ("factorial", "binomial") and not symbols(call):
-            try:
-                constant_value(call)
-            except (TooLarge, Undefined):
-                raise Unreadable("number-too-large", offset) from None
+        if name in ("factorial", "binomial") and any(map(_too_large, call.arguments)):
+            raise Unreadable("number-too-large", offset)
         return call
 
     def _down(self) -> None:
@@ -324,3 +317,15 @@ class Reader:
             return self.error("unopened", bracket=kind)
         value = self._tokens.values[self._position]
         return self.error("unexpected", sign=value if isinstance(value, str) else kind)
+
+
+def _too_large(node: Node) -> bool:
+    """Whether a constant is beyond what may stand in an exponent or before a factorial's sign."""
+    if isinstance(node, Sym):
+        return False
+    value: Rational | None
+    try:
+        value = node.value if isinstance(node, Num) else constant_value(node)
+    except (TooLarge, Undefined):
+        return True
+    return value is not None and not -MAX_EXPONENT <= value <= MAX_EXPONENT

@@ -18,9 +18,9 @@ MAX_CHARS = 2000
 _TIMES = re.compile(r"[×✕⨯]|\\times(?![A-Za-z])")
 _SEPARATOR = re.compile(
     r"(?P<kept>&[a-z]{2,8};)"
-    r"|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|\s*\n\s*(?:[-*•]\s+)?"
+    r"|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|(?<!\s)\s*\n\s*(?:[-*•]\s+)?"
 )
-_BULLET = re.compile(r"\s*([-*•])\s+(?=.*\n\s*\1\s)", re.DOTALL)
+_BULLET = re.compile(r"\s*([-*•])\s+(?=\S.*\n[ \t]*\1\s)", re.DOTALL)
 _NAME = re.compile(r"[\s$]*([A-Za-z][\w\\{}]*)\s*:?=(?!=)")
 _OPEN, _ONWARD = ",;([{+-*/=^", ",;)]}+*/^="
 

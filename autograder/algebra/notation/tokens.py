@@ -12,10 +12,17 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import Node, Num
 from autograder.algebra.notation.characters import needs_rewriting, rewrite
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
-from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.algebra.notation.words import (
+    COMMANDS,
+    CONSTANTS,
+    FUNCTION_SPELLINGS,
+    SIGNS,
+    SUMMATIONS,
+)
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
@@ -31,14 +38,18 @@ _TEXT = (
 )
 _GREEK = rf"\\(?:{'|'.join(GREEK)})(?![A-Za-z])"
 _LETTER = r"[A-Za-z\u0370-\u03ff]"
+_BRACED = rf"(?<![A-Za-z}}\]^_])\{{{_LETTER}\}}(?=\s*\\?_)"  # {d}_{model}, but not the root in \sqrt{d}_2
+_MARKED = _TEXT + r"\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}"
 _SUBSCRIPT = (
     r"(?:\\?_[A-Za-z0-9]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _TEXT + r"\{[^{}]{1,60}\}))"
 )  # at most one level of braces inside a subscript, as in d_{\text{model}}
 
 
 _SKIPPED = (
-    r"[ \t\r\n$`]+|&(?=\s*=)|\\[,;:!> ()\[\]]|[.;](?=[\s$`]*\Z)|(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
-    r"|\\(?:left|right|middle|[bB]igg?[lr]?|displaystyle|textstyle|limits|quad|qquad|thinspace)(?![A-Za-z])"
+    r"[ \t\r\n$`~]+|&(?=\s*=)|\\[,;:!> ()\[\]]|(?:[.;]|\\\\)(?=[\s$`]*\Z)|\{[ \t]*\}"
+    r"|(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
+    r"|\\(?:left|right|middle|[bB]igg?[lr]?|displaystyle|textstyle|limits|boxed|q?quad|enspace"
+    r"|(?:neg)?(?:thin|med|thick)space)(?![A-Za-z])"
     r"|\\(?:begin|end)\{(?:equation|displaymath|math|align|aligned|gather|gathered|split)\*?\}"
 )
 
@@ -50,13 +61,14 @@ def _grammar(comma: str) -> str:
         rf"|(?P<dotted>[1-9]\d{{0,2}}(?:(?:\.\d{{3}}){{2,}}(?:{comma}\d+)?|\.\d{{3}}{comma}\d+)(?![\d.]))"
         rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|\\,|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
         r"|(?: \d{3}){2,}| 0\d\d)(?!\d)(?:\.\d+)?)"
-        rf"|(?P<decimal>\d+{comma}\d+(?![\d,]))"
+        rf"|(?P<decimal>\d+{comma}\d+(?![\d,])(?:[eE][+-]?\d{{1,4}}(?![A-Za-z0-9_]))?)"
         r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
         r"|(?P<cross>(?:(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)))"
-        r"|(?P<log>log(?=\s*_))"
+        rf"|(?P<log>(?:log|{_TEXT}\{{\s*log\s*\}})(?=\s*_))"
         rf"|(?P<raised>(?P<base>{_LETTER})\^\s*(?:(?P<bare>\d)|[{{(]\s*(?P<power>\d{{1,9}})\s*[)}}])"
         rf"(?P<below>(?:{_SUBSCRIPT})(?<!\d)))"
-        rf"|(?P<name>(?:{_LETTER}[A-Za-z0-9\u0370-\u03ff]*|{_GREEK}|{_TEXT}\{{[^{{}}]{{1,60}}\}}){_SUBSCRIPT}*'*)"
+        rf"|(?P<name>(?:{_LETTER}[A-Za-z0-9\u0370-\u03ff]*|{_GREEK}|{_MARKED}|{_BRACED})"
+        rf"{_SUBSCRIPT}*'*)"
         r"|(?P<half>\\(?P<over>(?:[dtcs]|nice)?frac|[dt]?binom)\s*(?P<above>\d)\s*(?P<under>\d))"
         r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
         r"|(?P<sign>\*\*|==|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋])"
@@ -121,6 +133,8 @@ def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
     words = _QUICK.findall(text)
     if len(words) > 1 and not words[-2]:  # the end is found once more after blanks
         words.pop()
+    if len(words) > MAX_TOKENS:
+        return None
     try:
         kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
     except KeyError:
@@ -255,6 +269,8 @@ class _Cutter:
         elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
             for part in parts:
                 self._put("symbol", vocabulary.nodes[part], start)
+        elif name in SUMMATIONS:
+            raise Unreadable("summation", start, name=word)
         elif word[0] == "\\" and word[1:].isalpha():
             raise Unreadable("unknown-command", start, name=word)
         else:

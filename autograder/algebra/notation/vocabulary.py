@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
-from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, GREEK, SIGNS
+from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
 from autograder.rubric import Symbol
 
@@ -19,7 +20,6 @@ _MARKUP = re.compile(
     r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
 )
 _DOMAINS = ("positive integer", "positive", "real", "function")
-_LETTERS = {letter: name for name, letter in GREEK.items()}
 _LATEX_FORMS = (
     "{}_{{{}}}", "{}\\_{}", "{}_{{\\text{{{}}}}}", "{}_{{\\mathrm{{{}}}}}", "{}_\\text{{{}}}",
     "{}_\\mathrm{{{}}}",
@@ -142,7 +142,9 @@ class Vocabulary:
         plain = plain_name(word)[:64]
         if plain in self._run_together:
             return self._run_together[plain]
-        lower = {spelling.lower(): spelling for spelling in (*FUNCTIONS, *self.functions, *self.names)}
+        lower: dict[str, str] = {}
+        for spelling in (*self.domains, *self.names, *self.functions, *FUNCTIONS):
+            lower.setdefault(spelling.lower(), spelling)
         close = difflib.get_close_matches(plain.lower(), lower, n=1, cutoff=0.6) if len(plain) > 1 else ()
         return lower[close[0]] if close else ""
 
@@ -158,9 +160,10 @@ def _abbreviations(spelling: str) -> Iterable[str]:
 def _other_alphabet(spelling: str) -> Iterator[str]:
     """``alpha_1`` for ``α_1``, and the reverse."""
     base, mark, below = spelling.partition("_")
-    other = GREEK.get(base) or _LETTERS.get(base)
-    if other is not None:
-        yield f"{other}{mark}{below}"
+    letter = GREEK.get(base, base)
+    for name, one in GREEK.items():
+        if one == letter:
+            yield from (f"{other}{mark}{below}" for other in (letter, name) if other != base)
 
 
 def _words(

@@ -36,12 +36,5 @@ terms of the others when they are read."""
 
 CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e"), "E": Const("e")}
 
-GREEK: Mapping[str, str] = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ",
-    "eta": "η", "theta": "θ", "vartheta": "θ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ",
-    "nu": "ν", "xi": "ξ", "omicron": "ο", "rho": "ρ", "varrho": "ρ", "sigma": "σ", "varsigma": "ς",
-    "tau": "τ", "upsilon": "υ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω",
-    "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ",
-    "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "pi": "π",
-}  # fmt: skip
-"""Name → letter: a symbol that is declared as one may be written as the other."""
+SUMMATIONS = frozenset(("sum", "Sum", "prod", "Prod", "Product", "Σ", "Π"))
+"""Signs of sums and products over an index, which are not read; a symbol may be declared by such a name."""

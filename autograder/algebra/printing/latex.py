@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from autograder.algebra.greek import GREEK, NAMES
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree, Tuple
 from autograder.algebra.printing.text import decimal
 
 _SIGNS = {"≤": r"\leq", "≥": r"\geq"}
+_ROUNDING = {"ceil": (r"\lceil", r"\rceil"), "floor": (r"\lfloor", r"\rfloor")}
+_GROWTH = {"O": "O", "o": "o", "Θ": r"\Theta", "Ω": r"\Omega", "ω": r"\omega"}
 
 
 def to_latex(tree: Tree) -> str:
@@ -59,7 +62,10 @@ def _function(call: Fn) -> str:
         return f"{arguments[0]}!" if simple else rf"\left({arguments[0]}\right)!"
     if call.name == "binomial":
         return rf"\binom{{{arguments[0]}}}{{{arguments[1]}}}"
-    name = rf"\{call.name}"
+    if call.name in _ROUNDING:
+        opening, closing = _ROUNDING[call.name]
+        return rf"\left{opening} {arguments[0]} \right{closing}"
+    name = _GROWTH.get(call.name, rf"\{call.name}")
     if call.name == "log" and len(arguments) == 2:
         name += f"_{{{arguments.pop()}}}"
     return rf"{name}\left({', '.join(arguments)}\right)"
@@ -67,6 +73,12 @@ def _function(call: Fn) -> str:
 
 def _symbol(name: str) -> str:
     base, _, below = name.partition("_")
+    base = NAMES.get(base, base)
+    if base in GREEK:
+        base = f"\\{base}"
+    elif len(base.rstrip("'")) > 1:  # several letters in a row are set as a product
+        base = rf"\text{{{base}}}"
+    below = below.replace("_", r"\_")
     return rf"{base}_{{\text{{{below}}}}}" if below else base
 
 

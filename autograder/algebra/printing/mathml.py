@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
+from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import (
     Add,
     Const,
@@ -110,6 +111,7 @@ def _function(call: Fn) -> str:
 
 def _symbol(name: str) -> str:
     base, _, below = name.partition("_")
+    base = GREEK.get(base, base)
     if not below:
         return f"<mi>{escape(base)}</mi>"
     return f"<msub><mi>{escape(base)}</mi><mtext>{escape(below.replace('_', ' '))}</mtext></msub>"

@@ -69,13 +69,10 @@ def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]]
 
 def _work(node: Node) -> int:
     """How long evaluating takes, where a sum or product takes 1."""
-    work = 0
-    for part in walk(node):
-        if isinstance(part, Fn):
-            work += _OF_GAMMA.get(part.name, 4)
-        else:
-            work += 3 if isinstance(part, Pow) else 1
-    return work
+    return sum(
+        _OF_GAMMA.get(part.name, 4) if type(part) is Fn else 3 if type(part) is Pow else 1
+        for part in walk(node)
+    )
 
 
 def differ_somewhere(first: Node, second: Node, points: Iterable[Mapping[str, Fraction]]) -> bool:
@@ -148,10 +145,15 @@ def _sum(terms: Sequence[arb]) -> arb:
     for term in terms:
         total += term
         largest = largest.max(abs(term))
-    floor = largest * arb(2) ** (-ctx.prec // 4)
+    _see(terms, largest)
+    return total
+
+
+def _see(terms: Iterable[arb], beside: arb) -> None:
+    """Make sure that no term but zero is lost beside what it is added to."""
+    floor = beside * arb(2) ** (-ctx.prec // 4)
     if any(not term.is_zero() and abs(term) < floor for term in terms):
         raise _Invisible
-    return total
 
 
 def _quotient(numerator: arb, denominator: arb) -> arb:
@@ -167,21 +169,27 @@ def _power(node: Pow, at: Mapping[str, arb]) -> arb:
         if base.is_zero() and constant < 0:
             raise Undefined
         if not base.is_zero():
-            _limit(constant * _logarithm(abs(base)))
+            _limit(constant * _size(abs(base)))
         return base**constant
     exponent = _number(constant) if constant is not None else ball(node.exponent, at)
     if base < 0:
         raise Undefined
-    _limit(exponent * _logarithm(base))
+    _limit(exponent * _size(base))
+    nearest = 0 if constant is None else round(constant)
+    _see((exponent - nearest,), arb(1))  # about what makes the power differ from a whole one
     return base**exponent
 
 
-def _logarithm(value: arb) -> arb:
-    return value.log() if value > 0 else arb(0)
+def _size(value: arb) -> float:
+    """The natural logarithm, roughly: at full precision it costs more than the power it is a limit for."""
+    rough = float(value)
+    if 0 < rough < math.inf:
+        return math.log(rough)
+    return float(value.log()) if value > 0 else 0.0
 
 
-def _limit(logarithm: arb, most: float = MAX_LOGARITHM) -> None:
-    if not abs(logarithm) < most:
+def _limit(logarithm: arb | float, most: float = MAX_LOGARITHM) -> None:
+    if not -most < logarithm < most:
         raise TooLarge
 
 
@@ -195,6 +203,7 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
             return first.sqrt()
         case "exp":
             _limit(first)
+            _see((first,), arb(1))
             return first.exp()
         case "max" | "min":
             for other in arguments[1:]:

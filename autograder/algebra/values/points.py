@@ -16,9 +16,10 @@ POINTS = 1
 BITS = 90
 """Three of the digits that the interpreter computes with: as fast as 61, and two different formulas of
 degree 2^20 agree with a probability below 2^-69."""
-MAGNITUDES = (4, 12, 40, 4000, 40_000_000)
+MAGNITUDES = (4, 12, 40, 4000, 40_000_000, 10**30)
 """Upper ends of the ranges that points for balls are drawn from. At each, one point is drawn and one
-with the symbols' order reversed, so that neither ``max(n, d)`` nor ``sqrt((n-d)^2)`` hides a case."""
+with the symbols' order reversed, so that neither ``max(n, d)`` nor ``sqrt((n-d)^2)`` hides a case; the last
+is beyond what ``min(n, 10^9)`` could hide."""
 
 
 class Points:

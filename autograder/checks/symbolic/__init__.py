@@ -35,8 +35,7 @@ from autograder.checks.symbolic.key import OWN, PreparedItem, prepare
 from autograder.checks.symbolic.options import SymbolicItem
 from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
 from autograder.checks.symbolic.special import Special
-from autograder.checks.symbolic.trials import ItemTrials
-from autograder.checks.symbolic.trials import earlier_result as carried_from
+from autograder.checks.symbolic.trials import ItemTrials, earlier_question
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.algebra import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -109,7 +108,7 @@ class SymbolicCheck:
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, the key in other notations, and slips of the key."""
-        earlier = carried_from(self._question, self._rubric)
+        earlier = earlier_question(self._question, self._rubric)
         options = item_options(self._question, SymbolicItem)
         wider = self._vocabulary if earlier is None else self._vocabulary.extended(OWN)
         reads = {name: Read(item.answer) for name, item in self._items.items()}

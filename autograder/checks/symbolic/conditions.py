@@ -199,12 +199,18 @@ def read_conditions(texts: str | Sequence[str], reading: Reading) -> Condition:
 
 
 def _read(text: str, reading: Reading) -> Condition:
-    word, colon, argument = (part.strip() for part in text.partition(":"))
-    if word in WORDS and (colon or word not in reading.vocabulary.names):
-        return WORDS[word](argument, reading)
-    if colon:
+    if is_formula(text, reading.vocabulary):
+        return Foreseen(reading.formula(text))
+    word, _, argument = (part.strip() for part in text.partition(":"))
+    if word not in WORDS:
         raise RubricError(f"{reading.where}: when: {_unknown(word, list(WORDS))}")
-    return Foreseen(reading.formula(text))
+    return WORDS[word](argument, reading)
+
+
+def is_formula(text: str, vocabulary: Vocabulary) -> bool:
+    """Whether a condition is a formula: no word of these, or one that is a symbol of the question."""
+    word, colon, _ = (part.strip() for part in text.partition(":"))
+    return not colon and (word not in WORDS or word in vocabulary.names)
 
 
 def _right(argument: str, reading: Reading) -> Condition:

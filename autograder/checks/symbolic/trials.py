@@ -24,7 +24,7 @@ from autograder.checks.literal import answer_literal
 from autograder.checks.options import item_options, question_options
 from autograder.checks.planting import Planter
 from autograder.checks.symbolic.answers import NoFormula, NotAFormula, markdown_formula, text_of
-from autograder.checks.symbolic.conditions import WORDS
+from autograder.checks.symbolic.conditions import is_formula
 from autograder.checks.symbolic.key import OWN, PreparedItem, read_tree
 from autograder.checks.symbolic.options import Mistake, Step, SymbolicItem, SymbolicQuestion
 from autograder.checks.symbolic.variants import any_equal, slips, unformed, wrong_forms
@@ -148,7 +148,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         conditions = (step.when,) if isinstance(step.when, str) else step.when
         if step.next:
             return
-        if len(conditions) == 1 and not _is_word(conditions[0], self.vocabulary):
+        if len(conditions) == 1 and is_formula(conditions[0], self.vocabulary):
             text = self._own_right(conditions[0])
             if text:
                 code = step.id if step.text else ""
@@ -199,7 +199,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
                 yield self.planter.trial(name, variant.text, self.prepared.rule.points)
 
 
-def earlier_result(question: Question, rubric: Rubric) -> Earlier | None:
+def earlier_question(question: Question, rubric: Rubric) -> Earlier | None:
     """What the rubric says of the result that a question carries forward; None where it carries none."""
     carry = question_options(question, SymbolicQuestion).carry_forward
     if carry is None:
@@ -220,11 +220,6 @@ def earlier_result(question: Question, rubric: Rubric) -> Earlier | None:
 def _worth_all(step: Step, points: Decimal) -> bool:
     """Whether every right answer earns everything at this step."""
     return step.when in ("right", ("right",)) and not step.next and step.points == points
-
-
-def _is_word(condition: str, vocabulary: Vocabulary) -> bool:
-    word, colon, _ = condition.partition(":")
-    return bool(colon) or (word.strip() in WORDS and word.strip() not in vocabulary.names)
 
 
 def _unicode(plain: str) -> str:

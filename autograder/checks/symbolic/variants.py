@@ -10,14 +10,40 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.growth.landau import body_of, sign_of
 from autograder.algebra.mistakes.bases import Base
 from autograder.algebra.mistakes.slips import Slip
-from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Relation, Sym, Tree, Tuple, symbols
+from autograder.algebra.nodes import (
+    FUNCTIONS,
+    Add,
+    Div,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Relation,
+    Sym,
+    Tree,
+    Tuple,
+    symbols,
+)
 from autograder.algebra.printing.text import to_text
+from autograder.checks.symbolic.form_options import CONSTANTS
 from autograder.checks.symbolic.form_rule import FormRule
 from autograder.checks.symbolic.options import SymbolicItem
 from autograder.errors import Undecided
 
 MOST_SLIPS = 60
 """Slips of one formula that sit the exam, as many of each sort as there are."""
+
+
+_BREAKS = {
+    "simplified": "times one",
+    "sum": "times one",
+    "collected": "in two halves",
+    "product": "in two halves",
+    "factored": "in two halves",
+    "single_fraction": "in two halves",
+    "expanded": "cancelled",
+}
+"""Form → the change after which no formula is in it."""
 
 
 class Variant(Struct, frozen=True):
@@ -81,22 +107,27 @@ def _orders(tree: Node, *, upper: bool) -> Iterator[Variant]:
 
 
 def unformed(tree: Tree, rule: FormRule) -> Iterator[Variant]:
-    """Right formulas that are not in the form asked for, as far as simple changes give them."""
+    """Right formulas that are not in the form asked for, as far as simple changes give them.
+
+    What breaks a form for certain is not left to the rule to say.
+    """
     if isinstance(tree, Relation | Tuple):
         return
     names = sorted(symbols(tree))
-    symbol: Node = Sym(names[0]) if names else Num(1)
-    tried: list[tuple[str, Node]] = [
-        ("times one", Mul((Num(1), tree))),
-        ("in two halves", Add((Div(tree, Num(2)), Div(tree, Num(2))))),
-        ("cancelled", Div(Mul((symbol, tree)), symbol)),
-    ]
-    tried += [
-        (f"plus and minus {name}", Add((tree, Sym(name), Neg(Sym(name))))) for name in (*names, *rule.absent)
-    ]
-    for name, other in tried:
+    symbol: Node = Sym(names[0]) if names else Num(2)
+    tried: dict[str, Node] = {
+        "times one": Mul((Num(1), tree)),
+        "in two halves": Add((Div(tree, Num(2)), Div(tree, Num(2)))),
+        "cancelled": Div(Mul((Add((symbol, symbol)), tree)), Mul((Num(2), symbol))),
+    }
+    foreign = [name for name in rule.absent if name not in (*FUNCTIONS, *CONSTANTS)]
+    for name in (*names, *foreign):
+        tried[f"plus and minus {name}"] = Add((tree, Sym(name), Neg(Sym(name))))
+    certain = {_BREAKS[form] for form in rule.must if form in _BREAKS}
+    certain |= {f"plus and minus {name}" for name in foreign}
+    for name, other in tried.items():
         try:
-            if rule.broken(other) is not None:
+            if name in certain or rule.broken(other) is not None:
                 yield _variant(name, other)
         except Undecided:
             continue

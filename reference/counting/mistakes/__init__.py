@@ -1,0 +1,1 @@
+"""Known mistakes of counting, by what is counted."""

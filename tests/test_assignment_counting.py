@@ -1,0 +1,280 @@
+"""The practice assignment about counting: its numbers, its planted answers, and the names of mistakes."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.checks import make_check
+from autograder.checks.base import Evidence, Trial, trials_of
+from autograder.messages import SENTENCES, render
+from autograder.records import Answer, ItemResult, Observation, Status
+from autograder.rubric import Question, load
+from reference.counting import families, oracle, tasks, trials
+from reference.counting.catalogue import DECODERS
+from reference.counting.mistakes import families as family_mistakes
+from reference.counting.mistakes import parameters, use
+from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
+from reference.counting.setting import Setting
+from tests.checks.asking import DRAW
+from tests.reference.counting.test_parameters import T5_3B
+
+ROOT = Path(__file__).parents[1]
+RUBRIC = load(ROOT / "rubrics" / "counting.toml")
+CHECKS = {question.id: make_check(question, RUBRIC) for question in RUBRIC.questions}
+CELLS: Mapping[str, str] = {
+    cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
+    for cell in json.loads((ROOT / "assignments" / "counting" / "counting.ipynb").read_text("utf-8"))["cells"]
+}
+KNOWN: Mapping[str, tuple[Task, tuple[Mistake, ...]]] = {
+    "gpt2-matrices": (tasks.entries, parameters.ENTRIES),
+    "gpt2-tensors": (tasks.tensors, parameters.TENSORS),
+    "llama-parts": (tasks.parts, parameters.PARTS),
+    "experts": (tasks.experts, parameters.EXPERTS),
+    "cache": (tasks.cache, use.CACHE),
+    "work": (tasks.work, use.WORK),
+    "training-memory": (tasks.training_memory, use.TRAINING_MEMORY),
+    "adapters": (tasks.adapters, parameters.ADAPTERS),
+    "activations": (tasks.activations, use.ACTIVATIONS),
+    "t5-parts": (tasks.t5, family_mistakes.T5),
+    "bert": (tasks.bert, family_mistakes.BERT),
+    "encoder-decoder": (tasks.encoder_decoder, family_mistakes.ENCODER_DECODER),
+}
+
+
+def setting_of(question: Question) -> Any:
+    """The sizes that a question is about."""
+    config = question.options["config"]
+    return families.T5(**config) if question.id == "t5-parts" else Setting.of(config)
+
+
+def expected(question: Question) -> list[tuple[Observation, ...]]:
+    """What the reference says, asked here instead of in its sandbox."""
+    reference = getattr(oracle, question.reference.partition(":")[2])
+    return [
+        (Observation(ok=True, value=reference(*call.args)),)
+        for scenario in CHECKS[question.id].reference_plan(DRAW)
+        for call in scenario.calls
+    ]
+
+
+def graded(question: Question, source: str) -> tuple[ItemResult, ...]:
+    """The results of a cell that is run here instead of in a sandbox."""
+    check, answer = CHECKS[question.id], Answer(question.answer_cell, "code", source, changed=True)
+    observed = []
+    if check.plan(answer, DRAW):
+        namespace: dict[str, Any] = {}
+        exec(source, namespace)
+        observed = [(Observation(ok=True, value=namespace[question.answer]),)]
+    return check.judge(Evidence(answer, observed, expected(question), draw=DRAW))
+
+
+def key(question: Question) -> Answer:
+    """The answer key's cell."""
+    return Answer(question.answer_cell, "code", CELLS[question.answer_cell], changed=True)
+
+
+def planted(question: Question) -> Iterator[Trial]:
+    """The trials of a question: those of the reference, or the check's own."""
+    if question.trials:
+        for one in getattr(trials, question.trials.partition(":")[2])():
+            yield Trial(one["name"], one["source"], tuple(one["loses"]), codes=one.get("codes", {}))
+    else:
+        yield from trials_of(CHECKS[question.id], key(question))
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
+    """A planted answer costs points of the items it names, and of no other; nothing waits for a person."""
+    wrong = {}
+    for trial in planted(question):
+        results = graded(question, trial.source)
+        lost = tuple(one.item for one in results if one.points < one.possible)
+        codes = {one.item: one.code for one in results if one.item in trial.codes}
+        if set(lost) != set(trial.loses) or any(one.status is Status.NEEDS_REVIEW for one in results):
+            wrong[trial.name] = (trial.loses, lost)
+        if codes != trial.codes:
+            wrong[trial.name] = (trial.codes, codes)
+    assert {} == wrong
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question: Question) -> None:
+    """No item is worth points that cannot be lost; another notation of the right answer is accepted."""
+    found = list(planted(question))
+    assert {item.id for item in question.items} == {item for trial in found for item in trial.loses}
+    assert any(not trial.loses for trial in found)
+    assert len({trial.name for trial in found}) == len(found)
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_the_key_is_right(question: Question) -> None:
+    """Every item of the answer key earns its points."""
+    assert {Status.PASSED} == {one.status for one in graded(question, key(question).source)}
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_one_configuration_for_students_and_grader(question: Question) -> None:
+    """What the notebook shows is what the reference is called with, and what the trials are made for."""
+    _, _, shown = CELLS[f"{question.id}-config"].partition(" = ")
+    config = question.options["config"]
+    assert config == ast.literal_eval(shown)
+    if question.trials:
+        made_for = {**trials.CONFIGS[question.trials.partition(":")[2]]}
+        assert Setting.of(config) == Setting.of(made_for)
+
+
+def test_the_models_are_the_published_ones() -> None:
+    """The configurations are those of the catalogue, but for the two tokens added to GPT-2."""
+    published = [dict(config) for config in DECODERS.values()]
+    assert setting_of(RUBRIC.question("t5-parts")) == T5_3B
+    for question in RUBRIC.questions[:-1]:
+        config = question.options["config"]
+        model = {**config["model"]}
+        model["n_voc"] -= config.get("added_tokens", 0)
+        assert model in published
+
+
+@pytest.mark.parametrize(
+    ("reference", "sizes"), [("bert", families.Bert()), ("encoder_decoder", families.EncoderDecoder())]
+)
+def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
+    """BERT and ``nn.Transformer``: the right table, and every mistake changes its total."""
+    said = getattr(oracle, reference)({})
+    counts = getattr(families, reference)(sizes)
+    assert {**counts, "total": sum(counts.values())} == {
+        name: row["count"] for name, row in said["right"].items()
+    }
+    known = KNOWN[reference.replace("_", "-")][1]
+    assert [mistake.code for mistake in known] == [mistake["code"] for mistake in said["mistakes"]]
+    for mistake in said["mistakes"]:
+        assert 0 < mistake["values"]["total"]["count"] != said["right"]["total"]["count"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "entry", "number"),
+    [
+        ("gpt2-matrices", "old-vocabulary", "wte", 50257 * 768),
+        ("gpt2-tensors", "no-biases", "layer", 8),
+        ("llama-parts", "multi-head", "keys", 16 * 2048 * 2048),
+        ("llama-parts", "no-gate", "mlp", 16 * 2 * 2048 * 8192),
+        ("llama-parts", "tied-head-twice", "head", 128_256 * 2048),
+        ("llama-parts", "one-layer", "queries", 2048 * 2048),
+        ("experts", "all-experts-active", "active", 46_702_792_704),
+        ("experts", "no-router", "total", 46_702_792_704 - 32 * 4096 * 8),
+        ("cache", "keys-only", "token", 28_672),
+        ("cache", "multi-head", "token", 7 * 57_344),
+        ("cache", "four-bytes", "token", 2 * 57_344),
+        ("cache", "batch-forgotten", "cache", 131_072 * 57_344),
+        ("work", "forward-only", "training", 790_703_479_193_600),
+        ("work", "one-operation", "forward", 395_351_739_596_800),
+        ("training-memory", "one-moment", "moments", 4 * 7_615_616_512),
+        ("adapters", "full-matrix", "attention_v", 32 * 4096 * 1024),
+        ("adapters", "one-adapter-matrix", "attention_q", 32 * 16 * 4096),
+        ("activations", "no-scores", "layer", 34 * 1024 * 6 * 768),
+        ("t5-parts", "full-width", "encoder_attention", 24 * 4 * 1024 * 1024),
+        ("t5-parts", "relative-positions-each-layer", "relative_positions", 24 * 2 * 32 * 32),
+    ],
+)
+def test_mistakes_lead_to_the_numbers_that_a_student_would_get(
+    name: str, code: str, entry: str, number: int
+) -> None:
+    """Worked out by hand for the sizes of the practice sheet."""
+    task, known = KNOWN[name]
+    (mistake,) = (one for one in known if one.code == code)
+    assert number == wrong_numbers(task, setting_of(RUBRIC.question(name)), mistake)[entry]
+
+
+def test_every_mistake_changes_a_number_somewhere() -> None:
+    """No mistake is without effect in all questions."""
+    settings = {question.id: setting_of(question) for question in RUBRIC.questions}
+    settings |= {"bert": families.Bert(), "encoder-decoder": families.EncoderDecoder()}
+    found = [
+        (one.code, wrong_numbers(task, settings[name], one))
+        for name, (task, known) in KNOWN.items()
+        for one in known
+    ]
+    assert {code for code, _ in found} == {code for code, numbers in found if numbers}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_mistake_has_its_sentences(name: str) -> None:
+    """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
+    known = KNOWN[name][1]
+    for mistake in known:
+        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(SENTENCES)
+    assert len({mistake.code for mistake in known}) == len(known)
+
+
+def test_every_sentence_belongs_to_a_mistake() -> None:
+    """The vocabulary of counting has no sentence that nothing leads to."""
+    known = [mistake for _, found in KNOWN.values() for mistake in found]
+    codes = {one.code for one in known} | {one.family for one in known} | {"several"}
+    assert {f"counting.{code}" for code in codes} == {
+        code for code in SENTENCES if code.startswith("counting.")
+    }
+
+
+def _given(question: Question, name: str, number: int) -> str:
+    """A cell with the right numbers but for one entry."""
+    task, _ = KNOWN[question.id]
+    numbers = {**task(setting_of(question)), name: number}
+    if question.kind != "table":
+        unit = {"cache": " bytes", "activations": " bytes", "work": " FLOPs"}.get(question.id, "")
+        written = {key: f"{value}{unit}" if unit else value for key, value in numbers.items()}
+        return f"{question.answer} = {written!r}"
+    unit = " bytes" if question.id == "training-memory" else ""
+    column = "memory" if unit else "count"
+    rows = [
+        {question.options["column"][0]["id"]: key, column: f"{value}{unit}"} for key, value in numbers.items()
+    ]
+    return f"{question.answer} = {rows!r}"
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Question) -> None:
+    """The number of each mistake brings its own sentence, or a general one where another leads to it as well.
+
+    The sentence never holds the right number.
+    """
+    task, known = KNOWN[question.id]
+    setting = setting_of(question)
+    right = task(setting)
+    near = 0.0 if question.id == "experts" or question.kind == "table" else 1e-3
+    asked = {row["id"] for row in question.options.get("row", ())} or {item.id for item in question.items}
+    own = {mistake["code"] for item in question.items for mistake in item.options.get("mistake", ())}
+    numbers = {mistake: wrong_numbers(task, setting, mistake) for mistake in known}
+    told = []
+    for mistake, wrong in numbers.items():
+        for name, number in ((name, wrong[name]) for name in wrong if name in asked):
+            also = [one for one in known if abs(numbers[one].get(name, 0) - number) <= near * number]
+            families = {one.family for one in also}
+            expected_code = (
+                mistake.code if len(also) == 1 else families.pop() if len(families) == 1 else "several"
+            )
+            results = graded(question, _given(question, name, number))
+            (code,) = {one.code for one in results if "counting." in one.code or one.code in own}
+            told.append(code)
+            assert code in {f"counting.{expected_code}", "counting.several"} | own, (mistake.code, name)
+            for one in results:
+                assert right[name] < 1000 or f"{right[name]:,}" not in render(one.student, "en"), mistake.code
+    assert told.count("counting.several") <= 0.25 * len(told), told
+
+
+def test_a_right_zero_does_not_make_a_sum_of_own_rows() -> None:
+    """Where only the head, which has no parameters of its own, is right, a consistent total earns nothing."""
+    question = RUBRIC.question("llama-parts")
+    names = list(tasks.parts(setting_of(question)))[:-1]
+    rows = [*((name, 7) for name in names if name != "head"), ("head", 0)]
+    total = ("total", sum(number for _, number in rows))
+    parts, whole = graded(question, f"parts = {[*rows, total]!r}")
+    assert (1, 0) == (parts.points, whole.points)
+    rows[0] = ("embeddings", tasks.parts(setting_of(question))["embeddings"])
+    total = ("total", sum(number for _, number in rows))
+    parts, whole = graded(question, f"parts = {[*rows, total]!r}")
+    assert (2, 2) == (parts.points, whole.points)
