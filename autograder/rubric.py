@@ -6,6 +6,7 @@ The format is described in docs/rubric.md; points are exact decimals.
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import re
 import tomllib
@@ -193,11 +194,17 @@ def convert(table: Mapping[str, Any], to: type[T], place: str) -> T:
     Raises:
         RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
     """
-    known(table, msgspec.structs.fields(to), place)  # type: ignore[arg-type]
+    known(table, _field_names(to), place)  # type: ignore[arg-type]  # a class has a hash
     try:
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
         raise RubricError(f"{place}: {error}") from error
+
+
+@functools.cache
+def _field_names(of: Any) -> tuple[str, ...]:
+    """The keys of a record; finding them evaluates every annotation anew, which costs more than reading."""
+    return tuple(field.encode_name for field in msgspec.structs.fields(of))
 
 
 def known(table: Mapping[str, Any], fields: Iterable[Any], place: str) -> None:

@@ -24,6 +24,7 @@ from autograder.checks import (
 )
 from autograder.checks.audit import options as audit_options
 from autograder.checks.behaviour import probes, subject
+from autograder.checks.implementation import options as implementation_options
 from autograder.checks.symbolic import options as symbolic_options
 from autograder.checks.table import options as table_options
 from autograder.errors import RubricError
@@ -37,6 +38,8 @@ RECORDS = (
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
     *(count.CountQuestion, count.CountItem, shape.ShapeQuestion, shape.ShapeItem),
     *(value.ValueQuestion, value.ValueItem, subject.BehaviourQuestion, probes.BehaviourItem),
+    *(implementation_options.ImplementationQuestion, implementation_options.ImplementationItem),
+    implementation_options.Contract,
     *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),

@@ -69,6 +69,7 @@ class Inputs:
 
     Attributes:
         sizes: the named sizes that were drawn.
+        precision: dtype of drawn floating numbers.
     """
 
     def __init__(self, options: CallOptions, draw: Draw) -> None:
@@ -83,6 +84,7 @@ class Inputs:
             name: int(choices[int(generator.integers(len(choices)))])
             for name, choices in options.sizes.items()
         }
+        self.precision = options.precision
         self._options = options
         self._draw = draw
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from autograder.checks.base import Observations
+from autograder.checks.literal import code_tree
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, failed, review
 from autograder.records import Call, Ref
@@ -34,6 +35,7 @@ UNREADABLE_ATTRIBUTES = frozenset(
 )
 """Names by which anything can be reached, or the recorder left out."""
 UNREADABLE = UNREADABLE_NAMES | UNREADABLE_ATTRIBUTES
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MOST_RECORDED = 2000
 RECORDER = "recorder"
 ADDED = 5
@@ -115,12 +117,14 @@ def mentions(source: str, entry: str, forbidden: Sequence[str]) -> tuple[Mention
         entry: the name that is called.
         forbidden: names of functions, classes or modules; a name the cell defines itself is its own.
     """
-    try:
-        tree = ast.parse(source)
-        reached = list(_reached(tree, entry))
-        found = {mention for node in reached for mention in _mentions(node, tree, frozenset(forbidden))}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if not any(name in source for name in (*forbidden, *UNREADABLE, "getattr")):
+        return ()  # without reading further: most answers are as innocent as this
+    tree = code_tree(source)
+    if tree is None:
         return ()
+    own = frozenset(one.name for one in ast.walk(tree) if isinstance(one, _DEFINITIONS))
+    names = frozenset(forbidden)
+    found = {mention for node in _reached(tree, entry) for mention in _mentions(node, own, names)}
     return tuple(sorted(found, key=lambda one: (one.line, one.name)))
 
 
@@ -151,7 +155,7 @@ def _reached(tree: ast.Module, entry: str) -> Iterator[ast.stmt]:
 
 def _bound(node: ast.stmt) -> Iterator[str]:
     """The names that a statement binds, also below an ``if`` or ``try``, and attributes it sets."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, _DEFINITIONS):
         yield node.name
         return
     for one in ast.walk(node):
@@ -159,18 +163,13 @@ def _bound(node: ast.stmt) -> Iterator[str]:
             yield one.id
         elif isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
             yield from (name.id for name in ast.walk(one) if isinstance(name, ast.Name))
-        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+        elif isinstance(one, _DEFINITIONS):
             yield one.name
         elif isinstance(one, ast.alias):
             yield (one.asname or one.name).split(".")[0]
 
 
-def _mentions(node: ast.stmt, tree: ast.Module, forbidden: frozenset[str]) -> Iterator[Mention]:
-    own = {
-        one.name
-        for one in ast.walk(tree)
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
+def _mentions(node: ast.stmt, own: frozenset[str], forbidden: frozenset[str]) -> Iterator[Mention]:
     for one in ast.walk(node):
         line = getattr(one, "lineno", 0)
         if isinstance(one, ast.Name | ast.Attribute):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+_MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 MAX_SOURCE = 64_000
 """Characters of an answer cell; longer ones are left to the sandbox."""
 MAX_DEPTH = 8
@@ -42,7 +44,7 @@ def answer_literal(source: str, name: str) -> Literal | None:
     Returns:
         The literal; None when there is none, so that only running the cell can tell the value.
     """
-    tree = _tree(source)
+    tree = syntax_tree(source)
     if tree is None:
         return None
     assigned: ast.expr | None = None
@@ -63,7 +65,7 @@ def answer_literal(source: str, name: str) -> Literal | None:
     return Literal(value)
 
 
-def _tree(source: str) -> ast.Module | None:
+def syntax_tree(source: str) -> ast.Module | None:
     """The syntax tree; None for what is too long or not Python (magics included)."""
     if len(source) > MAX_SOURCE:
         return None
@@ -73,6 +75,11 @@ def _tree(source: str) -> ast.Module | None:
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def code_tree(source: str) -> ast.Module | None:
+    """The syntax tree of a cell's code, without lines that only a notebook understands."""
+    return syntax_tree(source) or syntax_tree(_MAGIC.sub(r"\1pass", source))
 
 
 def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:

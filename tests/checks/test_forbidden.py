@@ -151,7 +151,10 @@ def test_what_only_stands_in_the_source_goes_to_a_person(line: str) -> None:
 
 def test_an_answer_that_refuses_to_be_recorded_goes_to_a_person() -> None:
     """Code that works except under the recorder is not taken at its word."""
-    before = "from torch.overrides import _get_current_function_mode_stack as modes\ndef watched(): return len(modes())"
+    before = (
+        "from torch.overrides import _get_current_function_mode_stack as modes\n"
+        "def watched(): return len(modes())"
+    )
     results = sit(RIGHT.replace("v):\n", "v):\n    1 / (1 - min(1, watched()))\n"), before=before)
     assert {("forbidden.look", Status.NEEDS_REVIEW)} == {(one.code, one.status) for one in results.values()}
 

@@ -13,7 +13,7 @@ from autograder.checks.implementation import formula
 from autograder.checks.implementation.formula import Projection
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, SENTENCES, render
-from autograder.records import Ending, Observation, Status
+from autograder.records import Ending, ItemResult, Observation, Status
 from reference.attention import MultiHeadAttention
 from reference.faults.attention import catalogue, listing
 from tests.checks.asking import DRAW, answer, check_of, ended
@@ -238,6 +238,18 @@ def test_slips_in_the_rubric_are_named(change: tuple[str, str], message: str) ->
     assert change[0] in STRICT
     with pytest.raises(RubricError, match=message):
         check_of(STRICT.replace(*change, 1))
+
+
+def test_a_line_for_the_notebook_does_not_hide_the_names() -> None:
+    """Arguments in another order are told from their names also beside a magic line."""
+    assert {} == lost(sit_beside("%matplotlib inline\n!ls\n", STYLES["values, keys, query; True blocks"]))
+
+
+def sit_beside(magic: str, source: str) -> dict[str, ItemResult]:
+    """The results of a class in a cell with lines that are no Python."""
+    check, given = CHECKS["general"], answer(magic + source)
+    observed = LocalBox(source).ask(check.plan(given, DRAW))
+    return {one.item: one for one in check.judge(Evidence(given, observed, draw=DRAW))}
 
 
 def test_a_contract_item_needs_a_contract() -> None:

@@ -10,9 +10,14 @@ from autograder.checks.base import Evidence
 from autograder.records import Limits, Status
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from reference.faults.attention import listing
 from tests.checks.asking import DRAW, answer, check_of
+from tests.checks.attention_questions import GENERAL, STRICT
+from tests.checks.attention_styles import STYLES
 from tests.checks.test_behaviour import ATTENTION, RIGHT
 from tests.checks.test_count import FUNCTION, TOTAL
+from tests.checks.test_forbidden import BEHAVIOUR, CALLS, HEAD, IMPLEMENTATION
+from tests.checks.test_forbidden import RIGHT as PRODUCT
 
 pytestmark = pytest.mark.sandbox
 
@@ -60,6 +65,29 @@ def test_attention_in_the_box(sandbox: Sandbox, change: tuple[str, str], wrong: 
     if "ending.exited" in wrong.values():  # what comes after the end is asked again by the grading
         found = {"self": found["self"]}
     assert wrong == {name: code for name, code in found.items() if code}
+
+
+@pytest.mark.parametrize(
+    ("question", "source", "lost"),
+    [
+        (STRICT, listing(), {}),
+        (STRICT, listing(["keys_detached"]), {"gradients", "contract"}),
+        (STRICT, listing(["dropout_never"]), {"dropout_training"}),
+        (GENERAL, STYLES["one map, head by head"], {}),
+        (GENERAL, STYLES["lazy linears, dropout on the context"], {}),
+        (GENERAL, STYLES["additive mask, weights returned"], {}),
+        (GENERAL, STYLES["values, keys, query; True blocks"], {}),
+        (GENERAL, listing(["mask_kept"]), {"masks"}),
+        (IMPLEMENTATION, STYLES["heads in the batch"], {}),
+        (IMPLEMENTATION, STYLES["torch's own class"], {"value", "batch"}),
+        (BEHAVIOUR, PRODUCT, {}),
+        (BEHAVIOUR, f"{HEAD}{CALLS['as an operator']}", {"value", "batch"}),
+    ],
+)
+def test_implementations_in_the_box(sandbox: Sandbox, question: str, source: str, lost: set[str]) -> None:
+    """Parameters are filled, read and recorded through the wire as in the tests of the judgement."""
+    found = codes(sandbox, question, source, PRODUCT)
+    assert set(lost) == {name for name, code in found.items() if code}
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from autograder.checks.arrays import compare_values
 from autograder.checks.base import Evidence
 from autograder.checks.behaviour.probes import Changes, Raises
 from autograder.checks.behaviour.properties import Unfit
-from autograder.checks.drawing import SAMPLE, Inputs, describe
+from autograder.checks.drawing import Inputs, describe
 from autograder.checks.implementation import formula
 from autograder.checks.implementation.mapping import near
 from autograder.checks.implementation.options import ImplementationItem, ImplementationQuestion
 from autograder.checks.implementation.plan import FORBIDDEN, WEIGHTS, Key, Plan, by_keyword
 from autograder.checks.implementation.recognition import Recognised, recognise
-from autograder.checks.implementation.signature import Signature, read
+from autograder.checks.implementation.signature import read
 from autograder.checks.implementation.slips import MASKS
 from autograder.checks.options import (
     CallOptions,
@@ -90,7 +90,6 @@ class ImplementationCheck:
             self._plan = Plan(question.answer, self.options, self.items, self.cases)
         except Unfit as error:
             raise RubricError(f"{where}: {error}") from error
-        self._plan.scenarios(question.id, Signature(), self._plan.inputs(SAMPLE))
 
     def plan(self, answer: Answer, draw: Any) -> tuple[Scenario, ...]:
         """The parameters, the cases in each convention, then the properties."""
@@ -130,18 +129,19 @@ class ImplementationCheck:
     def _seen(self, evidence: Evidence, inputs: Inputs) -> _Seen:
         """What the class is, and the first convention that is right and followed (or right at all)."""
         layer = self._plan.layer(WEIGHTS)
-        recognised = recognise(observations_at(evidence.observed, 0), layer, inputs, self.options)
-        seen = _Seen(inputs, recognised, self.options.masks[0], self._forbidden(evidence, inputs))
+        observations, count = observations_at(evidence.observed, 0), self._plan.counts[WEIGHTS]
+        recognised = recognise(observations, layer, inputs, self.options, count)
+        seen = _Seen(inputs, recognised, self.options.masks[0], self._forbidden(evidence))
         for convention in self.options.masks:
             key = Key("convention", convention=convention)
             if key in self._plan.probes and self._probed(key, evidence, seen) is None:
                 return _Seen(inputs, recognised, convention, seen.forbidden)
         return seen
 
-    def _forbidden(self, evidence: Evidence, inputs: Inputs) -> Finding | None:
+    def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
             return None
-        calls = len(self._plan.calls(FORBIDDEN, self._plan.layer(FORBIDDEN), inputs))
+        calls = self._plan.counts[FORBIDDEN]
         observations = observations_at(evidence.observed, self._plan.keys.index(FORBIDDEN))
         source, name = evidence.answer.source, self.question.answer
         return forbidden.finding(source, name, self.options.forbidden, observations, calls)
@@ -151,7 +151,8 @@ class ImplementationCheck:
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
         if isinstance(probe, Changes | Raises):
             return probe.verdict(observations, self.question.answer, evidence.draw)
-        return probe.verdict(observations, self._plan.layer(key), seen.inputs, seen.recognised)
+        layer, count = self._plan.layer(key), self._plan.counts[key]
+        return probe.verdict(observations, layer, seen.inputs, seen.recognised, count)
 
     def _property(
         self, item_id: str, options: ImplementationItem, evidence: Evidence, seen: _Seen
@@ -177,7 +178,7 @@ class ImplementationCheck:
         passes = self._plan.passes(name, seen.inputs)
         what = f"{self.question.answer} [{name}: {describe(passes[0])}]"
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
-        start = len(layer.prologue(seen.inputs, weights=True))
+        start = self._plan.counts[key] - 2
         finding = trouble(observations, start + 2, self.question.answer, what)
         recognised = seen.recognised
         if finding is None and recognised.finding is not None:

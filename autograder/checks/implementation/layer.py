@@ -35,6 +35,7 @@ class Layer(Subject):
         convention: str = "zero-blocks",
         *,
         loaded: bool = True,
+        numbers: Tensor | None = None,
     ) -> None:
         """Remember how it is called.
 
@@ -44,6 +45,7 @@ class Layer(Subject):
             signature: of the class, as its source tells.
             convention: how masks are sent.
             loaded: give every object the hidden parameters, and not its own.
+            numbers: the hidden parameters, where they were drawn already.
         """
         sizes = {size: {"size": size} for size in ("d_model", "n_heads")}
         options = BehaviourQuestion(
@@ -57,6 +59,7 @@ class Layer(Subject):
         self._signature = signature
         self._convention = convention
         self._loaded = loaded
+        self._numbers = numbers
 
     def in_precision(self, precision: Literal["float32", "float64"]) -> Layer:
         """The same class, asked in another precision."""
@@ -64,18 +67,20 @@ class Layer(Subject):
         return Layer(self.name, question, self._signature, self._convention, loaded=self._loaded)
 
     def prologue(self, inputs: Inputs, *, weights: bool) -> tuple[Call, ...]:
-        """Construct, call once so that lazy parameters exist, fill the parameters, set the mode."""
+        """Construct, call once if parameters are lazy, fill the parameters, set the mode."""
         del weights
         made = self.construct(((), dict(inputs.sizes)))
         if not self._loaded:
             return (made,)
-        d_model = inputs.sizes["d_model"]
-        tokens = inputs.array(np.ones((1, 2, d_model), self.options.precision))
-        warm = self.call(((), dict.fromkeys(("query", "key", "value"), tokens)), keep="warm")
         listed = Call(Ref(MODEL), attribute="parameters", keep=PARAMETERS)
-        numbers = inputs.array(hidden_numbers(inputs, self.options.precision))
+        numbers = self._numbers or hidden_numbers(inputs)
         loading = Call("@torch.nn.utils", attribute="vector_to_parameters", args=(numbers, Ref(PARAMETERS)))
-        return (made, warm, listed, loading, Call(Ref(MODEL), attribute="eval", keep=MODEL))
+        mode = Call(Ref(MODEL), attribute="eval", keep=MODEL)
+        warm = Call(Ref(MODEL), attribute="training", read=True)  # as many calls, lazy or not
+        if self._signature.lazy:
+            tokens = inputs.array(np.ones((1, 2, inputs.sizes["d_model"]), self.options.precision))
+            warm = self.call(((), dict.fromkeys(("query", "key", "value"), tokens)), keep="warm")
+        return (made, warm, listed, loading, mode)
 
     def construct(self, arguments: Arguments) -> Call:
         """The call that makes the object; arguments are ``d_model`` and ``n_heads`` by keyword."""
@@ -111,11 +116,11 @@ class Layer(Subject):
         return super().call(placed, method=method, seed=seed, grad=grad, keep=keep)
 
 
-def hidden_numbers(inputs: Inputs, precision: str) -> np.ndarray:
+def hidden_numbers(inputs: Inputs) -> Tensor:
     """The numbers that fill parameters, of a spread that keeps activations at unit variance."""
     d_model = inputs.sizes["d_model"]
     numbers = inputs.generator("parameters").standard_normal(ROOM * 4 * d_model * (d_model + 1))
-    return np.asarray(numbers / np.sqrt(d_model), precision)
+    return Tensor(np.asarray(numbers / np.sqrt(d_model), inputs.precision), inputs.precision)
 
 
 def encoded(mask: Any, convention: str, precision: str) -> Tensor:

@@ -69,7 +69,7 @@ def assignments(units: Sequence[Unit], passes: Passes, n_heads: int) -> Iterator
 
 def value_and_output(units: Sequence[Unit], passes: Passes, n_heads: int) -> Iterator[Assignment]:
     """Assignments of value and output that explain the pass with a single key."""
-    for value, output in _pairs(units, spread_output=(False, True)):
+    for value, output in _pairs(units):
         first = _projection(units, value, "value", n_heads)
         second = _projection(units, output, "output", n_heads)
         right = second(first(passes.single.value))
@@ -100,8 +100,8 @@ def guesses(units: Sequence[Unit]) -> Iterator[Assignment]:
         }
 
 
-def _pairs(units: Sequence[Unit], spread_output: Sequence[bool]) -> Iterator[tuple[Place, Place]]:
-    for spread, later in itertools.product((False, True), spread_output):
+def _pairs(units: Sequence[Unit]) -> Iterator[tuple[Place, Place]]:
+    for spread, later in itertools.product((False, True), repeat=2):
         for value, output in itertools.permutations(range(len(units)), 2):
             for one, other in itertools.product(
                 range(len(units[value].forms)), range(len(units[output].forms))

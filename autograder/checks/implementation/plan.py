@@ -11,14 +11,14 @@ from autograder.checks import forbidden
 from autograder.checks.base import Draw
 from autograder.checks.behaviour.probes import BehaviourItem, Changes, Raises
 from autograder.checks.behaviour.subject import BehaviourQuestion, Construct
-from autograder.checks.drawing import Arguments, Inputs
+from autograder.checks.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.implementation import recognition
-from autograder.checks.implementation.layer import Layer
+from autograder.checks.implementation.layer import Layer, hidden_numbers
 from autograder.checks.implementation.options import ImplementationItem, ImplementationQuestion
 from autograder.checks.implementation.probes import BlockedRows, Dropout, Gradients, OwnProbe, Precision
 from autograder.checks.implementation.signature import Signature
 from autograder.checks.options import Case
-from autograder.records import Call, Scenario
+from autograder.records import Call, Scenario, Tensor
 
 BAD_SIZES = {"d_model": 10, "n_heads": 4}
 UNMASKED = Case(
@@ -58,6 +58,7 @@ class Key(Struct, frozen=True):
 
 WEIGHTS = Key("weights")
 FORBIDDEN = Key("forbidden")
+UNKNOWN = Signature()
 
 
 class Plan:
@@ -66,6 +67,7 @@ class Plan:
     Attributes:
         keys: of the scenarios, in order.
         probes: what asks for properties and conventions, by key.
+        counts: how many calls the scenarios have; those of `Raises` vary with the draw.
     """
 
     def __init__(
@@ -106,6 +108,8 @@ class Plan:
         recorded = (FORBIDDEN,) if options.forbidden else ()
         cases_keys = (key for one in used for key in self.keys_of_case(one))
         self.keys = (WEIGHTS, *recorded, *cases_keys, *self.probes)
+        sample = self.scenarios("", UNKNOWN, self.inputs(SAMPLE))
+        self.counts = {key: len(one.calls) for key, one in zip(self.keys, sample, strict=True)}
 
     def masked(self, name: str) -> bool:
         """Whether a case has a mask."""
@@ -136,21 +140,22 @@ class Plan:
 
     def scenarios(self, title: str, signature: Signature, inputs: Inputs) -> tuple[Scenario, ...]:
         """All scenarios for a class of a signature, in the order of the keys."""
+        numbers = hidden_numbers(inputs)  # one array, which is sent once
         return tuple(
             Scenario(" ".join(filter(None, (f"{title}:", key.sort, key.name, key.convention))), calls)
             for key in self.keys
-            for calls in (self.calls(key, self.layer(key, signature), inputs),)
+            for calls in (self.calls(key, self.layer(key, signature, numbers), inputs),)
         )
 
     def inputs(self, draw: Draw) -> Inputs:
         """The hidden sizes and numbers."""
         return Inputs(BehaviourQuestion(sizes=self._options.sizes, precision=self._options.precision), draw)
 
-    def layer(self, key: Key, signature: Signature = Signature()) -> Layer:  # noqa: B008 - it is frozen
+    def layer(self, key: Key, signature: Signature = UNKNOWN, numbers: Tensor | None = None) -> Layer:
         """What a scenario calls."""
         if isinstance(self.probes.get(key), Raises):
             return self._unloaded(signature)
-        return Layer(self._name, self._options, signature, key.convention)
+        return Layer(self._name, self._options, signature, key.convention, numbers=numbers)
 
     def calls(self, key: Key, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
         """The calls of one scenario."""
@@ -185,7 +190,7 @@ class Plan:
                 bad = BehaviourItem(
                     property="raises", construct=Construct(kwargs=BAD_SIZES), raises=item.raises
                 )
-                return Raises(self._unloaded(Signature()), bad, f"property:{key.name}", None)
+                return Raises(self._unloaded(UNKNOWN), bad, f"property:{key.name}", None)
             case "gradients" | "contract":
                 return Gradients(item.roles, self._options.contract)
             case "blocked_rows":

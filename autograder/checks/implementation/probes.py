@@ -39,9 +39,9 @@ class OwnProbe(Protocol):
         """The calls of the scenario, in order."""
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised
+        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
     ) -> Finding | None:
-        """None when the property holds."""
+        """None when the property holds. ``count`` is how many calls there were."""
 
 
 class Gradients:
@@ -70,11 +70,11 @@ class Gradients:
         )
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised
+        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
     ) -> Finding | None:
         """Every projection needs a gradient that is finite and not zero."""
         what = layer.name
-        finding = trouble(observations, len(self.calls(layer, inputs)), what, what)
+        finding = trouble(observations, count, what, what)
         if finding is not None:
             return finding
         told = observations[-1].value
@@ -119,11 +119,11 @@ class BlockedRows:
         )
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised
+        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
     ) -> Finding | None:
         """Finite, and nothing else changed, though other inputs do change it."""
         del recognised
-        count, what = len(self.calls(layer, inputs)), layer.name
+        what = layer.name
         finding = trouble(observations, count, what, what)
         if finding is not None:
             return finding
@@ -152,10 +152,10 @@ class Precision:
         return (*layer.prologue(inputs, weights=True), layer.call(((), _tokens(inputs, "precision"))))
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised
+        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
     ) -> Finding | None:
         """The result of the assignment that explains the class, but for the rounding of double precision."""
-        count, what = len(self.calls(layer, inputs)), layer.name
+        what = layer.name
         finding = trouble(observations, count, what, what)
         if finding is not None:
             return finding
@@ -163,7 +163,7 @@ class Precision:
             return failed("attention.unexplained", f"{what}: no assignment to compare with", what=what)
         result = outputs([layer.result(observations[count - 1].value)])
         inputs = inputs.in_precision("float64")
-        named = filled(recognised.parameters, hidden_numbers(inputs, "float64"))
+        named = filled(recognised.parameters, hidden_numbers(inputs).array)
         n_heads = inputs.sizes["n_heads"]
         units = read_as(recognised, named or (), self._contract, n_heads)
         weights = projections(units, recognised.assignment, n_heads)
@@ -202,11 +202,11 @@ class Dropout:
         )
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised
+        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
     ) -> Finding | None:
         """The passes must differ, or be equal and not equal to the other one."""
-        del recognised
-        count, what = len(self.calls(layer, inputs)), layer.name
+        del inputs, recognised
+        what = layer.name
         finding = trouble(observations, count, what, what)
         if finding is not None:
             return finding

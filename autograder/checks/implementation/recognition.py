@@ -24,8 +24,10 @@ from autograder.records import Call, Ref, Tensor
 
 MOST_PARAMETERS = 256
 MOST_PAIRS = 4
-MOST_READINGS = 36
+MOST_READINGS = 12
 """Of parameters that hold several projections: the orders of projection, head and feature."""
+MOST_GUESSED = 6
+"""Readings in which a slip is looked for though no value and output were found."""
 
 _SINGLE = {"query": (2, 1), "key": (2, 1), "value": (2, 1)}
 _SEVERAL = {"query": (2, 4), "key": (2, 4), "value": (2, 4)}
@@ -69,10 +71,9 @@ def calls(layer: Layer, inputs: Drawing) -> tuple[Call, ...]:
 
 
 def recognise(
-    observations: Observations, layer: Layer, inputs: Drawing, question: ImplementationQuestion
+    observations: Observations, layer: Layer, inputs: Drawing, question: ImplementationQuestion, count: int
 ) -> Recognised:
-    """Sort one class's answers to `calls`; total on any evidence."""
-    count = len(calls(layer, inputs))
+    """Sort one class's answers to so many `calls`; total on any evidence."""
     what = layer.name
     finding = trouble(observations, count, what, what)
     start = count - 4
@@ -148,14 +149,16 @@ def _explained(
     question: ImplementationQuestion,
 ) -> Recognised:
     d_model, n_heads = inputs.sizes["d_model"], inputs.sizes["n_heads"]
-    named = filled(parameters, hidden_numbers(inputs, question.precision).astype(np.float64))
+    named = filled(parameters, hidden_numbers(inputs).array.astype(np.float64))
     missing = absent(parameters, question.contract, inputs.sizes)
     if named is None:
         return Recognised(parameters, finding=review("more parameters than were filled"), absent=missing)
     if question.contract is not None and not any(name.endswith(".weight") for name in missing):
         units = _by_contract(dict(named), question.contract)
         agreed = {role: Place(number, 0) for number, role in enumerate(formula.ROLES)}
-        _, slip = _slip(units, [agreed], passes, n_heads)
+        weights: formula.Weights = mapping.projections(units, agreed, n_heads)
+        right = mapping.near(passes.several_result, formula.attention(weights, n_heads, passes.several))
+        slip = "" if right else _slip(units, [agreed], passes, n_heads)[1]
         return Recognised(parameters, agreed, units, -1, slip, absent=missing)
     read = list(itertools.islice(readings(named, d_model, n_heads), MOST_READINGS))
     for number, units in enumerate(read):
@@ -165,8 +168,12 @@ def _explained(
     for number, units in enumerate(read):
         pairs = list(itertools.islice(mapping.value_and_output(units, passes, n_heads), MOST_PAIRS))
         sure = sure or bool(pairs) or (len(read) == 1 and len(units) == len(formula.ROLES))
-        candidates = [one for pair in pairs for one in mapping.query_and_key(units, pair)]
-        assigned, slip = _slip(units, candidates or mapping.guesses(units), passes, n_heads)
+        candidates: Iterable[Assignment] = [
+            one for pair in pairs for one in mapping.query_and_key(units, pair)
+        ]
+        if not pairs and number < MOST_GUESSED:
+            candidates = mapping.guesses(units)
+        assigned, slip = _slip(units, candidates, passes, n_heads)
         if slip:
             return Recognised(parameters, assigned, units, number, slip, absent=missing)
     return Recognised(parameters, absent=missing, sure=sure)

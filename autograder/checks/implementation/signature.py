@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from autograder.checks.literal import code_tree
+
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "d_model": (
         *("dmodel", "dim", "dimmodel", "modeldim", "d", "width", "nembd", "dembed", "inputdim", "indim"),
@@ -40,6 +42,8 @@ class Signature(Struct, frozen=True):
 
     construct: Parameters = Parameters()
     forward: Parameters = Parameters()
+    lazy: bool = False
+    """Parameters may exist only after the first call."""
 
 
 def read(source: str, name: str) -> Signature:
@@ -49,12 +53,12 @@ def read(source: str, name: str) -> Signature:
         source: of the cell; anything that is not Python has no signature.
         name: of the class; of two with the same name the last one counts.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = code_tree(source)
+    if tree is None:
         return Signature()
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    return Signature(_method(classes, name, "__init__"), _method(classes, name, "forward"))
+    construct, forward = (_method(classes, name, method) for method in ("__init__", "forward"))
+    return Signature(construct, forward, "Lazy" in source)
 
 
 def roles(parameters: Parameters, wanted: Sequence[str], own: Mapping[str, Sequence[str]]) -> dict[str, str]:

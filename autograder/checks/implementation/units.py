@@ -105,15 +105,10 @@ def _forms_of_heads(part: np.ndarray, axis: int) -> np.ndarray:
 def _forms(array: np.ndarray, d_model: int) -> tuple[np.ndarray, ...]:
     """The matrices (d, d) that an array of d * d numbers can stand for; x is multiplied from the left."""
     square = array.reshape(d_model, d_model)
-    forms = [square.T, square]
-    if array.ndim == 3:
-        a, b, c = array.shape
-        if b == d_model:  # (h, d, d_head): the features of a head last
-            forms.insert(0, array.transpose(1, 0, 2).reshape(d_model, a * c))
-            forms.append(forms[0].T)
-        if c == d_model and a * b == d_model:  # (h, d_head, d): as rows, or summed over as an output
-            forms = [square.T, square]
-    return tuple(forms)
+    if array.ndim != 3 or array.shape[1] != d_model:
+        return square.T, square
+    wide = array.transpose(1, 0, 2).reshape(d_model, d_model)  # (h, d, d_head): the head is no outer axis
+    return wide, wide.T, square.T, square
 
 
 def _bias_parts(
