@@ -73,84 +73,56 @@ def attention() -> list[Trial]:
 # ---------------------------------------------------------------- the translator
 
 
+_FIRST, _SECOND = ("make_target_mask", _LEFT), ("decode", _SOURCE)
+_NOT_PROVED = ("target_padding", "claims")
+_NOTHING = ("verdict", "target_padding", "cross_padding", "claims")
+
+
 def translator() -> list[Trial]:
     """Two faults found, named and proved in several ways; and claims that prove something else."""
+    return [*_proved_otherwise(), *_first_not_proved(), *_little_or_nothing()]
 
-    def answered(*findings: tuple[Any, str], verdict: str = "faulty") -> str:
-        return _answer("translator", verdict, findings)
 
-    first, second = ("make_target_mask", _LEFT), ("decode", _SOURCE)
+def _found(*findings: tuple[Any, str], verdict: str = "faulty") -> str:
+    return _answer("translator", verdict, findings)
+
+
+def _proved_otherwise() -> list[Trial]:
     return [
-        _trial("lines instead of components", answered((23, _LEFT), ("line 35", _SOURCE))),
-        _trial("a few lines", answered(("lines 22-24", _LEFT), ("lines 34-35", _SOURCE))),
-        _trial("spelt otherwise", answered(("Make_Target_Mask()", _LEFT), ("cross-attention", _SOURCE))),
-        _trial("one example that shows both", answered(("target mask", _BOTH), ("decode", _BOTH))),
-        _trial("a dictionary", answered(first, second).replace(f"({_LEFT})", _as_dictionary(_LEFT))),
-        _trial("only the first", answered(first), "cross_padding"),
-        _trial("only the second", answered(second), "target_padding"),
-        _trial(
-            "padding on the right shows nothing",
-            answered(("make_target_mask", _RIGHT), second),
-            *("target_padding", "claims"),
-        ),
-        _trial(
-            "the other fault's example",
-            answered(("make_target_mask", _SOURCE), second),
-            *("target_padding", "claims"),
-        ),
-        _trial(
-            "examples exchanged",
-            answered(("make_target_mask", _SOURCE), ("decode", _LEFT)),
-            *("verdict", "target_padding", "cross_padding", "claims"),
-        ),
-        _trial(
-            "the wrong component",
-            answered(("make_source_mask", _LEFT), second),
-            *("target_padding", "claims"),
-        ),
-        _trial(
-            "every component blamed",
-            answered(
-                *((name, _BOTH) for name in ("make_target_mask", "decode", "encode", "embed", "forward"))
-            ),
-            *("verdict", "target_padding", "cross_padding", "claims"),
-        ),
-        _trial("one claim too many", answered(first, second, ("embed", _RIGHT)), "claims"),
-        _trial(
-            "all lines at once",
-            answered(("lines 1-41", _BOTH)),
-            *("verdict", "target_padding", "cross_padding", "claims"),
-        ),
-        _trial(
-            "claims without evidence",
-            answered(first, second).replace("lambda:", "lambda: None and"),
-            *("verdict", "target_padding", "cross_padding", "claims"),
-        ),
-        _trial(
-            "an example that raises",
-            answered(("make_target_mask", "1 // 0"), second),
-            *("target_padding", "claims"),
-        ),
-        _trial(
-            "nothing but padding",
-            answered(("make_target_mask", "torch.tensor([[3]]), torch.tensor([[0, 0]])"), second),
-            *("target_padding", "claims"),
-        ),
-        _trial(
-            "tokens that do not exist",
-            answered(("make_target_mask", "torch.tensor([[99]]), torch.tensor([[0, 1]])"), second),
-            *("target_padding", "claims"),
-        ),
-        _trial(
-            "the verdict right",
-            answered(first, second, verdict="right"),
-            "verdict",
-        ),
-        _trial(
-            "right, without findings",
-            answered(verdict="right"),
-            *("verdict", "target_padding", "cross_padding", "claims"),
-        ),
+        _trial("lines instead of components", _found((23, _LEFT), ("line 35", _SOURCE))),
+        _trial("a few lines", _found(("lines 22-24", _LEFT), ("lines 34-35", _SOURCE))),
+        _trial("spelt otherwise", _found(("Make_Target_Mask()", _LEFT), ("cross-attention", _SOURCE))),
+        _trial("one example that shows both", _found(("target mask", _BOTH), ("decode", _BOTH))),
+        _trial("a dictionary", _found(_FIRST, _SECOND).replace(f"({_LEFT})", _as_dictionary(_LEFT))),
+    ]
+
+
+def _first_not_proved() -> list[Trial]:
+    """The second fault is found and proved; the first one is not."""
+    claims = {
+        "padding on the right shows nothing": ("make_target_mask", _RIGHT),
+        "the other fault's example": ("make_target_mask", _SOURCE),
+        "the wrong component": ("make_source_mask", _LEFT),
+        "an example that raises": ("make_target_mask", "1 // 0"),
+        "nothing but padding": ("make_target_mask", "torch.tensor([[3]]), torch.tensor([[0, 0]])"),
+        "tokens that do not exist": ("make_target_mask", "torch.tensor([[99]]), torch.tensor([[0, 1]])"),
+    }
+    return [_trial(name, _found(claim, _SECOND), *_NOT_PROVED) for name, claim in claims.items()]
+
+
+def _little_or_nothing() -> list[Trial]:
+    components = ("make_target_mask", "decode", "encode", "embed", "forward")
+    without = _found(_FIRST, _SECOND).replace("lambda:", "lambda: None and")
+    return [
+        _trial("only the first", _found(_FIRST), "cross_padding"),
+        _trial("only the second", _found(_SECOND), "target_padding"),
+        _trial("one claim too many", _found(_FIRST, _SECOND, ("embed", _RIGHT)), "claims"),
+        _trial("the verdict right", _found(_FIRST, _SECOND, verdict="right"), "verdict"),
+        _trial("examples exchanged", _found(("make_target_mask", _SOURCE), ("decode", _LEFT)), *_NOTHING),
+        _trial("every component blamed", _found(*((name, _BOTH) for name in components)), *_NOTHING),
+        _trial("all lines at once", _found(("lines 1-41", _BOTH)), *_NOTHING),
+        _trial("claims without evidence", without, *_NOTHING),
+        _trial("right, without findings", _found(verdict="right"), *_NOTHING),
     ]
 
 
