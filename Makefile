@@ -9,8 +9,9 @@ PYTEST_ARGS ?=
 FUZZ_ARGS ?=
 REDTEAM_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
+EXACT_SUBSETS ?= 2000
 
-.PHONY: demo test fuzz redteam survival format docs clean
+.PHONY: demo test fuzz exact redteam survival format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -24,6 +25,10 @@ test: $(STAMP)
 # A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
+
+# Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes.
+exact: $(STAMP)
+	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/checks/test_repair_catalogue.py
 
 # Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
 redteam: $(STAMP)

@@ -10,22 +10,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from autograder import manifest as manifests
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.checks.base import AsksAgain, Check
 from autograder.course import Course
-from autograder.errors import CourseError, NotebookError
+from autograder.errors import AutograderError, CourseError, NotebookError
+from autograder.manifest import HandedOut, Manifest
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.base import Environment
+from autograder.variants.drawing import Catalogues, Variant, draw
 
 
 class Assignment(Struct, frozen=True, eq=False):
-    """Everything that is the same for all submissions."""
+    """Everything that is the same for all submissions, and how it becomes one student's."""
 
     course: Course
     rubric: Rubric
@@ -34,6 +38,8 @@ class Assignment(Struct, frozen=True, eq=False):
     release_bytes: Mapping[str, bytes]
     checks: Mapping[str, Check]
     """By question id."""
+    manifest: Manifest | None = None
+    """What was handed out; None where everybody got the same."""
 
     @property
     def name(self) -> str:
@@ -66,10 +72,86 @@ class Assignment(Struct, frozen=True, eq=False):
         answers = submission.answers
         return answers.get(question.answer_cell) or answers.get(question.id)
 
+    def with_variant(self, variant: Variant, catalogues: Catalogues) -> Assignment:
+        """The assignment as one variant asks it; the notebooks stay those of the common release.
+
+        Raises:
+            RubricError: a question is not valid with this variant's values.
+        """
+        rubric = self.rubric.personal(variant, catalogues)
+        checks = {
+            question.id: self.checks[question.id] if question is common else make_check(question, rubric)
+            for question, common in zip(rubric.questions, self.rubric.questions, strict=True)
+        }
+        return replace(self, rubric=rubric, checks=checks)
+
+    def asked(self, variant: Variant) -> Assignment:
+        """The assignment as a variant that was handed out asks it; see `with_variant`."""
+        return self.with_variant(variant, self.manifest.catalogues if self.manifest else {})
+
+    def variant_of(self, student: str) -> Variant:
+        """The variant of a student, drawn again; the common one where nothing personal was handed out.
+
+        Raises:
+            CourseError: what is drawn now is not what was handed out.
+        """
+        given = self.manifest.of(student) if self.manifest else None
+        if given is None or self.manifest is None:
+            return self.rubric.variant
+        draws, catalogues = self.rubric.draws, self.manifest.catalogues
+        if draws is None:
+            raise CourseError("variants were handed out, but the rubric has no table [variant] any more")
+        secret, counts = self.course.secret(), self.rubric.planted
+        drawn = draw(secret, self.name, student, draws, catalogues=catalogues, counts=counts)
+        values = {name: given.variant.values.get(name) for name in draws.drawn}
+        if drawn.values != values or drawn.faults != given.variant.faults:
+            raise CourseError(
+                f"{student!r} was handed out the variant {given.variant.label}, but the rubric draws another "
+                "one now; put its table [variant] back as it was"
+            )
+        return given.variant
+
+    def with_notebooks(self, asked: Assignment, given: HandedOut) -> Assignment:
+        """A student's variant, with the notebooks that were handed out.
+
+        Raises:
+            CourseError: one of them is missing or was changed.
+        """
+        folder = self.course.variants(self.name)
+        contents = {
+            notebook.name: manifests.notebook(folder, given.notebooks.get(notebook.name, ""))
+            for notebook in self.rubric.assignment.notebooks
+        }
+        releases = {name: load_release(data, name) for name, data in contents.items()}
+        return replace(asked, releases=releases, release_bytes=contents)
+
+    def for_student(self, student: str) -> Assignment:
+        """The assignment as a student was asked it: rubric, checks, and the notebooks they were given.
+
+        Raises:
+            CourseError: what is drawn now is not what was handed out, or a notebook of it is missing.
+            RubricError: the rubric is not valid with what was handed out.
+        """
+        given = self.manifest.of(student) if self.manifest else None
+        return self.with_notebooks(self.asked(self.variant_of(student)), given) if given else self
+
+    def rubric_of(self, student: str) -> Rubric:
+        """The rubric a student was asked by; the common one where it cannot be told.
+
+        It is for marks and pages: grading says itself that a variant cannot be told.
+        """
+        if self.manifest is None or self.manifest.of(student) is None:
+            return self.rubric
+        try:
+            return self.rubric.personal(self.variant_of(student), self.manifest.catalogues)
+        except AutograderError:
+            return self.rubric
+
     def digest(self) -> str:
         """SHA-256 over what results depend on besides submission and rubric."""
         digest = hashlib.sha256(self.course.secret())
         parts = [self.course.reference_digest(), program_digest(), *packages()]
+        parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
             parts.append(hashlib.sha256(self.release_bytes[notebook.name]).hexdigest())
             parts += [
@@ -89,6 +171,12 @@ def load(course: Course, name: str) -> Assignment:
     rubric = rubrics.load(course.rubric(name))
     if rubric.assignment.name != name:
         raise CourseError(f"{course.rubric(name)}: [assignment] name: expected {name!r}")
+    manifest = manifests.load(course.variants(name), course.secret())
+    if manifest is None and course.handed_out(name):
+        raise CourseError(
+            f"{course.variants(name)}: personal notebooks lie in the course, but not the record of who got "
+            "which; restore it from a copy, or remove personal/ if none was given to students"
+        )
     folder = course.release(name)
     contents = {notebook.name: _released(folder, notebook) for notebook in rubric.assignment.notebooks}
     return Assignment(
@@ -97,6 +185,7 @@ def load(course: Course, name: str) -> Assignment:
         releases={notebook: load_release(data, notebook) for notebook, data in contents.items()},
         release_bytes=contents,
         checks={question.id: make_check(question, rubric) for question in rubric.questions},
+        manifest=manifest,
     )
 
 

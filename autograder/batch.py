@@ -136,7 +136,7 @@ class _Records(Struct, frozen=True):
 
     def keep(self, key: Key, graded: Graded, submitted_at: datetime | None, run: int | None = None) -> None:
         """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it."""
-        rubric = self.assignment.rubric
+        rubric = self.assignment.rubric_of(graded.score.student)
         with self.gradebook.transaction() as within:
             self.gradebook.record(graded, rubric, submitted_at, within=within)
             self.ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)

@@ -76,6 +76,11 @@ class Course(Struct, frozen=True):
         return self.root / "gradebook.db"
 
     @property
+    def roster(self) -> Path:
+        """The class list."""
+        return self.root / "roster.csv"
+
+    @property
     def private(self) -> Path:
         """What only the grader reads: the secret and the cached expected values."""
         return self.root / PRIVATE
@@ -99,6 +104,19 @@ class Course(Struct, frozen=True):
     def release(self, assignment: str) -> Path:
         """The folder students get."""
         return self.root / "release" / assignment
+
+    def personal(self, student: str, assignment: str) -> Path:
+        """The folder of what one student gets alone, where variants are drawn."""
+        return self.root / "personal" / student / assignment
+
+    def variants(self, assignment: str) -> Path:
+        """Where it is kept what was handed out; only the grader reads it."""
+        return self.private / "variants" / assignment
+
+    def handed_out(self, assignment: str) -> bool:
+        """Whether personal notebooks of an assignment lie in the course."""
+        personal = self.root / "personal"
+        return personal.is_dir() and any((folder / assignment).exists() for folder in personal.iterdir())
 
     def feedback(self, student: str, assignment: str) -> Path:
         """The folder of one student's feedback page."""

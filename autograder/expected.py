@@ -1,6 +1,7 @@
 """Expected values: the reference solution, asked the same as the students, in a sandbox of its own.
 
-Computed once per rubric, reference and secret, and kept in the course's private folder (mode 0600).
+Computed once per rubric, reference and secret, and kept in the course's private folder (mode 0600). All
+variants of a class are asked in one box, and questions that several variants ask alike are asked once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder import atomic
 from autograder.assignment import Assignment, packages
@@ -27,23 +29,37 @@ from autograder.sandbox.retry import made_up_for
 Expected = Mapping[str, Sequence[Observations]]
 """Question id → the reference's observations, one entry per scenario of its plan."""
 
+MOST_SECONDS = 604_800
+"""The most processor time any box is given."""
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def expected_values(assignment: Assignment, secret: bytes, pool: Pool) -> Expected:
+def expected_values(
+    assignment: Assignment, secret: bytes, pool: Pool, variants: Sequence[Assignment] = ()
+) -> tuple[Expected, ...]:
     """The expected observations of every question that has a reference; cached on disk.
+
+    Args:
+        assignment: the common one.
+        secret: the course's.
+        pool: gives the reference's sandbox, where something is not known yet.
+        variants: the same assignment as students were asked it.
+
+    Returns:
+        What is expected of the common assignment, then of each variant.
 
     Raises:
         CourseError: a reference solution is missing, raises, or ends its box.
     """
-    plans = _plans(assignment, secret)
-    path = assignment.course.private / "expected" / f"{_key(assignment, secret)}.values"
+    plans: dict[str, _Plan] = {}
+    names = [_plans(one, secret, assignment, plans) for one in (assignment, *variants)]
+    path = assignment.course.private / "expected" / f"{_key(assignment, secret, plans)}.values"
     found = _load(path, plans)
     if found is None:
         found = _compute(assignment, plans, pool)
         _store(path, found)
-    return found
+    return tuple({question: found[name] for question, name in own.items()} for own in names)
 
 
 def box_seed(secret: bytes, name: str) -> int:
@@ -51,22 +67,59 @@ def box_seed(secret: bytes, name: str) -> int:
     return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
 
 
-def _plans(assignment: Assignment, secret: bytes) -> dict[str, tuple[Scenario, ...]]:
-    plans = {}
+class _Plan(Struct, frozen=True, eq=False):
+    """What the reference is asked for one question of one variant, or of several alike."""
+
+    question: Question
+    scenarios: tuple[Scenario, ...]
+    asked: str
+    """SHA-256 of it, so that equal plans are found."""
+
+
+def _plans(
+    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _Plan]
+) -> dict[str, str]:
+    """Add the plans of an assignment that are not among ``plans`` yet.
+
+    Returns:
+        The name of each question's plan: the question's own id, where everybody is asked alike.
+    """
+    names = {}
     for question in assignment.rubric.questions:
-        draw = Draw.for_question(secret, assignment.rubric, question)
-        plan = assignment.checks[question.id].reference_plan(draw)
-        if plan and not question.reference:
+        check = assignment.checks[question.id]
+        if check is common.checks[question.id] and question.id in plans:
+            names[question.id] = question.id
+            continue
+        scenarios = check.reference_plan(Draw.for_question(secret, assignment.rubric, question))
+        if scenarios and not question.reference:
             raise CourseError(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
-        if plan:
-            plans[question.id] = plan
-    return plans
+        if scenarios:
+            plan = _Plan(question, scenarios, _asked(question, scenarios))
+            of_all = plan if assignment is common else plans.get(question.id)
+            alike = of_all is not None and of_all.asked == plan.asked
+            names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
+            plans.setdefault(names[question.id], plan)
+    return names
+
+
+def _asked(question: Question, scenarios: tuple[Scenario, ...]) -> str:
+    """SHA-256 of all that the reference is asked, and who is asked."""
+    encoder = values.TrustedEncoder()
+    tree = [[one.name, *(values.call_tree(call, encoder) for call in one.calls)] for one in scenarios]
+    asked = {"reference": question.reference, "answer": question.answer, "asked": tree}
+    return hashlib.sha256(b"".join(wire.pack(asked, encoder.arrays))).hexdigest()
+
+
+def for_many(limits: Limits, times: int) -> Limits:
+    """The limits of a box that does the work of several: they bound faults of ours, not students' code."""
+    seconds = limits.processor_seconds * max(times, 1)
+    return replace(limits, processor_seconds=min(seconds, MOST_SECONDS))
 
 
 def _compute(
-    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
@@ -74,16 +127,13 @@ def _compute(
 
 
 def _compute_once(
-    assignment: Assignment, plans: Mapping[str, tuple[Scenario, ...]], pool: Pool
+    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
     environment = assignment.reference_environment()
-    limits = assignment.rubric.assignment.limits
+    limits = for_many(assignment.rubric.assignment.limits, len(plans))
     box = pool.lasting(environment).open(limits)
     try:
-        return {
-            question_id: _ask(box, assignment.rubric.question(question_id), plan, limits)
-            for question_id, plan in plans.items()
-        }
+        return {name: _ask(box, plan.question, plan.scenarios, limits) for name, plan in plans.items()}
     finally:
         box.close()
         if not assignment.reference_stays:
@@ -173,8 +223,9 @@ def ask_reference(
 # ---------------------------------------------------------------- on disk
 
 
-def _key(assignment: Assignment, secret: bytes) -> str:
+def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
     parts = [assignment.rubric.digest, assignment.course.reference_digest(), *packages(), "format 1"]
+    parts += sorted(plans)
     return hashlib.sha256(secret + "\n".join(parts).encode()).hexdigest()
 
 
@@ -188,7 +239,7 @@ def _store(path: Path, expected: Expected) -> None:
     atomic.write(path, b"".join(wire.pack({"expected": tree}, encoder.arrays)), mode=0o600)
 
 
-def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Sequence[Observations]] | None:
+def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:
     """The stored values; None when there are none, or they do not fit the plans (made by older code)."""
     try:
         data = path.read_bytes()
@@ -204,7 +255,7 @@ def _load(path: Path, plans: Mapping[str, tuple[Scenario, ...]]) -> dict[str, Se
         }
     except (OSError, wire.ProtocolError, KeyError, TypeError, ValueError, msgspec.MsgspecError):
         return None
-    shapes = {question: [len(one.calls) for one in plan] for question, plan in plans.items()}
+    shapes = {name: [len(one.calls) for one in plan.scenarios] for name, plan in plans.items()}
     return (
         found
         if shapes == {question: [len(one) for one in stored] for question, stored in found.items()}

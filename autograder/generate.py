@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from autograder import atomic
@@ -12,6 +13,7 @@ from autograder.course import Course
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
+from autograder.notebook.fill import Listing, fill_notebook
 from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.rubric import Rubric
 
@@ -53,18 +55,51 @@ def generate(course: Course, name: str, language: str = "") -> tuple[Path, ...]:
     return tuple(written)
 
 
-def build(course: Course, rubric: Rubric, language: str = "") -> dict[str, bytes]:
-    """The generated files of a release by name, without writing them; see `generate`."""
+def build(
+    course: Course, rubric: Rubric, language: str = "", listings: Mapping[str, Listing] | None = None
+) -> dict[str, bytes]:
+    """The generated files of a release by name, without writing them; see `generate`.
+
+    Args:
+        course: whose sources.
+        rubric: of the common variant or of a personal one.
+        language: see `generate`.
+        listings: of a personal variant, by question id.
+    """
     folder = course.sources / rubric.assignment.name
     files = {FILE_NAME: build_student_check(rubric, language=language)}
+    for name, source in sources(course, rubric, listings).items():
+        files[f"{name}.ipynb"] = build_release(source, rubric, name, language)
     for notebook in rubric.assignment.notebooks:
-        path = folder / f"{notebook.name}.ipynb"
-        try:
-            source = read_file(path)
-        except NotebookError as error:
-            raise CourseError(f"{path}: {error}") from error
-        files[path.name] = build_release(source, rubric, notebook.name, language)
         for data in notebook.data:
             if not (folder / data).is_file():
                 raise CourseError(f"{folder / data}: the rubric names this data file, but it is missing")
     return files
+
+
+def sources(
+    course: Course, rubric: Rubric, listings: Mapping[str, Listing] | None = None
+) -> dict[str, bytes]:
+    """The source notebooks by name, solutions included, with the variant's values in them: the answer key.
+
+    Raises:
+        CourseError: a source is missing or not a notebook.
+        RubricError: a placeholder names nothing that is drawn; names the cell.
+        NotebookError: a cell does not hold the listing it should.
+    """
+    found = {}
+    for notebook in rubric.assignment.notebooks:
+        path = course.sources / rubric.assignment.name / f"{notebook.name}.ipynb"
+        try:
+            found[notebook.name] = read_file(path)
+        except NotebookError as error:
+            raise CourseError(f"{path}: {error}") from error
+    if rubric.draws is None:
+        return found
+    cells: dict[str, dict[str, Listing]] = {name: {} for name in found}
+    for question in rubric.questions:
+        if listings and question.id in listings:
+            cells[question.notebook][question.answer_cell] = listings[question.id]
+    return {
+        name: fill_notebook(data, rubric.variant.values, name, cells[name]) for name, data in found.items()
+    }

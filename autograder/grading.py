@@ -16,8 +16,8 @@ from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.results import result as item_result
 from autograder.checks.results import review
-from autograder.errors import NotebookError, SandboxError, SandboxFault
-from autograder.expected import Expected, box_seed, expected_values, tried_values
+from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
+from autograder.expected import box_seed, tried_values
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
@@ -33,6 +33,8 @@ from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
+from autograder.sitting import Sitting, Sittings
+from autograder.variants.drawing import canonical_id
 
 
 class Handed(Struct, frozen=True):
@@ -59,13 +61,22 @@ class Judged(Struct, frozen=True):
     results: tuple[ItemResult, ...]
     fault: str = ""
     """Why a person has to look at it, where that is our fault."""
+    notes: tuple[Note, ...] = ()
+    """Remarks for staff."""
 
 
 class Grader:
     """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
 
-    def __init__(self, assignment: Assignment, pool: Pool) -> None:
+    def __init__(
+        self, assignment: Assignment, pool: Pool, *, drawn: Mapping[str, Assignment] | None = None
+    ) -> None:
         """Start the sandboxes and load the secret and the expected values.
+
+        Args:
+            assignment: loaded.
+            pool: gives the sandboxes.
+            drawn: who sits a variant that was not handed out, by id (`autograder.personal.making`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -83,7 +94,7 @@ class Grader:
                 selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
             )
             warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
-            self.expected: Expected = expected_values(assignment, self.secret, pool)
+            self.sittings = Sittings(assignment, self.secret, pool, drawn)
             if assignment.reference_stays:  # starting it must not cost a submission its time
                 pool.warm([assignment.reference_environment()])
             warming.result()
@@ -97,6 +108,8 @@ class Grader:
         answers: Mapping[str, Answer],
         earlier: Mapping[str, Sequence[ItemResult]],
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+        sitting: Sitting | None = None,
+        student: str = "",
     ) -> Judged:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -106,55 +119,66 @@ class Grader:
             answers: all answers of the notebook, by grade_id.
             earlier: the results of the questions before this one, by question id.
             ask: carries out the check's plan; not called when it is empty.
+            sitting: what the student was asked; default: the common variant.
+            student: whose answer, to tell whose variant it fits.
         """
-        check = self.assignment.checks[question.id]
+        sitting = sitting or self.sittings.common
+        check = sitting.assignment.checks[question.id]
         try:
-            draw = Draw.for_question(self.secret, self.assignment.rubric, question)
+            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question)
             plan = check.plan(answer, draw)
             evidence = Evidence(
                 answer=answer,
                 answers=answers,
                 draw=draw,
                 observed=ask(plan) if plan else (),
-                expected=self.expected.get(question.id, ()),
+                expected=sitting.expected.get(question.id, ()),
                 earlier={
                     f"{result.question}.{result.item}": result
                     for results in earlier.values()
                     for result in results
                 },
             )
-            return Judged(check.judge(self._asked_again(question, evidence, ask)))
+            evidence = self._asked_again(sitting.assignment, question, evidence, ask)
+            results = check.judge(evidence)
+            remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
+            return Judged(results, notes=(remark,) if remark else ())
         except SandboxFault as fault:
             staff = f"the sandbox failed: {fault}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             place = traceback.extract_tb(error.__traceback__)[-1]
             staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-        return Judged(_open(question, staff), staff)
+        return Judged(_open(question, staff), staff, (Note("needs-review", staff, question.id),))
 
     def _asked_again(
         self,
+        assignment: Assignment,
         question: Question,
         evidence: Evidence,
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
     ) -> Evidence:
         """The evidence with the second round's answers, where the kind has one."""
-        check = self.assignment.checks[question.id]
+        check = assignment.checks[question.id]
         if not isinstance(check, AsksAgain) or not evidence.observed:
             return evidence
         second = check.second_round(evidence)
         again = ask(second.student) if second.student else ()
         tried: Sequence[Observations] = ()
         if second.reference:
-            tried = tried_values(self.assignment, question, second.reference, self.pool, self.seed)
+            tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
         return replace(evidence, again=again, tried=tried)
 
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""
         started = time.monotonic()
-        run = _Run(self, handed)
+        try:
+            sitting = self.sittings.of(handed.student, handed.notebooks)
+        except AutograderError as error:
+            return self._of_unknown_variant(handed, error)
+        run = _Run(self, handed, sitting)
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
-        rubric = self.assignment.rubric
+        rubric = sitting.assignment.rubric
         score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
         return Graded(
             score=score,
@@ -165,15 +189,27 @@ class Grader:
             spent=run.spent,
         )
 
+    def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
+        """All is left to a person: what the student was asked cannot be told, and that is our fault."""
+        rubric = self.assignment.rubric
+        results = {
+            question.id: tuple(item_result(question, item, review(str(error))) for item in question.items)
+            for question in rubric.questions
+        }
+        notes = (Note("variant-unknown", str(error)),)
+        score = scoring.score(handed.student, rubric, results, notes, self.pool.isolation.value)
+        return Graded(score=score, digest=handed.digest())
+
 
 class _Run:
     """Collects the results of one submission."""
 
-    def __init__(self, grader: Grader, handed: Handed) -> None:
+    def __init__(self, grader: Grader, handed: Handed, sitting: Sitting) -> None:
         self._grader = grader
         self._handed = handed
+        self._sitting = sitting
         self.results: dict[str, tuple[ItemResult, ...]] = {}
-        self.notes: list[Note] = []
+        self.notes: list[Note] = [*sitting.notes]
         self.executed: list[ExecutedNotebook] = []
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
@@ -181,7 +217,7 @@ class _Run:
 
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions."""
-        assignment = self._grader.assignment
+        assignment = self._sitting.assignment
         data = self._handed.notebooks.get(notebook.name)
         if data is None:
             data = NotebookError("missing", f"{notebook.name}.ipynb was not handed in")
@@ -219,7 +255,7 @@ class _Run:
     def _question(
         self, question: Question, submission: Submission, session: Session
     ) -> tuple[ItemResult, ...]:
-        assignment = self._grader.assignment
+        assignment = self._sitting.assignment
         answer = assignment.answer(question, submission)
         if answer is None:
             return self._for_review(question, "the release has no answer cell for this question")
@@ -232,9 +268,10 @@ class _Run:
             answers=submission.answers,
             earlier=self.results,
             ask=lambda plan: session.ask(plan, place=question.id),
+            sitting=self._sitting,
+            student=self._handed.student,
         )
-        if judged.fault:
-            self.notes.append(Note("needs-review", judged.fault, question.id))
+        self.notes += judged.notes
         return judged.results
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:

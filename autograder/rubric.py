@@ -5,15 +5,13 @@ The format is described in docs/rubric.md; points are exact decimals.
 
 from __future__ import annotations
 
-import difflib
-import functools
 import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -21,8 +19,13 @@ from msgspec import Struct
 from autograder import limits
 from autograder.errors import RubricError
 from autograder.records import Limits
-
-T = TypeVar("T")
+from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
+from autograder.tables import field_names, known
+from autograder.variants import entries, options
+from autograder.variants.arithmetic import Value
+from autograder.variants.drawing import Catalogues, Variant
+from autograder.variants.options import Draws
+from autograder.variants.placeholders import fill_table, has_placeholder
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
@@ -125,7 +128,40 @@ class Rubric(Struct, frozen=True):
     assignment: Assignment
     questions: tuple[Question, ...]
     digest: str
-    """SHA-256 of the file, in hexadecimal."""
+    """SHA-256 of the file, and of the variant where it is a personal one, in hexadecimal."""
+    draws: Draws | None = None
+    """What is drawn for each student; None: everybody gets the same."""
+    variant: Variant = Variant()
+    """What stands in this rubric's texts and questions."""
+    template: tuple[Mapping[str, Any], ...] = ()
+    """The questions as the file has them, with placeholders; empty where nothing is drawn."""
+
+    @property
+    def planted(self) -> dict[str, int]:
+        """How many faults are drawn, by the name they are drawn under."""
+        drawn = self.draws.planted if self.draws else {}
+        return {name: len(self.variant.faults[name]) for name in drawn}
+
+    def personal(self, variant: Variant, catalogues: Catalogues) -> Rubric:
+        """The rubric of one variant. Points and cells stay; questions that nothing is drawn for are the same.
+
+        Raises:
+            RubricError: a question is not valid with these values; names it and the variant.
+        """
+        planted = self.draws.planted if self.draws else {}
+        faults = {
+            entry.question: [fault for fault in catalogues[entry.faults] if fault.id in variant.faults[name]]
+            for name, entry in planted.items()
+        }
+        questions = list(self.questions)
+        for at, entry in enumerate(self.template):
+            identifier = self.questions[at].id
+            if identifier in faults or has_placeholder(entry):
+                drawn = entries.with_faults(entry, faults[identifier]) if identifier in faults else entry
+                place = f"variant {variant.label}: question {at + 1}"
+                questions[at] = _question(fill_table(drawn, variant.values, place), place, self.assignment)
+        digest = hashlib.sha256(f"{self.digest} {variant.label}".encode()).hexdigest()
+        return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
     def symbols(self, question: Question) -> dict[str, Symbol]:
         """The symbols that formulas of a question may use."""
@@ -155,28 +191,52 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
         table = tomllib.loads(data.decode(), parse_float=Decimal)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RubricError(f"{place}: not valid TOML: {error}") from error
-    known(table, ("version", "assignment", "question"), place)
+    known(table, ("version", "assignment", "variant", "question"), place)
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
         raise RubricError(f"{place}: version: expected a whole number from 1, got {version!r}")
     written = table.get("assignment", {})
     if isinstance(written, dict) and isinstance(written.get("limits"), dict):
         where = f"{place}: [assignment.limits]"
-        known(written["limits"], msgspec.structs.fields(Limits), where)
+        known(written["limits"], field_names(Limits), where)
         limits.check(written["limits"], where)
     assignment = convert(written, Assignment, f"{place}: [assignment]")
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
     for notebook in assignment.notebooks:
         _check_files(notebook, f"{place}: notebook {notebook.name!r}")
+    draws, values = _draws(table, place)
+    template = tuple(table.get("question", ()))
     questions = tuple(
-        _question(entry, f"{place}: question {number}", assignment)
-        for number, entry in enumerate(table.get("question", ()), start=1)
+        _question(
+            fill_table(entry, values, f"{place}: question {number}") if draws else entry,
+            f"{place}: question {number}",
+            assignment,
+        )
+        for number, entry in enumerate(template, start=1)
     )
     _unique((question.id for question in questions), f"{place}: question id")
     _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
     _sum(assignment.points, (question.points for question in questions), f"{place}: [assignment]")
-    return Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
+    rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
+    if draws is None:
+        return rubric
+    items = {
+        question.id: tuple(item.id for item in question.items if not item.manual) for question in questions
+    }
+    faults = {name: items[planted.question] for name, planted in draws.planted.items()}
+    return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
+
+
+def _draws(table: Mapping[str, Any], place: str) -> tuple[Draws | None, dict[str, Value]]:
+    """What is drawn, and the values of the common variant."""
+    if "variant" not in table:
+        return None, {}
+    if not isinstance(table["variant"], dict):
+        raise RubricError(f"{place}: variant: expected a table [variant]")
+    draws = options.read(table["variant"], place)
+    entries.check(table, draws, place)
+    return draws, draws.common
 
 
 def _check_files(notebook: NotebookFile, place: str) -> None:
@@ -188,42 +248,9 @@ def _check_files(notebook: NotebookFile, place: str) -> None:
     _unique((*names, "coursecheck.py", f"{notebook.name}.ipynb"), f"{place}: data and take_along")
 
 
-def convert(table: Mapping[str, Any], to: type[T], place: str) -> T:
-    """Make a record from a TOML table.
-
-    Raises:
-        RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
-    """
-    known(table, _field_names(to), place)  # type: ignore[arg-type]  # a class has a hash
-    try:
-        return msgspec.convert(table, to, strict=True)
-    except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {error}") from error
-
-
-@functools.cache
-def _field_names(of: Any) -> tuple[str, ...]:
-    """The keys of a record; finding them evaluates every annotation anew, which costs more than reading."""
-    return tuple(field.encode_name for field in msgspec.structs.fields(of))
-
-
-def known(table: Mapping[str, Any], fields: Iterable[Any], place: str) -> None:
-    """Refuse unknown keys, with a suggestion.
-
-    Raises:
-        RubricError: the table has a key that is not a field.
-    """
-    names = [field if isinstance(field, str) else field.encode_name for field in fields]
-    for key in table:
-        if key not in names:
-            close = difflib.get_close_matches(key, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names))}"
-            raise RubricError(f"{place}: unknown key {key!r}; {hint}")
-
-
 def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
     """Sort a table's keys into the record's own fields and its ``options``."""
-    own = {field.encode_name for field in msgspec.structs.fields(to)} - {"options", "items"}
+    own = set(field_names(to)) - {"options", "items"}
     return {
         **{key: value for key, value in table.items() if key in own},
         "options": {key: value for key, value in table.items() if key not in own and key != "item"},

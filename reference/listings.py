@@ -1,8 +1,7 @@
-"""The listings of the repair question: one right text, and eight faults as edits of it.
+"""The listings of the repair question, without faults; `reference.faults.decoder` plants them.
 
-`GIVEN` is the locked cell of the exam: imports and two classes that are right. `listing` is the answer
-cell: with nothing repaired it is what students receive, with everything repaired it behaves as
-`reference.decoder`. Any of the 256 subsets is the right text with some edits undone.
+`GIVEN` is the locked cell of the exam: imports and two classes that are right. `RIGHT` is the answer cell of
+the key, which behaves as `reference.decoder`.
 
 The given attention is a thin class over ``nn.MultiheadAttention``, because the same exam asks students to
 write multi-head attention: the cell must not show how the heads are made, scored and put together. It
@@ -16,9 +15,6 @@ other question of the same notebook may ask for classes of these names.
 """
 
 from __future__ import annotations
-
-from collections.abc import Collection
-from dataclasses import dataclass
 
 GIVEN = '''\
 import math
@@ -103,98 +99,3 @@ class Decoder(nn.Module):
             x = block(x, memory, memory, memory_mask, target_mask)
         return self.output_head(x)
 '''
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One planted fault: a line of the right listing and what stands there instead."""
-
-    id: str
-    site: str
-    """``Class.method`` of the line."""
-    right: str
-    faulty: str
-
-    def plant(self, source: str) -> str:
-        """The source with this fault in it.
-
-        Raises:
-            ValueError: the right line does not stand in the source exactly once.
-        """
-        found = source.count(self.right)
-        if found != 1:
-            raise ValueError(f"fault {self.id!r}: expected {self.right!r} once in the listing, found {found}")
-        return source.replace(self.right, self.faulty)
-
-
-FAULTS: tuple[Fault, ...] = (
-    Fault(
-        id="self_mask",
-        site="DecoderBlock.forward",
-        right="self.self_attention(x, x, x, target_mask)",
-        faulty="self.self_attention(x, x, x, memory_mask)",
-    ),
-    Fault(
-        id="residual",
-        site="DecoderBlock.forward",
-        right="self.norm(x + self.dropout(attended))",
-        faulty="self.norm(self.dropout(attended))",
-    ),
-    Fault(
-        id="cross_mask",
-        site="DecoderBlock.forward",
-        right="self.cross_block(query, key, value, memory_mask)",
-        faulty="self.cross_block(query, key, value, target_mask)",
-    ),
-    Fault(
-        id="position_table",
-        site="Decoder.__init__",
-        right="self.position_embedding = nn.Embedding(max_len, d_model)",
-        faulty="self.position_embedding = nn.Embedding(n_tokens, d_model)",
-    ),
-    Fault(
-        id="shape_order",
-        site="Decoder.forward",
-        right="batch, length = tokens.shape",
-        faulty="length, batch = tokens.shape",
-    ),
-    Fault(
-        id="embedding_dropout",
-        site="Decoder.forward",
-        right="x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))",
-        faulty="x = self.token_embedding(tokens) + self.position_embedding(positions)",
-    ),
-    Fault(
-        id="cross_value",
-        site="Decoder.forward",
-        right="block(x, memory, memory, memory_mask, target_mask)",
-        faulty="block(x, memory, x, memory_mask, target_mask)",
-    ),
-    Fault(
-        id="output_head",
-        site="Decoder.forward",
-        right="return self.output_head(x)",
-        faulty="return x",
-    ),
-)
-
-FAULT_IDS: tuple[str, ...] = tuple(fault.id for fault in FAULTS)
-
-
-def listing(repaired: Collection[str] = ()) -> str:
-    """The answer cell with some of the eight faults repaired.
-
-    Args:
-        repaired: ids of the faults that are *not* in the text; none by default, as students receive it.
-
-    Raises:
-        ValueError: an id is not one of `FAULT_IDS`.
-    """
-    unknown = sorted(set(repaired) - set(FAULT_IDS))
-    if unknown:
-        raise ValueError(f"unknown faults {unknown}; known are: {', '.join(FAULT_IDS)}")
-    source = RIGHT
-    for fault in FAULTS:
-        if fault.id not in repaired:
-            source = fault.plant(source)
-    return source

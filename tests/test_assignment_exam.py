@@ -27,7 +27,7 @@ from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Item, Question
 from autograder.scoring import score
 from reference import listings
-from reference.faults import attention
+from reference.faults import attention, decoder
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
@@ -140,7 +140,7 @@ def test_students_receive_the_listing_with_all_eight_faults() -> None:
     """The release's answer cell is the faulty listing and the usual stub below it."""
     release = cells(nbformat.reads(released().decode(), as_version=4))
     listing, _, stub = release["task5-a-answer"].source.partition("\n# Repair")
-    assert listings.listing().strip() == listing.strip()
+    assert decoder.listing().strip() == listing.strip()
     assert stub.splitlines()[1:] == ["# YOUR CODE HERE", "raise NotImplementedError()"]
 
 
@@ -152,7 +152,7 @@ def test_the_solution_is_the_right_listing() -> None:
 
 def test_the_rubric_asks_for_each_fault() -> None:
     """The items of the repair question are the eight faults."""
-    assert sorted(listings.FAULT_IDS) == sorted(item.id for item in exam().question("task5-a").items)
+    assert sorted(decoder.EXAM) == sorted(item.id for item in exam().question("task5-a").items)
 
 
 @pytest.mark.parametrize("question", AUTOMATIC, ids=lambda question: question.id)

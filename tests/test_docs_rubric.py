@@ -29,6 +29,7 @@ from autograder.checks.symbolic import options as symbolic_options
 from autograder.checks.table import options as table_options
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
+from autograder.variants import options as variant_options
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
@@ -45,6 +46,7 @@ RECORDS = (
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
     *(audit_options.Input, audit_options.AuditQuestion, audit_options.AuditItem),
+    *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 

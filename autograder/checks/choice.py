@@ -145,7 +145,7 @@ class ChoiceCheck:
         reads = {
             item.id: Read(self._targets.of_item(item)[0].name, self.items[item.id].key) for item in automatic
         }
-        names = (*dict.fromkeys(self._ids_by_name.values()), UNKNOWN)
+        known = tuple(dict.fromkeys(self._ids_by_name.values()))
         made = (
             ChoiceTrials(
                 Planter(self.question, item, reads, key),
@@ -153,7 +153,7 @@ class ChoiceCheck:
                 self.items[item.id].pick,
                 self.items[item.id].credit == "each",
                 self.items[item.id].mistake,
-                names,
+                known if self.items[item.id].others == "review" else (*known, UNKNOWN),
             )
             for item in automatic
         )

@@ -34,6 +34,7 @@ from autograder.sandbox.levels import Isolation
 if TYPE_CHECKING:
     from autograder.batch import Outcome
     from autograder.course import Course
+    from autograder.personal.handing_out import Written
 
 EXIT_INTERRUPTED = 130
 
@@ -62,19 +63,57 @@ def generate(
     language: Annotated[
         str, typer.Option("--language", help="Show the texts in one language, en or de; default: in all.")
     ] = "",
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Give new variants to students whose variant would change."),
+    ] = False,
+    isolation: IsolationOption = FULL,
     json: JsonOption = False,
 ) -> None:
-    """Make the release that students get: solutions and hidden tests removed, checks added."""
+    """Make the release that students get: solutions and hidden tests removed, checks added.
+
+    Where the rubric draws variants and the course has a roster.csv, each student's own release is written
+    below personal/ as well.
+    """
     from autograder import generate as generating
     from autograder.cli import report
     from autograder.course import Course
 
-    written = generating.generate(Course.at(course), name, language)
+    place = Course.at(course)
+    written = generating.generate(place, name, language)
+    personal = _personal(place, name, language, isolation, replace=replace)
     if json:
-        report.print_json({"assignment": name, "written": [str(path) for path in written]})
+        found = {"written": [str(path) for path in written]}
+        if personal:
+            found["personal"] = [str(path) for path in personal.folders]
+        report.print_json({"assignment": name, **found})
         return
     for path in written:
         report.console().print(f"wrote {path}", soft_wrap=True, markup=False)
+    if personal:
+        report.console().print(
+            f"wrote {personal.variants} variants for {len(personal.folders)} students below "
+            f"{place.root / 'personal'}",
+            soft_wrap=True,
+            markup=False,
+        )
+
+
+def _personal(
+    course: Course, name: str, language: str, isolation: Isolation, *, replace: bool
+) -> Written | None:
+    from autograder import rubric as rubrics
+    from autograder.cli import report
+
+    if rubrics.load(course.rubric(name)).draws is None or not course.roster.is_file():
+        return None
+    from autograder.gradebook import read_roster
+    from autograder.personal.handing_out import hand_out
+    from autograder.sandbox.pool import Pool
+
+    students = [student.id for student in read_roster(course.roster)]
+    with report.at_isolation(isolation), Pool(isolation=isolation) as pool:
+        return hand_out(course, name, students, pool, language=language, replace=replace)
 
 
 @app.command(epilog="Example: autograder validate dl4nlp-exam")
@@ -170,9 +209,8 @@ def _grade(
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
-        roster = course.root / "roster.csv"
-        if roster.is_file():
-            gradebook.enrol(read_roster(roster))
+        if course.roster.is_file():
+            gradebook.enrol(read_roster(course.roster))
         graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
         return list(report.with_progress(graded, len(handins), "grading"))
 
@@ -194,17 +232,19 @@ def feedback(
 
 
 def _feedback(course: Course, name: str, language: str) -> list[Path]:
-    from autograder import rubric as rubrics
+    from autograder import assignment as assignments
     from autograder.cli import report
     from autograder.feedback import publish
     from autograder.gradebook import Gradebook
     from autograder.ledger import Ledger
 
-    rubric = rubrics.load(course.rubric(name))
+    assignment = assignments.load(course, name)
     with Gradebook(course.gradebook) as gradebook:
         results = Ledger(gradebook.engine).current(name)
     submitted = {handin.student: handin.submitted_at for handin in course.handins(name)}
-    pages = publish.pages(course, rubric, results, submitted, language or rubric.assignment.languages[0])
+    rubrics = {student: assignment.rubric_of(student) for student in results}
+    chosen = language or assignment.rubric.assignment.languages[0]
+    pages = publish.pages(course, assignment.rubric, results, rubrics, submitted=submitted, language=chosen)
     return list(report.with_progress(pages, len(results) + 1, "feedback"))
 
 

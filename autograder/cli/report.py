@@ -28,6 +28,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.batch import Outcome
+from autograder.coincidence import CODE as FITS_ANOTHER
 from autograder.records import Status
 from autograder.sandbox.levels import Isolation, warning
 from autograder.sandbox.proof.doctor import Layer
@@ -131,7 +132,18 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
         "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
         "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
         "isolation": sorted({score.isolation for score in scores}),
+        **({"fit another's variant": flagged} if (flagged := coincidences(outcomes)) else {}),
     }
+
+
+def coincidences(outcomes: Sequence[Outcome]) -> list[str]:
+    """Answers that fit the variant of somebody else, a line for each: who, which question, whose."""
+    return [
+        f"{outcome.student}, {note.place}: {note.text}"
+        for outcome in sorted(outcomes, key=lambda one: one.student)
+        for note in outcome.graded.score.notes
+        if note.code == FITS_ANOTHER
+    ]
 
 
 def _median(seconds: list[float]) -> float:
@@ -142,7 +154,7 @@ def summary_table(figures: dict[str, Any], title: str) -> Table:
     """Names and figures."""
     table = Table(title=title, show_header=False)
     for name, value in figures.items():
-        text = ", ".join(value) if isinstance(value, list) else str(value)
+        text = "\n".join(value) if isinstance(value, list) else str(value)
         table.add_row(name, escape(text))
     return table
 

@@ -18,6 +18,8 @@ def pages(
     course: Course,
     rubric: Rubric,
     results: Mapping[str, Graded],
+    rubrics: Mapping[str, Rubric],
+    *,
     submitted: Mapping[str, datetime | None],
     language: str,
 ) -> Iterator[Path]:
@@ -25,14 +27,15 @@ def pages(
 
     Args:
         course: whose folders.
-        rubric: the rubric they were graded by.
+        rubric: the common one, for the summary.
         results: by student.
+        rubrics: the one each of them was asked by.
         submitted: when each handed in.
         language: ``"en"`` or ``"de"``.
     """
     name = rubric.assignment.name
     for student, graded in results.items():
-        page = render(graded, rubric, language=language, submitted_at=submitted.get(student))
+        page = render(graded, rubrics[student], language=language, submitted_at=submitted.get(student))
         yield _write(course.feedback(student, name) / f"{name}.html", page)
     yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric))
 

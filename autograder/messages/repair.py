@@ -113,4 +113,64 @@ SENTENCES: dict[str, Text] = {
         "de": "Bei einem Vokabular von {n_tokens} und einer Breite von {d_model} hat die Ausgabe "
         "{width} Zahlen je Position.",
     },
+    "repair.no-weights": {
+        "en": "The weights of the model could not be counted: {what}.",
+        "de": "Die Gewichte des Modells ließen sich nicht zählen: {what}.",
+    },
+    "repair.norm": {
+        "en": "When the embeddings grow, they drown what the cross-attention adds: "
+        "what enters it keeps their size.",
+        "de": "Wachsen die Einbettungen, so übertönen sie, was die Cross-Attention hinzufügt: "
+        "Was in sie hineingeht, behält deren Größe.",
+    },
+    "repair.cross_key": {
+        "en": "Exchanging two visible positions of the memory changed the output: "
+        "where the cross-attention looks does not follow from the memory.",
+        "de": "Zwei vertauschte sichtbare Positionen des Memory änderten die Ausgabe: "
+        "Wohin die Cross-Attention blickt, folgt nicht aus dem Memory.",
+    },
+    "repair.cross_key.unused": {
+        "en": "Moving a visible position of the memory changed nothing: "
+        "the cross-attention does not look there.",
+        "de": "Eine andere sichtbare Position des Memory änderte nichts: "
+        "Die Cross-Attention blickt nicht dorthin.",
+    },
+    "repair.token_table": {
+        "en": "With a vocabulary that is larger than every other size of the model, "
+        "several tokens were treated alike.",
+        "de": "Bei einem Vokabular, das größer ist als jede andere Größe des Modells, "
+        "wurden mehrere Token gleich behandelt.",
+    },
+    "repair.position_offset": {
+        "en": "In a target of length max_len, several positions were treated alike.",
+        "de": "In einer Zielfolge der Länge max_len wurden mehrere Positionen gleich behandelt.",
+    },
+    "repair.position_missing": {
+        "en": "The same token gave the same output at different positions.",
+        "de": "Dasselbe Token gab an verschiedenen Positionen dieselbe Ausgabe.",
+    },
+    "repair.dropout_always": {
+        "en": "Without layers, in evaluation mode and with a dropout of 0.5, "
+        "two passes with different random seeds gave different outputs.",
+        "de": "Ohne Schichten, im Auswertungsmodus und mit Dropout 0,5 "
+        "gaben zwei Durchgänge mit verschiedenen Startwerten verschiedene Ausgaben.",
+    },
+    "repair.dropout_rate": {
+        "en": "In training mode a layer did not drop at the rate that was asked for: with a dropout of 0 "
+        "its output depended on the random seed, or with a dropout of 1 on the memory.",
+        "de": "Im Trainingsmodus verwarf eine Schicht nicht mit der verlangten Rate: Bei Dropout 0 hing "
+        "ihre Ausgabe vom Startwert des Zufalls ab oder bei Dropout 1 vom Memory.",
+    },
+    "repair.hidden_width": {
+        "en": "A larger d_hidden gave the model no more weights that take part in its output.",
+        "de": "Ein größeres d_hidden gab dem Modell nicht mehr Gewichte, die an der Ausgabe mitwirken.",
+    },
+    "repair.shared_block": {
+        "en": "A model with two layers has hardly more weights than a model with one.",
+        "de": "Ein Modell mit zwei Schichten hat kaum mehr Gewichte als eines mit einer.",
+    },
+    "repair.stack": {
+        "en": "In a model with two layers, only one of them had an influence on the output.",
+        "de": "In einem Modell mit zwei Schichten hatte nur eine von ihnen Einfluss auf die Ausgabe.",
+    },
 }

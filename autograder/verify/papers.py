@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from autograder.errors import CourseError, NotebookError
+from autograder import generate
 from autograder.grading import Grader, Handed
 from autograder.notebook.document import load_tree
-from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
 from autograder.records import Answer, Graded, ItemResult, Status, Submission
@@ -51,20 +50,11 @@ def sit(grader: Grader) -> AnswerKey:
         CourseError: a source is not a notebook.
     """
     assignment = grader.assignment
-    sources: dict[str, bytes] = {}
-    submissions = {}
-    for notebook in assignment.rubric.assignment.notebooks:
-        path = assignment.course.sources / assignment.name / f"{notebook.name}.ipynb"
-        try:
-            sources[notebook.name] = read_file(path)
-            submissions[notebook.name] = read(
-                sources[notebook.name],
-                assignment.releases[notebook.name],
-                student=KEY,
-                assignment=assignment.name,
-            )
-        except NotebookError as error:
-            raise CourseError(f"{path}: {error}") from error
+    sources = generate.sources(assignment.course, assignment.rubric)
+    submissions = {
+        name: read(source, assignment.releases[name], student=KEY, assignment=assignment.name)
+        for name, source in sources.items()
+    }
     graded = grader.grade(Handed(KEY, sources))
     rubric = assignment.rubric
     marks = {

@@ -16,9 +16,12 @@ class Fault:
         id: stable name, ``lower_case``; the item's id in a rubric.
         edits: what is written instead of what; together they are one fault.
         text: what students read about it once it is theirs to repair, by language; ``en`` is needed.
-        probe: name of the observation that tells it from right code and from the other faults.
+        probe: name of the observation that tells it from right code and from the other faults; faults of one
+            probe are never in one question.
         difficulty: 1 (stands out when read) to 3 (needs the shapes or the modes worked out).
         equivalent: the outcome is right all the same, and must be accepted.
+        excludes: faults that must not be in one question with this one though the texts allow it, each with
+            the reason.
     """
 
     id: str
@@ -27,6 +30,7 @@ class Fault:
     probe: str
     difficulty: int = 2
     equivalent: bool = False
+    excludes: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def plant(source: str, faults: Iterable[Fault]) -> str:
@@ -45,6 +49,11 @@ def plant(source: str, faults: Iterable[Fault]) -> str:
                 raise ValueError(f"fault {fault.id!r}{beside}: {error}") from error
         planted.append(fault.id)
     return source
+
+
+def exclusive(one: Fault, other: Fault) -> bool:
+    """Whether two faults must not be in one question: one probe tells both, or one excludes the other."""
+    return one.probe == other.probe or other.id in one.excludes or one.id in other.excludes
 
 
 def compatible(source: str, one: Fault, other: Fault) -> bool:

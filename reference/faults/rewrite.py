@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import libcst as cst
 
@@ -15,9 +16,11 @@ class Edit:
 
     Args:
         site: ``Class.method``, ``Class`` or ``function`` that holds the place; everything in it is searched.
-        right: code that stands there exactly once; blanks and line breaks do not matter.
+        right: code that stands there exactly once; blanks and line breaks do not matter. In an expression
+            ``...`` stands for any code.
         faulty: code of the same sort, with its own brackets where the place needs them; for statements
-            also ``""``, which removes them.
+            also ``""``, which removes them. Its first ``...`` is the code that the first ``...`` of ``right``
+            stood for, and so on: edits of different arguments of a call do not get in each other's way.
     """
 
     site: str
@@ -54,16 +57,16 @@ class _Pattern(cst.CSTTransformer):
     def inside(self) -> bool:
         return self._path[: len(self._site)] == self._site
 
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self._path.append(node.name.value)
+    def visit_ClassDef(self, node: cst.ClassDef) -> bool:
+        return self._entered(node.name.value)
 
     def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
         del original_node
         self._path.pop()
         return updated_node
 
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self._path.append(node.name.value)
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return self._entered(node.name.value)
 
     def leave_FunctionDef(
         self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
@@ -72,22 +75,42 @@ class _Pattern(cst.CSTTransformer):
         self._path.pop()
         return updated_node
 
+    def _entered(self, name: str) -> bool:
+        """Whether the site is there, or around it."""
+        self._path.append(name)
+        length = min(len(self._path), len(self._site))
+        return self._path[:length] == self._site[:length]
+
 
 class _Expression(_Pattern):
     def __init__(self, site: str, right: cst.BaseExpression, faulty: cst.BaseExpression) -> None:
         super().__init__(site)
-        self._kind = type(right)
-        self._right = _meaning(right)
+        self._right = right
         self._faulty = faulty
 
     def on_leave(  # type: ignore[override]  # the library types this one for every node at once
         self, original_node: cst.CSTNode, updated_node: cst.CSTNode
     ) -> cst.CSTNode:
         left: cst.CSTNode = super().on_leave(original_node, updated_node)  # type: ignore[assignment]
-        if self.inside and type(original_node) is self._kind and _meaning(original_node) == self._right:
-            self.found += 1
-            return self._faulty.deep_clone()
-        return left
+        if not self.inside or type(original_node) is not type(self._right):
+            return left
+        parts: list[cst.BaseExpression] = []
+        if not _fits(original_node, self._right, parts):
+            return left
+        self.found += 1
+        return cast("cst.CSTNode", self._faulty.deep_clone().visit(_Filled(parts)))
+
+
+class _Filled(cst.CSTTransformer):
+    """Puts code in the places of ``...``."""
+
+    def __init__(self, parts: Sequence[cst.BaseExpression]) -> None:
+        super().__init__()
+        self._parts = list(parts)
+
+    def leave_Ellipsis(self, original_node: cst.Ellipsis, updated_node: cst.Ellipsis) -> cst.BaseExpression:
+        del original_node
+        return self._parts.pop(0).deep_clone() if self._parts else updated_node
 
 
 class _Statements(_Pattern):
@@ -132,6 +155,30 @@ def _statements(edit: Edit) -> _Pattern:
     if not right:
         raise ValueError(f"the edit of {edit.site!r} does not say what stands there")
     return _Statements(edit.site, right, faulty)
+
+
+def _fits(node: cst.CSTNode, right: cst.CSTNode, parts: list[cst.BaseExpression]) -> bool:
+    """Whether code is that of a pattern; what its ``...`` stand for is added to the parts, in order."""
+    if isinstance(right, cst.Ellipsis) and isinstance(node, cst.BaseExpression):
+        parts.append(node)
+        return True
+    if type(node) is not type(right) or getattr(node, "star", "") != getattr(right, "star", ""):
+        return False
+    ours, theirs = _inner(node), _inner(right)
+    if isinstance(right, cst.BaseExpression) and not (theirs and _open(right)):
+        return _meaning(node) == _meaning(right)
+    return len(ours) == len(theirs) and all(map(_fits, ours, theirs, [parts] * len(ours)))
+
+
+def _open(node: cst.CSTNode) -> bool:
+    """Whether there is a ``...`` in it."""
+    return isinstance(node, cst.Ellipsis) or any(_open(child) for child in node.children)
+
+
+def _inner(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The children that mean something: no blanks, commas or brackets around."""
+    setting = (cst.BaseParenthesizableWhitespace, cst.Comma, cst.LeftParen, cst.RightParen)
+    return [child for child in node.children if not isinstance(child, setting)]
 
 
 def _meaning(node: cst.CSTNode) -> str:

@@ -9,12 +9,14 @@ import pytest
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.repair import RepairCheck
+from autograder.checks.repair.verdicts import PROBES
 from autograder.errors import RubricError
 from autograder.messages import SENTENCES, render, repair
 from autograder.records import Answer, Ending, Message, Observation, Status
-from reference.listings import FAULT_IDS, GIVEN, RIGHT, listing
+from reference.faults.decoder import EXAM as FAULT_IDS
+from reference.listings import GIVEN, RIGHT
 from tests.support.local_box import LocalBox
-from tests.support.repair_question import DRAW, ITEM, answer, check, evidence, read, sit
+from tests.support.repair_question import DRAW, ITEM, answer, check, check_of, evidence, listing, read, sit
 from tests.support.repair_variants import Variant, variants
 
 SUBSETS = [frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)]
@@ -49,7 +51,7 @@ def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
 )
 def test_each_variant_loses_exactly_what_it_says(variant: Variant) -> None:
     """Right repairs earn all, wrong ones lose the named points, and staff read what else is odd."""
-    results = sit(variant.source())
+    results = sit(variant.source(), made=check_of(tuple(variant.planted)))
     assert set(variant.loses) == _with(results, Status.FAILED, Status.NO_ANSWER)
     assert set(variant.review) == _with(results, Status.NEEDS_REVIEW)
     noted = {item: result.staff for item, result in results.items() if "note: " in result.staff}
@@ -59,9 +61,10 @@ def test_each_variant_loses_exactly_what_it_says(variant: Variant) -> None:
 
 
 def test_the_exam_has_enough_variants() -> None:
-    """At least 22 right repairs are accepted, and every fault has a wrong repair of its own."""
-    assert len(variants("accepted")) >= 22
-    assert {fault for variant in variants("wrong") for fault in variant.loses} == set(FAULT_IDS)
+    """At least 50 right repairs are accepted, and what every probe looks for is missed by a wrong repair."""
+    assert len(variants("accepted")) >= 50
+    missed = {PROBES[fault] for variant in variants("wrong") for fault in variant.loses}
+    assert missed == set(PROBES.values())
 
 
 def test_points_are_exact() -> None:
@@ -162,10 +165,11 @@ def test_a_misspelt_rubric_is_refused(items: str, question: str, message: str) -
 
 
 def test_the_plan_is_small() -> None:
-    """All scenarios together stay below 150 calls and 2 MB of inputs."""
+    """All scenarios together stay below 200 calls, 60 of them forward passes, and 2 MB of inputs."""
     calls = [call for scenario in check().plan(answer(RIGHT), DRAW) for call in scenario.calls]
     arrays = [argument.array for call in calls for argument in call.args if hasattr(argument, "array")]
-    assert len(calls) < 150
+    assert len(calls) < 200
+    assert sum(len(call.args) == 4 for call in calls) < 60
     assert sum(array.nbytes for array in arrays) < 2_000_000
 
 

@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from autograder.messages import render
 from autograder.records import Ending, Observation, Opaque, Ref, Scenario, Status, Tensor
-from reference.listings import FAULT_IDS, RIGHT
-from tests.support.repair_question import DRAW, answer, check, evidence, sit
+from reference.faults.decoder import EXAM as FAULT_IDS
+from reference.listings import RIGHT
+from tests.support.repair_draws import COVERING
+from tests.support.repair_question import DRAW, answer, check, check_of, evidence, sit
 
 CHECK = check()
+CHECKS = (CHECK, *(check_of(faults) for faults in COVERING))
+"""The exam's question, and two that ask for everything else."""
 PLAN = CHECK.plan(answer(RIGHT), DRAW)
 
 
@@ -58,11 +62,11 @@ observations = st.one_of(
 @given(st.lists(st.lists(observations, max_size=12).map(tuple), max_size=len(PLAN) + 1))
 def test_any_evidence_is_judged(observed: list[tuple[Observation, ...]]) -> None:
     """There is one result per item, nothing passes by accident, and every sentence can be said."""
-    results = CHECK.judge(evidence(RIGHT, observed))
-    assert [result.item for result in results] == list(FAULT_IDS)
-    assert [result for result in results if result.status is Status.PASSED] == []
-    for result in results:
-        assert render(result.student, "de") != ""
+    assert [result.item for result in CHECK.judge(evidence(RIGHT, observed))] == list(FAULT_IDS)
+    for made in CHECKS:
+        for result in made.judge(evidence(RIGHT, observed)):
+            assert result.status is not Status.PASSED
+            assert render(result.student, "de") != ""
 
 
 def _answered(fill: Callable[[Scenario, int, tuple[int, int]], np.ndarray]) -> list[tuple[Observation, ...]]:
@@ -72,16 +76,16 @@ def _answered(fill: Callable[[Scenario, int, tuple[int, int]], np.ndarray]) -> l
         row = []
         for index, call in enumerate(scenario.calls):
             forward = len(call.args) == 4
-            value = (
-                Tensor(fill(scenario, index, call.args[0].array.shape), "float64") if forward else Ref("x")
-            )
+            value: object = Ref("x") if call.keep else 1000 * index
+            if forward and not call.keep:
+                value = Tensor(fill(scenario, index, call.args[0].array.shape), "float64")
             row.append(Observation(ok=True, value=value))
         observed.append(tuple(row))
     return observed
 
 
 def _earned(observed: list[tuple[Observation, ...]]) -> set[str]:
-    results = CHECK.judge(evidence(RIGHT, observed))
+    results = [result for made in CHECKS for result in made.judge(evidence(RIGHT, observed))]
     return {result.item for result in results if result.status is Status.PASSED}
 
 

@@ -21,7 +21,7 @@ from autograder.demo.attention import WRONG
 from autograder.generate import generate
 from autograder.grading import Handed
 from autograder.records import Limits
-from reference.listings import listing
+from reference.faults.decoder import listing
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
 

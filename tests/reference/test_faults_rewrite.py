@@ -83,3 +83,63 @@ def test_an_unknown_id_is_named() -> None:
     assert (one,) == by_id((one,), ["one"])
     with pytest.raises(ValueError, match="unknown faults two; known are: one"):
         by_id((one,), ["two"])
+
+
+CALL = """\
+def forward(self, x):
+    return self.block(x, self.key(x), value=(x + 1), mask=None)  # all of it
+"""
+
+
+def call_edit(right: str, faulty: str) -> Edit:
+    """An edit of the one call."""
+    return Edit("forward", right, faulty)
+
+
+def test_an_ellipsis_stands_for_any_code_and_keeps_it() -> None:
+    """What ``...`` stood for is put where the faulty code has one, in order, its formatting kept."""
+    got = rewritten(
+        CALL, call_edit("self.block(..., ..., value=..., mask=None)", "self.block(..., ..., mask=...)")
+    )
+    assert CALL.replace("value=(x + 1), mask=None", "mask=(x + 1)") == got
+    got = rewritten(CALL, call_edit("... + 1", "..."))
+    assert CALL.replace("(x + 1)", "x") == got
+
+
+def test_an_ellipsis_does_not_stand_for_several_arguments() -> None:
+    """A call with another number of arguments, another name or another keyword does not fit."""
+    for right in (
+        "self.block(..., mask=None)",
+        "self.lock(..., ..., value=..., mask=None)",
+        "self.block(..., ..., values=..., mask=None)",
+        "self.block(..., x, value=..., mask=None)",
+    ):
+        with pytest.raises(ValueError, match="found 0"):
+            rewritten(CALL, call_edit(right, "x"))
+
+
+def test_edits_of_different_arguments_are_compatible() -> None:
+    """Each changes its own argument, in either order; two of the same argument exclude each other."""
+    key, value, other = (
+        Fault(name, (call_edit(right, faulty),), {"en": name}, "probe")
+        for name, right, faulty in (
+            (
+                "key",
+                "self.block(..., self.key(x), value=..., mask=...)",
+                "self.block(..., x, value=..., mask=...)",
+            ),
+            (
+                "value",
+                "self.block(..., ..., value=x + 1, mask=...)",
+                "self.block(..., ..., value=x, mask=...)",
+            ),
+            (
+                "other",
+                "self.block(..., ..., value=x + 1, mask=...)",
+                "self.block(..., ..., value=2, mask=...)",
+            ),
+        )
+    )
+    assert compatible(CALL, key, value)
+    assert not compatible(CALL, value, other)
+    assert "self.block(x, x, value=x, mask=None)  # all of it" in plant(CALL, (value, key))

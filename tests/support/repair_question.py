@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Collection, Sequence
 
 from autograder import rubric
 from autograder.checks.base import Draw, Evidence, Observations
 from autograder.checks.repair import RepairCheck
 from autograder.records import Answer, ItemResult
-from reference.listings import FAULT_IDS, GIVEN, RIGHT
+from reference.faults import decoder
+from reference.faults.decoder import EXAM as FAULT_IDS
+from reference.listings import GIVEN, RIGHT
 from tests.support.local_box import LocalBox
 
 DRAW = Draw(b"repair" * 5 + b"::")
 ITEM = '[[question.item]]\nid = "{fault}"\npoints = 1\ntext = {{ en = "{fault}" }}\n'
 
 
+def asked(faults: Collection[str]) -> str:
+    """One item of one point for each fault."""
+    return "\n".join(ITEM.format(fault=fault) for fault in faults)
+
+
 def read(items: str = "", *, question: str = 'answer = "Decoder"', points: int = 8) -> rubric.Rubric:
     """A rubric with one repair question; by default of eight items and without a reference."""
-    items = items or "\n".join(ITEM.format(fault=fault) for fault in FAULT_IDS)
+    items = items or asked(FAULT_IDS)
     head = f'version = 1\n[assignment]\nname = "exam"\npoints = {points}\n'
     text = f'{head}[[question]]\nid = "repair"\nkind = "repair"\npoints = {points}\n{question}\n{items}'
     return rubric.parse(text.encode())
+
+
+def listing(repaired: Collection[str] = ()) -> str:
+    """The exam's answer cell with some of the eight faults repaired; by default as students receive it."""
+    return decoder.listing([fault for fault in FAULT_IDS if fault not in repaired])
 
 
 def check(items: str = "", *, question: str = 'answer = "Decoder"', points: int = 8) -> RepairCheck:
     """The check of that question."""
     made = read(items, question=question, points=points)
     return RepairCheck(made.questions[0], made)
+
+
+@functools.cache
+def check_of(faults: tuple[str, ...]) -> RepairCheck:
+    """The check of a question with these faults."""
+    return check(asked(faults), points=len(faults))
 
 
 def answer(source: str, *, changed: bool = True) -> Answer:

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reference.faults.decoder import EXAM
 from reference.listings import RIGHT
 
 FOLDER = Path(__file__).parent.parent / "submissions" / "repair"
@@ -17,7 +18,9 @@ class Variant:
 
     name: str
     edits: list[list[str]]
-    """Texts of the right listing and what replaces them."""
+    """Texts of the right listing and what replaces them; both may begin with a line break for alignment."""
+    planted: list[str] = field(default_factory=lambda: list(EXAM))
+    """The faults of the question."""
     loses: list[str] = field(default_factory=list)
     review: list[str] = field(default_factory=list)
     """Left to a person."""
@@ -31,7 +34,8 @@ class Variant:
             ValueError: a text does not stand in the listing exactly once.
         """
         source = RIGHT
-        for old, new in self.edits:
+        for aligned, new in self.edits:
+            old = aligned.lstrip("\n")
             if source.count(old) != 1:
                 raise ValueError(f"{self.name}: {old!r} stands {source.count(old)} times in the listing")
             source = source.replace(old, new.lstrip("\n"))

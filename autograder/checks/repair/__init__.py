@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from itertools import combinations
 from typing import ClassVar
 
 import msgspec
@@ -18,7 +19,7 @@ from autograder.checks.options import item_options, place, question_options
 from autograder.checks.quoting import quote
 from autograder.checks.repair.experiment import Experiment
 from autograder.checks.repair.plan import experiments
-from autograder.checks.repair.verdicts import PROBES, Verdict, verdicts
+from autograder.checks.repair.verdicts import PROBES, Verdict, exclusive, verdicts
 from autograder.checks.results import blank, manual, no_answer, result, review
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
@@ -56,6 +57,7 @@ class RepairCheck:
         for item in question.items:
             if item.id in options:
                 self._faults[item.id] = self._fault(item, options[item.id].fault or item.id)
+        self._refuse_exclusive()
         self._made = experiments(question.answer, _ANY_DRAW)
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -86,12 +88,20 @@ class RepairCheck:
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(PROBES)}"
         raise RubricError(f"{place(self._question, item)}: fault: unknown fault {fault!r}; {hint}")
 
+    def _refuse_exclusive(self) -> None:
+        for (item, fault), (other, another) in combinations(self._faults.items(), 2):
+            if exclusive(fault, another):
+                raise RubricError(
+                    f"{place(self._question)}: items {item!r} and {other!r}: the faults {fault!r} and "
+                    f"{another!r} cannot be told apart in one question; leave one of them out"
+                )
+
     def _scenarios(self, draw: Draw) -> tuple[Scenario, ...]:
         return tuple(made.scenario for made in experiments(self._question.answer, draw))
 
     def _verdicts(self, observed: Sequence[Observations]) -> dict[str, Verdict]:
         made: tuple[Experiment, ...] = self._made
-        return verdicts(self._question.answer, made, observed)
+        return verdicts(self._question.answer, made, observed, self._faults.values())
 
     def _broken(self, expected: Sequence[Observations]) -> str:
         """Which faults the experiments find in the reference itself; empty when all is well."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -20,6 +21,12 @@ STIR = 0.2
 SHRUNK = 0.02
 """What `Change.SHRINK` multiplies every weight by, after stirring."""
 MODEL = Ref("model")
+TORCH = Ref("torch")
+WEIGHTS = Ref("weights")
+"""All weights of a changed model in one vector: a copy."""
+SLOPES = Ref("slopes")
+PARAMETERS = Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="parameters")
+"""An iterator, which each use exhausts."""
 
 
 class Change(enum.Enum):
@@ -46,15 +53,25 @@ class Ask(Struct, frozen=True, eq=False):
         """The forward pass of a model made so, with the shapes of its first two inputs."""
         return f"{made}, tokens {self.tokens.shape}, memory {self.memory.shape}"
 
-    def call(self, seed: int) -> Call:
+    def call(self, seed: int, dtype: str = "float64") -> Call:
         """The call of the model, with a seed of its own."""
         inputs = (
             Tensor(self.tokens.astype(np.int64), "int64"),
-            Tensor(self.memory, "float64"),
+            Tensor(self.memory.astype(dtype), dtype),
             Tensor(self.memory_mask, "bool"),
             Tensor(self.target_mask, "bool"),
         )
-        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype="float64")
+        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype=dtype)
+
+
+class Count(Struct, frozen=True, eq=False):
+    """A call that returns a whole number, and the label it is found under."""
+
+    label: str
+    call: Call
+
+
+Step = Call | Ask | Count
 
 
 class Experiment(Struct, frozen=True, eq=False):
@@ -62,11 +79,11 @@ class Experiment(Struct, frozen=True, eq=False):
 
     name: str
     labels: tuple[str, ...]
-    """Under which each output is found; empty for calls without one."""
+    """Under which each result is found; empty for calls without one."""
     words: tuple[str, ...]
     """Each call as a student could repeat it."""
     sizes: tuple[tuple[int, ...], ...]
-    """(batch, length) of each call; empty for calls that are no forward pass."""
+    """(batch, length) of each forward pass; empty for other calls."""
     scenario: Scenario
 
 
@@ -80,48 +97,75 @@ class Model(Struct, frozen=True):
     dropout: float = 0.0
     n_tokens: int = N_TOKENS
     max_len: int = MAX_LEN
+    d_hidden: int = D_HIDDEN
     change: Change = Change.STIR
+    dtype: str = "float64"
 
-    def experiment(
-        self, name: str, steps: Sequence[Call | Ask], modes: Sequence[str] = ("eval",)
-    ) -> Experiment:
+    def experiment(self, name: str, steps: Sequence[Step], modes: Sequence[str] = ("eval",)) -> Experiment:
         """One model, put into each mode in turn and taken through the steps there.
 
         With several modes, labels begin with the mode's name.
         """
-        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, D_HIDDEN, self.dropout, self.max_len)
+        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
         made = f"{self.entry}({', '.join(str(size) for size in sizes)})"
-        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype="float64")
-        asked: list[tuple[str, Call | Ask]] = [("", call) for call in (make, *self._changed())]
+        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype)
+        asked: list[tuple[str, Step]] = [("", call) for call in (make, *self._changed())]
         for mode in modes:
             asked.append(("", put(mode)))
             asked += [(f"{mode} " if len(modes) > 1 else "", step) for step in steps]
-        calls = [step.call(self.seed) if isinstance(step, Ask) else step for _, step in asked]
         return Experiment(
             name,
-            tuple(prefix + step.label if isinstance(step, Ask) else "" for prefix, step in asked),
+            tuple("" if isinstance(step, Call) else prefix + step.label for prefix, step in asked),
             tuple(step.words(made) if isinstance(step, Ask) else made for _, step in asked),
             tuple(step.tokens.shape if isinstance(step, Ask) else () for _, step in asked),
-            Scenario(f"{self.entry}: {name}", tuple(calls)),
+            Scenario(f"{self.entry}: {name}", tuple(self._call(step) for _, step in asked)),
         )
+
+    def _call(self, step: Step) -> Call:
+        if isinstance(step, Ask):
+            return step.call(self.seed, self.dtype)
+        return step.call if isinstance(step, Count) else step
 
     def _changed(self) -> list[Call]:
         if self.change is Change.NONE:
             return []
-        torch, weights, parameters = Ref("torch"), Ref("weights"), Ref("parameters")
-        iterate = Call(MODEL, "parameters", keep=parameters.name)
+        noise = Call(TORCH, "randn_like", args=(WEIGHTS,), keep="noise", seed=self.seed)
         calls = [
             # Every module's methods know torch, whatever the notebook calls it, or the reference's box.
-            Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=torch.name),
-            iterate,
-            Call(torch, "nn.utils.parameters_to_vector", args=(parameters,), keep=weights.name),
-            Call(torch, "randn_like", args=(weights,), keep="noise", seed=self.seed),
-            Call(weights, "add_", args=(Ref("noise"),), kwargs={"alpha": STIR}, keep=weights.name),
+            Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=TORCH.name),
+            PARAMETERS,
+            Call(TORCH, "nn.utils.parameters_to_vector", args=(Ref(PARAMETERS.keep),), keep=WEIGHTS.name),
+            noise,
+            Call(WEIGHTS, "add_", args=(Ref(noise.keep),), kwargs={"alpha": STIR}, keep=WEIGHTS.name),
         ]
         if self.change is Change.SHRINK:
-            calls.append(Call(weights, "mul_", args=(SHRUNK,), keep=weights.name))
-        written = Call(torch, "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing")
-        return [*calls, iterate, written]
+            calls.append(Call(WEIGHTS, "mul_", args=(SHRUNK,), keep=WEIGHTS.name))
+        return [*calls, *written()]
+
+
+def written() -> list[Call]:
+    """Put the changed `WEIGHTS` into the model."""
+    parameters = Ref(PARAMETERS.keep)
+    write = Call(TORCH, "nn.utils.vector_to_parameters", args=(WEIGHTS, parameters), keep="nothing")
+    return [PARAMETERS, write]
+
+
+def gradients(ask: Ask, seed: int, columns: int) -> list[Call]:
+    """Keep, as `SLOPES`, how much every weight moves the sum of the output's first columns.
+
+    In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
+    """
+    parameters = Ref(PARAMETERS.keep)
+    asked = msgspec.structs.replace(ask.call(seed), keep="output", grad=True)
+    wanted = {"allow_unused": True, "materialize_grads": True}
+    return [
+        asked,
+        Call(Ref("output"), "narrow", args=(2, 0, columns), keep="columns", grad=True),
+        Call(Ref("columns"), "sum", keep="sum", grad=True),
+        PARAMETERS,
+        Call(TORCH, "autograd.grad", args=(Ref("sum"), parameters), kwargs=wanted, keep="each", grad=True),
+        Call(TORCH, "_utils._flatten_dense_tensors", args=(Ref("each"),), keep=SLOPES.name),
+    ]
 
 
 def put(mode: str) -> Call:

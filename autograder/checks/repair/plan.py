@@ -1,19 +1,26 @@
-"""The experiments that tell eight faults of a decoder apart, all planned ahead and in float64.
+"""The experiments that tell the faults of a decoder apart, all planned ahead and, but for one, in float64.
 
 Each makes one model and is arranged so that a fault which raises takes down only what it must:
 
-    memory      one token, one memory position: nothing is masked and no sizes can be confused
+    memory      one layer; one token, one memory position: nothing is masked and no sizes can be confused;
+                then some tokens with huge embeddings
     attention   one layer; batch, length and source are equal, so no mix-up of sizes raises
     small       one layer with small weights: attention is nearly the plain mean of what is visible
     plain       no layers, equal sizes; then several unequal ones
     positions   no layers, more positions than any other size of the model
+    vocabulary  no layers, more tokens than any other size of the model
+    longest     no layers, all sizes the same, and a target of that length
     dropout     no layers, dropout 0.5, training and evaluation
-    layer       one layer, dropout 0.5: what the last step of a layer leaves (for staff)
-    unequal     two layers, all sizes different (for staff)
-    scaled      one layer, huge embeddings (for staff)
+    layer       one layer, dropout 0.5: what the last step of a layer leaves
+    nothing     one layer, dropout 1: all that a layer adds is dropped
+    single      one layer in float32: whether it works there alone
+    stack       two layers: which weights there are, and which have a part in the output
+    wide        one layer with a wider feed-forward network: the same
 
-Target masks never let a position see a later one, and memory masks block whole positions, as real ones do.
-Every call is seeded: dropout that is on where it should not be repeats itself and hides nothing else.
+Target masks never let a position see a later one, and memory masks block whole positions, as real ones do,
+except beside huge embeddings. Tokens are below the width of the model, except in ``vocabulary``, so that a
+wrong table of tokens raises nowhere else. Every call is seeded: dropout that is on where it should not be
+repeats itself and hides nothing else.
 """
 
 from __future__ import annotations
@@ -26,27 +33,41 @@ from autograder.checks.base import Draw
 from autograder.checks.repair.experiment import (
     D_MODEL,
     MODEL,
-    N_TOKENS,
+    SLOPES,
+    WEIGHTS,
     Ask,
     Change,
+    Count,
     Experiment,
     Model,
+    Step,
+    gradients,
     put,
+    written,
 )
-from autograder.records import Call
+from autograder.records import Call, Ref
 
 N = 6
 """Batch, length and source of the experiments in which sizes must not matter; below every size of a model
 that a table of positions could wrongly be given."""
 FEW_TOKENS = 5
 MANY_POSITIONS = 24
-"""More than any other size of the model in ``positions``."""
+MOST_POSITIONS = 30
+"""More than any other size of the model in ``positions``; what it could read, and has to read there."""
+MANY_TOKENS = 40
+FEW_POSITIONS = 8
+MORE_HIDDEN = 60
+"""How wide the feed-forward network is in ``wide``."""
 UNEQUAL = ((2, 5), (5, 2), (1, 4), (3, 1))
 """(batch, length): one row and one position too, where broadcasting hides a mix-up."""
 HALF = 0.5
 HUGE = 1e6
 MOVED = 2
 """The position whose token or memory is exchanged."""
+ORDINARY = 6
+"""Tokens below this have embeddings of the usual size throughout, and it is their scores that count."""
+FIRST_SWAPPED = 2
+"""The first position of the target that may see both of the memory's exchanged positions, 0 and 1."""
 
 
 def experiments(entry: str, draw: Draw) -> tuple[Experiment, ...]:
@@ -61,18 +82,27 @@ def experiments(entry: str, draw: Draw) -> tuple[Experiment, ...]:
     def model(n_layers: int, change: Change = Change.STIR, dropout: float = 0.0) -> Model:
         return Model(entry, drawn.seed, n_layers, dropout=dropout, change=change)
 
-    wide = Model(entry, drawn.seed, 0, n_tokens=FEW_TOKENS, max_len=MANY_POSITIONS)
+    long = Model(entry, drawn.seed, 0, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS)
+    rich = Model(entry, drawn.seed, 0, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS)
+    even = Model(entry, drawn.seed, 0, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
+    wide = Model(entry, drawn.seed, 1, d_hidden=MORE_HIDDEN)
     both = ("train", "eval")
     return (
-        model(1).experiment("memory", drawn.memory_alone()),
+        model(1).experiment("memory", [*drawn.memory_alone(), *drawn.weights(), *drawn.scaled()]),
         model(1).experiment("attention", [*drawn.attention(), *drawn.without_self_attention()]),
         model(1, Change.SHRINK).experiment("small", drawn.small()),
         model(0).experiment("plain", [*drawn.plain(), *drawn.unequal_plain()]),
-        wide.experiment("positions", drawn.positions()),
+        long.experiment("positions", drawn.positions(MANY_POSITIONS)),
+        rich.experiment("vocabulary", drawn.vocabulary()),
+        even.experiment("longest", drawn.positions(D_MODEL)[:1]),
         model(0, dropout=HALF).experiment("dropout", drawn.noise(), both),
-        model(1, Change.NONE, HALF).experiment("layer", drawn.noise(), both),
-        model(2).experiment("unequal", [drawn.unequal(2, 5, 3)]),
-        model(1).experiment("scaled", drawn.scaled()),
+        model(1, Change.NONE, HALF).experiment("layer", drawn.noise()[:1], both),
+        model(1, Change.NONE, 1.0).experiment("nothing", drawn.nothing(), ("train",)),
+        Model(entry, drawn.seed, 1, change=Change.NONE, dtype="float32").experiment(
+            "single", [drawn.usual("single")]
+        ),
+        model(2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
+        wide.experiment("wide", drawn.weights()),
     )
 
 
@@ -82,11 +112,14 @@ class _Drawn:
     def __init__(self, draw: Draw) -> None:
         numbers = draw.generator("repair")
         self.seed = int(numbers.integers(2**31))
-        self.tokens = numbers.integers(0, N_TOKENS, (N, N))
-        self.other = (self.tokens + numbers.integers(1, N_TOKENS, (N, N))) % N_TOKENS
+        self.tokens = numbers.integers(0, D_MODEL, (N, N))
+        self.other = (self.tokens + numbers.integers(1, D_MODEL, (N, N))) % D_MODEL
         self.memory = numbers.standard_normal((N, N, D_MODEL))
         self.moved = self.memory + 3 * numbers.standard_normal((N, N, D_MODEL))
         self.token = int(numbers.integers(FEW_TOKENS))
+        self.ordinary = numbers.permuted(np.resize(np.arange(ORDINARY), (N, N)), axis=1)
+        self.exchanged = (self.ordinary + numbers.integers(1, ORDINARY, (N, N))) % ORDINARY
+        self.huge = numbers.integers(ORDINARY, D_MODEL, (N, N))
 
     def memory_alone(self) -> list[Ask]:
         tokens, one = self.tokens[:1, :1], np.ones((1, 1, 1, 1), bool)
@@ -97,11 +130,15 @@ class _Drawn:
             Ask("one, other token", self.other[:1, :1], self.memory[:1, :1], one, one),
         ]
 
-    def attention(self) -> list[Ask]:
+    def usual(self, label: str) -> Ask:
+        """Nothing blocked but what is later."""
+        return Ask(label, self.tokens, self.memory, _visible_memory(), _causal(N))
+
+    def attention(self) -> list[Step]:
         """Every pair of an open and a blocked mask; what is exchanged where a verdict asks for it."""
         exchanged, moved = self._exchanged(), self._moved()
         opened, both = (False, False), (True, True)
-        asks = []
+        asks: list[Ask] = []
         for blocked in (opened, (True, False), (False, True), both):
             masks = _visible_memory(MOVED if blocked[0] else None), _causal(N, MOVED if blocked[1] else None)
             label = _at_masks(memory_blocked=blocked[0], target_blocked=blocked[1])
@@ -110,10 +147,19 @@ class _Drawn:
                 asks.append(Ask(f"{label}, token", exchanged, self.memory, *masks))
             if blocked != both:
                 asks.append(Ask(f"{label}, moved", self.tokens, moved, *masks))
-        asks.append(Ask("again", self.tokens, self.memory, _visible_memory(), _causal(N)))
-        return asks
+        swapped = self.memory[:, [1, 0, *range(2, N)]]
+        masks = _visible_memory(), _causal(N)
+        return [
+            *asks,
+            Ask("again", self.tokens, self.memory, *masks),
+            Ask("swapped", self.tokens, swapped, *masks),
+            put("train"),
+            Ask("train", self.tokens, self.memory, *masks),
+            Ask("train, other seed", self.tokens, self.memory, *masks, seed=2),
+            put("eval"),
+        ]
 
-    def without_self_attention(self) -> list[Call | Ask]:
+    def without_self_attention(self) -> list[Step]:
         """The self-attention's output made constant, where the listing's names were kept."""
         memory_open, memory_blocked = _visible_memory(), _visible_memory(blocked=MOVED)
         target_open, target_blocked = _causal(N), _causal(N, blocked=MOVED)
@@ -134,13 +180,15 @@ class _Drawn:
             Ask("small, token", self._exchanged(), self.memory, *masks),
         ]
 
-    def plain(self) -> list[Call | Ask]:
+    def plain(self) -> list[Step]:
         masks = _visible_memory(), _causal(N)
         return [
+            Count("weights", Call(WEIGHTS, "numel")),
             Ask("plain", self.tokens, self.memory, *masks),
             Ask("plain again", self.tokens, self.memory, *masks),
             Ask("plain, other seed", self.tokens, self.memory, *masks, seed=2),
             Ask("plain, other tokens", self.other, self.memory, *masks),
+            Ask("plain, one token", np.full((N, N), self.token), self.memory, *masks),
             put("train"),
             Ask("train", self.tokens, self.memory, *masks),
             Ask("train, other seed", self.tokens, self.memory, *masks, seed=2),
@@ -149,17 +197,12 @@ class _Drawn:
 
     def unequal_plain(self) -> Iterator[Ask]:
         for batch, length in UNEQUAL:
-            ask = self.unequal(batch, length, length)
-            yield Ask(
-                at_sizes(batch, length),
-                np.full((batch, length), self.token),
-                ask.memory,
-                ask.memory_mask,
-                ask.target_mask,
-            )
+            tokens = np.full((batch, length), self.token)
+            memory = np.resize(self.memory, (batch, length, D_MODEL))
+            masks = np.ones((batch, 1, 1, length), bool), _causal(length)
+            yield Ask(at_sizes(batch, length), tokens, memory, *masks)
 
-    def positions(self) -> list[Ask]:
-        n = MANY_POSITIONS
+    def positions(self, n: int) -> list[Ask]:
         memory = np.resize(self.memory, (n, n, D_MODEL))
         masks = np.ones((1, 1, 1, n), bool), _causal(n)
         same = np.full((n, n), self.token)
@@ -169,21 +212,55 @@ class _Drawn:
             Ask("positions, other token", (same + 1) % FEW_TOKENS, memory, *masks),
         ]
 
+    def vocabulary(self) -> list[Ask]:
+        """In each column all tokens are different, and the last of the vocabulary is there."""
+        tokens = np.arange(MANY_TOKENS - N * N, MANY_TOKENS).reshape(N, N)
+        return [Ask("vocabulary", tokens, self.memory, _visible_memory(), _causal(N))]
+
     def noise(self) -> list[Ask]:
         masks = _visible_memory(), _causal(N)
         return [Ask(f"seed {seed}", self.tokens, self.memory, *masks, seed=seed) for seed in (1, 2)]
 
-    def unequal(self, batch: int, length: int, source: int) -> Ask:
-        memory = np.resize(self.memory, (batch, source, D_MODEL))
-        masks = np.ones((batch, 1, 1, source), bool), _causal(length)
-        return Ask("unequal", np.resize(self.tokens, (batch, length)), memory, *masks)
-
-    def scaled(self) -> list[Call | Ask]:
+    def nothing(self) -> list[Ask]:
         masks = _visible_memory(), _causal(N)
         return [
-            Call(MODEL, "token_embedding.weight.mul_", args=(HUGE,)),
-            Ask("scaled", self.tokens, self.memory, *masks),
-            Ask("scaled, moved", self.tokens, self.moved, *masks),
+            Ask("nothing", self.tokens, self.memory, *masks),
+            Ask("nothing, moved", self.tokens, self.moved, *masks),
+        ]
+
+    def weights(self) -> list[Step]:
+        """How many weights there are, and how many move the output for ordinary tokens."""
+        ask = Ask("", self.ordinary, self.memory, _visible_memory(), _causal(N))
+        return [
+            Count("weights", Call(WEIGHTS, "numel")),
+            *gradients(ask, self.seed, ORDINARY),
+            Call(SLOPES, "count_nonzero", keep="nonzero"),
+            Count("used", Call(Ref("nonzero"), "item")),
+        ]
+
+    def scaled(self) -> list[Step]:
+        """The weights without a part in what ordinary tokens give are made huge: other tokens' embeddings.
+
+        The last position is hidden from itself, whichever mask an attention is given, and even transposed.
+        In "first huge" the memory is the same everywhere, so that as a key it favours no position.
+        """
+        last = np.arange(N) == N - 1
+        only_last, only_first = (np.where(where, self.huge, self.ordinary) for where in (last, last[::-1]))
+        others = np.where(last, self.huge, self.exchanged)
+        hidden = ~np.eye(N, dtype=bool)[None, None]
+        earlier = np.tril(hidden)
+        earlier[..., 0, 0] = True
+        masks = _visible_memory(), _causal(N)
+        return [
+            Call(SLOPES, "eq", args=(0,), keep="zero"),
+            Call(Ref("zero"), "type_as", args=(WEIGHTS,), keep="zero"),
+            Call(WEIGHTS, "addcmul_", args=(WEIGHTS, Ref("zero")), kwargs={"value": HUGE}, keep="weights"),
+            *written(),
+            Ask("last huge", only_last, self.memory, hidden, earlier),
+            Ask("last huge, others", others, self.moved, hidden, earlier),
+            Ask("all huge", self.huge, self.memory, *masks),
+            Ask("all huge, moved", self.huge, self.moved, *masks),
+            Ask("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
         ]
 
     def _exchanged(self) -> np.ndarray:

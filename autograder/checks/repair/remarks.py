@@ -1,77 +1,96 @@
-"""Defects of a decoder outside the eight: they cost nothing, and staff are told."""
+"""Defects of a decoder outside the planted faults: they cost nothing, and staff are told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
-from autograder.checks.repair.runs import MissingError, Runs, largest_change
+from autograder.checks.repair.runs import MissingError, Runs
+from autograder.checks.results import Finding
+from autograder.records import Status
 
-INSENSITIVE = 1e-3
-"""Against embeddings a million times as large as usual, a sum that is not normalised drowns the memory."""
 SUM_TOLERANCE = 1e-6
 
+EXPLAINED_BY: Mapping[str, tuple[str, ...]] = {
+    "self_mask": ("cross_mask", "cross_value"),
+    "cross_mask": ("cross_value", "self_mask"),
+    "residual": ("self_mask",),
+    "norm": ("residual",),
+    "cross_key": ("cross_value",),
+    "dropout_always": ("embedding_dropout",),
+    "embedding_dropout": ("dropout_always", "output_head"),
+    "dropout_rate": ("residual",),
+    "position_missing": ("shape_order", "position_table"),
+    "position_offset": ("position_table", "position_missing", "shape_order"),
+    "shape_order": ("position_missing", "position_table"),
+    "position_table": ("position_missing", "shape_order"),
+}
+"""By probe: the faults that may be all there is to such a defect; while one is left, nothing is said."""
 
-def remarks(runs: Runs, repaired: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """What staff are told, by the fault each remark is nearest to.
+_UNUSABLE = frozenset(
+    {"repair.no-tensor", "repair.shape", "repair.not-finite", "repair.unsteady", "repair.constant"}
+)
+
+
+def remarks(
+    runs: Runs, planted: Mapping[str, Finding | None], others: Mapping[str, Finding | None]
+) -> dict[str, tuple[str, ...]]:
+    """What staff are told, by the planted fault it is nearest to; the first, if it is near to none.
 
     Args:
         runs: the outputs.
-        repaired: the faults that are; a remark is only made where the fault itself does not explain it.
+        planted: the finding on each fault of the question.
+        others: what every other probe found, by its name.
     """
+    runs_at_all = _runs_at_all(runs)
+    said = [
+        (probe, f"{probe}: {finding.staff or finding.code}")
+        for probe, finding in others.items()
+        if finding is not None and _told(finding, runs_at_all=runs_at_all)
+    ]
     notes: dict[str, tuple[str, ...]] = {}
-    for fault, remark in _REMARKS.items():
-        if fault not in repaired:
-            continue
-        try:
-            text = remark(runs, repaired)
-        except MissingError:
-            continue
-        if text:
-            notes[fault] = (text,)
+    for probe, text in [*said, ("output_head", _probabilities(runs)), ("embedding_dropout", _rate(runs))]:
+        near = [fault for fault in (probe, *EXPLAINED_BY.get(probe, ())) if fault in planted]
+        if text and all(planted[fault] is None for fault in near):
+            place = next(iter([*near, *planted]), "")
+            notes[place] = (*notes.get(place, ()), text)
     return notes
 
 
-def _probabilities(runs: Runs, repaired: Collection[str]) -> str:  # noqa: ARG001 - one signature for all
-    output = runs.output("plain", "plain")
-    if (output >= 0).all() and np.allclose(output.sum(axis=2), 1, rtol=0, atol=SUM_TOLERANCE):
-        return "the outputs are probabilities, not scores"
-    if (output <= 0).all() and np.allclose(np.exp(output).sum(axis=2), 1, rtol=0, atol=SUM_TOLERANCE):
-        return "the outputs are log-probabilities, not scores"
-    return ""
+def _told(finding: Finding, *, runs_at_all: bool) -> bool:
+    """Whether a finding is about the defect itself, and not about outputs that no probe could use."""
+    if finding.status is not Status.FAILED or finding.code in _UNUSABLE:
+        return False
+    return runs_at_all or finding.code.startswith("repair.")
 
 
-def _rates(runs: Runs, repaired: Collection[str]) -> str:  # noqa: ARG001
-    if runs.changed("dropout", "eval seed 1", "eval seed 2"):
-        return "dropout acts in evaluation mode too"
-    if runs.changed("plain", "train", "train, other seed"):
-        return "outputs vary in training with dropout 0: a rate is not taken from the argument"
-    return ""
-
-
-def _unnormalised(runs: Runs, repaired: Collection[str]) -> str:
-    if "cross_value" not in repaired:
-        return ""
-    if largest_change(runs.output("scaled", "scaled"), runs.output("scaled", "scaled, moved")) < INSENSITIVE:
-        return "what enters the cross block is not normalised: norm before the sum, or pre-norm"
-    return ""
-
-
-def _other_key(runs: Runs, repaired: Collection[str]) -> str:
-    if not {"self_mask", "residual", "cross_mask", "shape_order"} <= set(repaired):
-        return ""
+def _runs_at_all(runs: Runs) -> bool:
+    """Whether equal sizes give an output without layers and with one, so that a failure is a case apart."""
     try:
-        runs.output("unequal", "unequal")
-    except MissingError as missing:
-        why = missing.finding.staff
-        return f"a memory of another length than the target fails; is the memory the key? {why}"
+        runs.output("plain", "plain")
+        runs.output("attention", "memory open, target open")
+    except MissingError:
+        return False
+    return True
+
+
+def _probabilities(runs: Runs) -> str:
+    try:
+        output = runs.output("plain", "plain")
+    except MissingError:
+        return ""
+    with np.errstate(over="ignore"):
+        if (output >= 0).all() and np.allclose(output.sum(axis=2), 1, rtol=0, atol=SUM_TOLERANCE):
+            return "the outputs are probabilities, not scores"
+        if (output <= 0).all() and np.allclose(np.exp(output).sum(axis=2), 1, rtol=0, atol=SUM_TOLERANCE):
+            return "the outputs are log-probabilities, not scores"
     return ""
 
 
-_REMARKS: Mapping[str, Callable[[Runs, Collection[str]], str]] = {
-    "output_head": _probabilities,
-    "embedding_dropout": _rates,
-    "residual": _unnormalised,
-    "cross_value": _other_key,
-}
+def _rate(runs: Runs) -> str:
+    try:
+        noisy = runs.changed("plain", "train", "train, other seed")
+    except MissingError:
+        return ""
+    return "outputs vary in training with dropout 0: a rate is not taken from the argument" if noisy else ""

@@ -21,7 +21,7 @@ from autograder.checks.table.options import NOT_IN_A_TABLE, Column, Row
 from autograder.checks.targets import Target
 from autograder.errors import RubricError
 from autograder.rubric import Item, Question, Rubric
-from autograder.rubric import known as refuse_unknown
+from autograder.tables import known as refuse_unknown
 
 Compared = ComparedCheck[Any, Any]
 

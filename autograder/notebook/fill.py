@@ -1,0 +1,94 @@
+"""A source notebook of one variant: drawn values put in, and the listing with its own faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.errors import NotebookError
+from autograder.notebook.document import joined, load_tree
+from autograder.variants.arithmetic import Value
+from autograder.variants.placeholders import fill
+
+
+class Listing(Struct, frozen=True):
+    """The text that is handed out for repair."""
+
+    common: str
+    """As it stands in the source notebook."""
+    own: str
+    """What stands there in this variant."""
+
+
+def fill_notebook(
+    source: bytes, values: Mapping[str, Value], name: str, listings: Mapping[str, Listing] | None = None
+) -> bytes:
+    """The source notebook with every placeholder replaced, in code as in text.
+
+    Args:
+        source: the bytes of the source notebook.
+        values: what was drawn.
+        name: the notebook's name without its ending, for messages.
+        listings: what is exchanged in which cell, by grade_id.
+
+    Raises:
+        RubricError: a placeholder names nothing that is drawn, or is not closed; names the cell.
+        NotebookError: it is no notebook; or ``listing-missing``: a cell does not hold the listing of the
+            common variant exactly once.
+    """
+    tree = load_tree(source, [])
+    waiting = dict(listings or {})
+    for number, cell in enumerate(tree.get("cells", ()), start=1):
+        text = joined(cell.get("source", "")) if isinstance(cell, dict) else None
+        if text is None:
+            continue
+        grade_id = _grade_id(cell)
+        place = f"notebook {name!r}, cell {number}" + (f" ({grade_id})" if grade_id else "")
+        filled = fill(text, values, place)
+        if grade_id in waiting:
+            filled = _exchanged(filled, waiting.pop(grade_id), place)
+        cell["source"] = filled
+    for grade_id in waiting:
+        raise NotebookError(
+            "listing-missing", f"notebook {name!r}: there is no cell {grade_id!r} to put faults in"
+        )
+    return json.dumps(tree, ensure_ascii=False).encode()
+
+
+def label(release: bytes, variant: str) -> bytes:
+    """A released notebook that says which variant it is. For people: nothing is concluded from it."""
+    tree = json.loads(release)
+    tree["metadata"]["autograder"] = {"variant": variant}
+    return (json.dumps(tree, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
+
+
+def label_of(notebook: bytes) -> str:
+    """What a notebook says it is; empty where it says nothing. Anybody can write it there."""
+    try:
+        metadata = load_tree(notebook, []).get("metadata")
+    except NotebookError:
+        return ""
+    ours = metadata.get("autograder") if isinstance(metadata, dict) else None
+    found = ours.get("variant") if isinstance(ours, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _exchanged(text: str, listing: Listing, place: str) -> str:
+    found = text.count(listing.common)
+    if found != 1:
+        raise NotebookError(
+            "listing-missing",
+            f"{place}: expected the listing with the common variant's faults once, found it {found} times; "
+            "copy it from the catalogue's listing(...), or state in the rubric which faults it has",
+        )
+    return text.replace(listing.common, listing.own)
+
+
+def _grade_id(cell: Mapping[str, Any]) -> str:
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    found = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    return found if isinstance(found, str) else ""

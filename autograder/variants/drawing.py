@@ -1,0 +1,173 @@
+"""Draws a variant: HMAC-SHA256 of the course secret over assignment and student, and nothing else.
+
+The same on every machine and in every process. Everything is drawn by rejection, so each combination that
+satisfies the rubric's conditions is equally likely.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from autograder.errors import RubricError
+from autograder.variants import arithmetic
+from autograder.variants.arithmetic import Value
+from autograder.variants.options import Draws, Planted
+
+MOST_ATTEMPTS = 20_000
+_SHORTEST = 8
+"""Characters; ``pass`` or ``return x`` stand in any code."""
+_WORD = 8
+_WORDS = 2 ** (8 * _WORD)
+
+
+class Fault(Struct, frozen=True):
+    """One entry of a catalogue of faults, as the reference describes it."""
+
+    id: str
+    difficulty: int
+    text: dict[str, str]
+    excludes: tuple[str, ...] = ()
+    """Faults it is never drawn together with."""
+    equivalent: bool = False
+    """Right all the same; never drawn."""
+    lines: tuple[str, ...] = ()
+    """What stands in a listing with this fault and not in the right one; see `telling_lines`."""
+
+
+Catalogues = Mapping[str, Sequence[Fault]]
+"""By the module that offers them."""
+
+
+class Variant(Struct, frozen=True):
+    """What one student is asked."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    faults: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ids in the catalogue's order, by the name they are drawn under."""
+
+    @property
+    def label(self) -> str:
+        """A short name, the same for equal variants. It is for people: nothing is concluded from it."""
+        canonical = json.dumps([self.values, self.faults], sort_keys=True).encode()
+        return hashlib.sha256(canonical).hexdigest()[:10]
+
+
+def telling_lines(text: str) -> frozenset[str]:
+    """The lines of a listing that are long enough to tell something, with single blanks."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return frozenset(line for line in lines if len(line) >= _SHORTEST)
+
+
+def canonical_id(student: str) -> str:
+    """A student's id in Unicode's composed form: file systems change between the forms."""
+    return unicodedata.normalize("NFC", student)
+
+
+def draw(
+    secret: bytes,
+    assignment: str,
+    student: str,
+    draws: Draws,
+    *,
+    catalogues: Catalogues,
+    counts: Mapping[str, int],
+) -> Variant:
+    """The variant of one student. Pure: equal arguments give equal variants, always and everywhere.
+
+    Values that the reference computes are not part of it; see `Variant.values`.
+
+    Args:
+        secret: the course's.
+        assignment: its name; two assignments draw independently.
+        student: the id.
+        draws: what the rubric says.
+        catalogues: of every module that ``draws.planted`` names.
+        counts: how many faults are planted, by the name they are drawn under.
+
+    Raises:
+        RubricError: no draw satisfied the conditions, or a catalogue is missing.
+    """
+    words = [b"variant", assignment.encode(), canonical_id(student).encode()]
+    key = hmac.digest(secret, b"".join(len(word).to_bytes(8, "big") + word for word in words), "sha256")
+    for name, planted in draws.planted.items():
+        if planted.faults not in catalogues:
+            raise RubricError(f"[variant.draw.{name}]: there is no catalogue of {planted.faults!r}")
+    return Variant(
+        _values(key, draws),
+        {
+            name: _faults(_Stream(key, name), planted, catalogues[planted.faults], counts[name])
+            for name, planted in draws.planted.items()
+        },
+    )
+
+
+class _Stream:
+    """Unbiased integers from a key, independent for each purpose."""
+
+    def __init__(self, key: bytes, purpose: str) -> None:
+        self._key = hmac.digest(key, purpose.encode(), "sha256")
+        self._words = self._endless()
+
+    def _endless(self) -> Iterator[int]:
+        counter = 0
+        while True:
+            block = hmac.digest(self._key, counter.to_bytes(8, "big"), "sha256")
+            yield from (int.from_bytes(block[at : at + _WORD], "big") for at in range(0, len(block), _WORD))
+            counter += 1
+
+    def below(self, bound: int) -> int:
+        """One of ``range(bound)``, each equally likely."""
+        limit = _WORDS - _WORDS % bound
+        return next(word for word in self._words if word < limit) % bound
+
+    def some(self, count: int, total: int) -> list[int]:
+        """So many different ones of ``range(total)``, each set equally likely."""
+        order = list(range(total))
+        for at in range(count):
+            other = at + self.below(total - at)
+            order[at], order[other] = order[other], order[at]
+        return order[:count]
+
+
+def _values(key: bytes, draws: Draws) -> dict[str, Value]:
+    streams = {name: _Stream(key, name) for name in draws.drawn}
+    conditions = draws.conditions()
+    for _ in range(MOST_ATTEMPTS):
+        values = {
+            name: entry.values[streams[name].below(len(entry.values))] for name, entry in draws.drawn.items()
+        }
+        if all(arithmetic.holds(condition, values) for condition in conditions):
+            return values
+    raise RubricError(
+        f"[variant] where: of {MOST_ATTEMPTS} draws none satisfied {' and '.join(draws.where)}; offer more "
+        "values"
+    )
+
+
+def _faults(stream: _Stream, planted: Planted, catalogue: Sequence[Fault], count: int) -> tuple[str, ...]:
+    offered = [fault for fault in catalogue if not fault.equivalent]
+    least, most = planted.difficulty
+    place = f"[variant] faults of {planted.faults!r}"
+    if count > len(offered):
+        raise RubricError(f"{place}: {count} are to be planted, but the catalogue has {len(offered)}")
+    excluded = {
+        frozenset((one, other))
+        for one, fault in enumerate(offered)
+        for other, beside in enumerate(offered)
+        if beside.id in fault.excludes
+    }
+    for _ in range(MOST_ATTEMPTS):
+        chosen = sorted(stream.some(count, len(offered)))
+        difficulty = sum(offered[at].difficulty for at in chosen)
+        if least <= difficulty <= most and not any(pair <= set(chosen) for pair in excluded):
+            return tuple(offered[at].id for at in chosen)
+    raise RubricError(
+        f"{place}: of {MOST_ATTEMPTS} draws of {count} none has a difficulty from {least} to {most} without "
+        "faults that exclude one another; widen the band"
+    )

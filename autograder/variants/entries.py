@@ -1,0 +1,101 @@
+"""The questions of a rubric as tables: where placeholders may stand, and which items are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from autograder.errors import RubricError
+from autograder.tables import hint
+from autograder.variants.drawing import Fault
+from autograder.variants.options import Draws, Planted
+from autograder.variants.placeholders import has_placeholder
+
+FIXED = frozenset(
+    (
+        *("id", "kind", "points", "notebook", "cell", "answer_cell", "answer", "needs", "manual"),
+        *("symbols", "form", "credit", "key"),
+    )
+)
+"""Keys whose values are the same for every student: marks, cells, and what students' own check knows."""
+
+_SAME = "is the same for every student; no placeholder here"
+_OF_A_FAULT = frozenset({"id", "points", "text", "cell"})
+
+Entry = Mapping[str, Any]
+
+
+def check(table: Entry, draws: Draws, place: str) -> None:
+    """Refuse placeholders where they would change marks or cells, and questions whose faults cannot be drawn.
+
+    Raises:
+        RubricError: names the place.
+    """
+    questions = {entry.get("id"): entry for entry in _tables(table.get("question"))}
+    for where, key in _fixed_places(table.get("question", ()), ""):
+        raise RubricError(
+            f"{place}: question{where}: {key}: is the same for every student; no placeholder here"
+        )
+    if has_placeholder(table.get("assignment", {})):
+        raise RubricError(f"{place}: [assignment]: {_SAME}")
+    seen: set[str] = set()
+    for name, planted in draws.planted.items():
+        where = f"{place}: [variant.draw.{name}]: question"
+        if planted.question not in questions:
+            names = [str(identifier) for identifier in questions]
+            raise RubricError(f"{where}: no question {planted.question!r}; {hint(planted.question, names)}")
+        if planted.question in seen:
+            raise RubricError(f"{where}: the faults of {planted.question!r} are drawn twice")
+        seen.add(planted.question)
+        _check_items(planted, questions[planted.question], where)
+
+
+def _check_items(planted: Planted, question: Entry, where: str) -> None:
+    items = automatic(question)
+    if not items:
+        raise RubricError(f"{where}: {planted.question!r} has no automatic items to draw")
+    for item in items:
+        beyond = sorted(set(item) - _OF_A_FAULT)
+        if beyond:
+            raise RubricError(
+                f"{where}: {planted.question!r}, item {item.get('id')!r}: {', '.join(beyond)} cannot be kept "
+                "when the item is drawn; its id is the fault's"
+            )
+    alike = {(item.get("points"), item.get("cell")) for item in items}
+    if len(alike) > 1:
+        raise RubricError(f"{where}: items that are drawn have the same points and the same cell")
+
+
+def automatic(question: Entry) -> list[Entry]:
+    """The items of a question that no person decides."""
+    return [item for item in _tables(question.get("item")) if not item.get("manual")]
+
+
+def with_faults(question: Entry, faults: Sequence[Fault]) -> dict[str, Any]:
+    """The question with these faults as its automatic items, in order; items for a person stay in place."""
+    drawn = dict(zip((item["id"] for item in automatic(question)), faults, strict=True))
+    items = [
+        {**item, "id": drawn[item["id"]].id, "text": dict(drawn[item["id"]].text)}
+        if item["id"] in drawn
+        else item
+        for item in _tables(question.get("item"))
+    ]
+    return {**question, "item": items}
+
+
+def _tables(entries: Any) -> list[Entry]:
+    found = entries if isinstance(entries, Iterable) else ()
+    return [entry for entry in found if isinstance(entry, Mapping)]
+
+
+def _fixed_places(tree: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Where a fixed key holds a placeholder: the place, and the key."""
+    if isinstance(tree, Mapping):
+        for key, entry in tree.items():
+            if key in FIXED and has_placeholder(entry):
+                yield where, key
+            yield from _fixed_places(entry, f"{where} {key}")
+    elif isinstance(tree, list):
+        for number, entry in enumerate(tree, start=1):
+            name = entry.get("id", number) if isinstance(entry, Mapping) else number
+            yield from _fixed_places(entry, f"{where} {name}")

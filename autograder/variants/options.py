@@ -1,0 +1,196 @@
+"""What a rubric says about variants: the tables ``[variant]`` and ``[variant.draw.<name>]``."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder.errors import RubricError
+from autograder.tables import convert, field_names, hint, known
+from autograder.variants import arithmetic
+from autograder.variants.arithmetic import ExpressionError, Value
+from autograder.variants.placeholders import has_placeholder
+
+MOST_VALUES = 10_000
+REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?::([A-Za-z_]\w*))?")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Span(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whole numbers from ``from`` to ``to``, both included."""
+
+    first: int = msgspec.field(name="from")
+    last: int = msgspec.field(name="to")
+    step: int = 1
+
+
+class Integers(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole number out of a list or a span."""
+
+    integers: tuple[int, ...] | Span
+    common: int
+    """What stands in the common variant."""
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """All that can be drawn."""
+        if isinstance(self.integers, Span):
+            return tuple(range(self.integers.first, self.integers.last + 1, max(self.integers.step, 1)))
+        return self.integers
+
+
+class Choices(Struct, frozen=True, forbid_unknown_fields=True):
+    """A word out of a list."""
+
+    choices: tuple[str, ...]
+    common: str
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All that can be drawn."""
+        return self.choices
+
+
+class Computed(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a function of the reference gives for drawn values."""
+
+    reference: str
+    """``module:function`` in the course's reference folder."""
+    arguments: tuple[str, ...]
+    """Names of drawn values."""
+    common: int | str
+
+
+class Planted(Struct, frozen=True, forbid_unknown_fields=True):
+    """Faults out of a catalogue: the items of one question."""
+
+    faults: str
+    """A module of the reference folder with the functions ``catalogue`` and ``listing``."""
+    question: str
+    """Its automatic items are the faults of the common variant; as many are drawn."""
+    difficulty: tuple[int, int]
+    """The least and the most that the difficulties of one variant may add up to."""
+
+
+Drawn = Integers | Choices
+Entry = Drawn | Computed | Planted
+
+_FORMS: Mapping[str, type[Entry]] = {
+    "integers": Integers,
+    "choices": Choices,
+    "reference": Computed,
+    "faults": Planted,
+}
+
+
+class Draws(Struct, frozen=True):
+    """All that is drawn for a student, validated."""
+
+    drawn: Mapping[str, Drawn]
+    computed: Mapping[str, Computed]
+    planted: Mapping[str, Planted]
+    where: tuple[str, ...] = ()
+    """Conditions on drawn values; a draw that breaks one is drawn again."""
+
+    @property
+    def common(self) -> dict[str, Value]:
+        """The values of the common variant."""
+        return {name: entry.common for name, entry in (*self.drawn.items(), *self.computed.items())}
+
+    def conditions(self) -> tuple[ast.expr, ...]:
+        """The conditions, read."""
+        return tuple(arithmetic.parsed(condition) for condition in self.where)
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    draw: dict[str, dict[str, Any]]
+    where: tuple[str, ...] = ()
+
+
+def read(table: Mapping[str, Any], place: str) -> Draws:
+    """Read and validate the table ``[variant]`` of a rubric.
+
+    Raises:
+        RubricError: a key is unknown or missing, a value is of the wrong type or not among those that can be
+            drawn, or a condition is none or does not hold for the common variant; names the place.
+    """
+    options = convert(table, _Table, f"{place}: [variant]")
+    entries: dict[str, Entry] = {}
+    for name, entry in options.draw.items():
+        where = f"{place}: [variant.draw.{name}]"
+        if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+            raise RubricError(f"{where}: expected a name of letters, digits and '_'")
+        entries[name] = _entry(entry, where)
+    draws = Draws(
+        drawn={name: entry for name, entry in entries.items() if isinstance(entry, Integers | Choices)},
+        computed={name: entry for name, entry in entries.items() if isinstance(entry, Computed)},
+        planted={name: entry for name, entry in entries.items() if isinstance(entry, Planted)},
+        where=options.where,
+    )
+    for flaw in _flaws(draws):
+        raise RubricError(f"{place}: {flaw}")
+    return draws
+
+
+def _entry(table: Mapping[str, Any], place: str) -> Entry:
+    form = next((form for key, form in _FORMS.items() if key in table), None)
+    if form is None:
+        keys = {key for form in _FORMS.values() for key in field_names(form)}
+        known(table, keys, place)
+        raise RubricError(f"{place}: nothing says what is drawn; expected one of {', '.join(_FORMS)}")
+    if isinstance(table.get("integers"), dict):
+        known(table["integers"], field_names(Span), f"{place}: integers")
+    return convert(table, form, place)
+
+
+def _flaws(draws: Draws) -> Iterator[str]:
+    """What is wrong with entries that have the right types."""
+    for name, drawn in draws.drawn.items():
+        yield from _flaws_of_drawn(drawn, f"[variant.draw.{name}]")
+    for name, computed in draws.computed.items():
+        place = f"[variant.draw.{name}]"
+        found = REFERENCE.fullmatch(computed.reference)
+        if not found or not found[2]:
+            yield f"{place}: reference: expected 'module:function', got {computed.reference!r}"
+        for argument in computed.arguments:
+            if argument not in draws.drawn:
+                yield f"{place}: arguments: {argument!r} is not drawn; {hint(argument, draws.drawn)}"
+    for name, planted in draws.planted.items():
+        place = f"[variant.draw.{name}]"
+        found = REFERENCE.fullmatch(planted.faults)
+        if not found or found[2]:
+            yield f"{place}: faults: expected a module of the reference folder, got {planted.faults!r}"
+        if not 0 <= planted.difficulty[0] <= planted.difficulty[1]:
+            yield f"{place}: difficulty: expected [least, most], got {list(planted.difficulty)}"
+    yield from _flaws_of_conditions(draws)
+
+
+def _flaws_of_drawn(drawn: Drawn, place: str) -> Iterator[str]:
+    if isinstance(drawn, Integers) and isinstance(drawn.integers, Span):
+        span = drawn.integers
+        if span.step < 1 or not 0 <= span.last - span.first <= MOST_VALUES:
+            yield f"{place}: integers: expected from, to and a step from 1, at most {MOST_VALUES} apart"
+            return
+    if len(set(drawn.values)) < max(2, len(drawn.values)):
+        yield f"{place}: expected two different values at least, and each one once"
+    if drawn.common not in drawn.values:
+        yield f"{place}: common: {drawn.common!r} is none of the values that can be drawn"
+    for value in drawn.values:
+        if isinstance(value, str) and (has_placeholder(value) or value != value.strip() or not value):
+            yield f"{place}: choices: {value!r}: a word holds no placeholder and no blanks at its ends"
+
+
+def _flaws_of_conditions(draws: Draws) -> Iterator[str]:
+    common = {name: drawn.common for name, drawn in draws.drawn.items()}
+    for condition in draws.where:
+        try:
+            if not arithmetic.holds(arithmetic.parsed(condition), common):
+                yield f"[variant] where: {condition!r} does not hold for the common variant"
+        except ExpressionError as error:
+            yield f"[variant] where: {error}"

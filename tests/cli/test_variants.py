@@ -1,0 +1,105 @@
+"""Personal variants on the command line: handed out with a class list, graded, reported, shown."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ROOT, only_object, run
+
+pytestmark = pytest.mark.sandbox
+
+NAME = "variants-practice"
+STUDENTS = ("ada", "bob", "eve")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course with a class list of two, and three who hand in: Bob's sheet is handed in by Ada as well."""
+    root = tmp_path_factory.mktemp("course")
+    for folder in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (root / ".autograder").mkdir(mode=0o700)
+    (root / ".autograder" / "secret").write_bytes(bytes(range(32)))
+    (root / ".autograder" / "secret").chmod(0o600)
+    with (root / "roster.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(
+            [["id", "first_name", "last_name", "email"], *([one, "", "", ""] for one in STUDENTS[:2])]
+        )
+    return root
+
+
+def generated(course: Path) -> dict[str, object]:
+    """What ``generate`` prints."""
+    done = run("generate", NAME, "--json", cwd=course)
+    assert 0 == done.returncode, done.stderr
+    return only_object(done.stdout)
+
+
+def answered(path: Path, **answers: str) -> bytes:
+    """A notebook with texts written into its answer cells."""
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    for cell in tree["cells"]:
+        name = cell["metadata"]["nbgrader"]["grade_id"].removesuffix("-answer")
+        if name in answers:
+            cell["source"] = answers[name]
+    return json.dumps(tree).encode()
+
+
+def shape(course: Path, student: str) -> str:
+    """The right shape for a student, from the record of what was handed out."""
+    record = json.loads((course / ".autograder" / "variants" / NAME / "manifest.json").read_text("utf-8"))
+    values = record["manifest"]["students"][student]["variant"]["values"]
+    return f"score_shape = ({values['batch']}, {values['n_heads']}, {values['length']}, {values['length']})"
+
+
+def test_a_class_list_makes_personal_releases(course: Path) -> None:
+    """``generate`` writes a folder for everybody on the list with the release's files, and again the same."""
+    first = generated(course)
+    folders = [course / "personal" / student / NAME for student in STUDENTS[:2]]
+    assert [str(folder) for folder in folders] == first["personal"]
+    names = {path.name for path in (course / "release" / NAME).iterdir()}
+    before = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+    assert [names, names] == [set(files) for files in before]
+    assert before[0][f"{NAME}.ipynb"] != before[1][f"{NAME}.ipynb"]
+    assert first == generated(course)
+    assert before == [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+
+
+def test_what_fits_another_variant_is_in_the_report(course: Path) -> None:
+    """Ada answers Bob's question: no points, and the report says whose it is; her page says nothing."""
+    generated(course)
+    for student, sheet, own in (("ada", "ada", "bob"), ("bob", "bob", "bob"), ("eve", "", "ada")):
+        source = course / "personal" / sheet / NAME if sheet else course / "release" / NAME
+        folder = course / "submitted" / student / NAME
+        folder.mkdir(parents=True, exist_ok=True)
+        notebook = answered(source / f"{NAME}.ipynb", scores=shape(course, own))
+        (folder / f"{NAME}.ipynb").write_bytes(notebook)
+    done = run("grade", NAME, "--json", cwd=course)
+    assert 0 == done.returncode, done.stderr
+    report = only_object(done.stdout)
+    assert {"ada": 0.0, "bob": 2.0, "eve": 0.0} == report["points"]
+    remarks = report["fit another's variant"]
+    assert [("ada, scores", "bob"), ("eve, scores", "ada")] == [
+        (remark.partition(":")[0], remark.partition("that of ")[2].partition(":")[0]) for remark in remarks
+    ]
+    assert 0 == run("feedback", NAME, cwd=course).returncode
+    page = (course / "feedback" / "ada" / NAME / f"{NAME}.html").read_text(encoding="utf-8")
+    assert "bob" not in page
+    assert "that of bob" in (course / "staff" / f"{NAME}.html").read_text(encoding="utf-8")
+    record = json.loads((course / ".autograder" / "variants" / NAME / "manifest.json").read_text("utf-8"))
+    faults = record["manifest"]["students"]["ada"]["variant"]["faults"]["decoder"]
+    offered = [one["id"] for one in record["manifest"]["catalogues"]["faults.decoder"]]
+    assert {one: one in faults for one in offered} == {one: f"item-repair-{one}" in page for one in offered}
+
+
+def test_without_a_class_list_there_is_the_common_release_only(tmp_path: Path) -> None:
+    """Without a class list nobody gets anything personal, and no sandbox is needed."""
+    for folder in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    assert {"assignment", "written"} == set(generated(tmp_path))
+    assert not (tmp_path / "personal").exists()

@@ -1,0 +1,61 @@
+"""The practice sheet's reference, and the answers that are planted to try its checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.rubric import load
+from reference.faults.decoder import catalogue, listing
+from reference.variants_practice import (
+    COMMON_FAULTS,
+    cache_trials,
+    cached_numbers,
+    position_parameters,
+    repair_trials,
+)
+from tests.variants.test_drawing import ROOT
+
+NOTEBOOK = ROOT / "assignments" / "variants-practice" / "variants-practice.ipynb"
+RUBRIC = load(ROOT / "rubrics" / "variants-practice.toml")
+
+
+def test_a_table_of_positions_is_counted() -> None:
+    """One vector for each token."""
+    assert 2048 * 768 == position_parameters(2048, 768)
+    assert torch.nn.Embedding(7, 5).weight.numel() == position_parameters(7, 5)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (12, 1024, 768), (3, 5, 7)])
+def test_what_is_cached_is_what_keys_and_values_hold(sizes: tuple[int, int, int]) -> None:
+    """The formula counts the numbers of real keys and values."""
+    n_layers, length, d_model = sizes
+    kept = [torch.empty(length, d_model, device="meta") for _ in range(n_layers) for _ in ("key", "value")]
+    assert sum(one.numel() for one in kept) == cached_numbers(*sizes)
+
+
+@pytest.mark.parametrize("trial", cache_trials(), ids=lambda trial: str(trial["name"]))
+def test_slips_are_wrong_and_the_alternative_is_right(trial: dict[str, Any]) -> None:
+    """A planted slip differs at every size that can be drawn; what loses nothing gives the same."""
+    names: dict[str, Callable[..., int]] = {}
+    exec(trial["source"], names)
+    same = {
+        cached_numbers(*sizes) == names["cached_numbers"](*sizes) for sizes in [(6, 40, 384), (24, 200, 1024)]
+    }
+    assert {not trial["loses"]} == same
+
+
+def test_each_fault_of_the_sheet_is_planted_alone() -> None:
+    """Every item of the repair question is lost by a trial of its own; the key is among the trials."""
+    items = [item.id for item in RUBRIC.question("repair").items]
+    assert list(COMMON_FAULTS) == items
+    lost = [trial["loses"] for trial in repair_trials()]
+    assert [*([item] for item in items), items, []] == lost
+    assert {one["id"] for one in catalogue()} >= set(items)
+    notebook = json.loads(NOTEBOOK.read_text("utf-8"))
+    handed_out = ["".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == "repair-answer"]
+    assert 1 == handed_out[0].count(listing(COMMON_FAULTS).strip())
