@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reference.faults.fault import Fault, plant
+from reference.faults.fault import Fault, by_id, plant
 
 SEED = 20240
 """Of the weights, which are the same in every run: evidence has to be reproducible."""
 
-DEFINITION, HANDED_OUT, ONLY = "definition", "handed out", "only "
+DEFINITION, HANDED_OUT, RIGHT, ONLY = "definition", "handed out", "right", "only "
 """Variants that are run; ``"only x"`` is the right listing with the fault ``x`` alone."""
 
 
@@ -75,9 +75,12 @@ class Audit:
     above: str = ""
 
     def listing(self, ids: Sequence[str] | None = None) -> str:
-        """The listing with some faults in it; default: as it was handed out."""
-        wanted = self.planted if ids is None else ids
-        return plant(self.right, [fault for fault in self.catalogue if fault.id in wanted])
+        """The listing with some faults in it; default: as it was handed out.
+
+        Raises:
+            ValueError: an id is not in the catalogue.
+        """
+        return plant(self.right, by_id(self.catalogue, self.planted if ids is None else ids))
 
     def facts(self) -> dict[str, Any]:
         """Where the faults and remarks are: line numbers from 1, and names of components."""
@@ -93,7 +96,7 @@ class Audit:
         rows = handed_out.splitlines()
         remarks = {
             remark.id: {
-                "lines": [rows.index(row) + 1 for row in rows if row.strip() in remark.lines],
+                "lines": [number for number, row in enumerate(rows, 1) if row.strip() in remark.lines],
                 "names": sorted(remark.names),
             }
             for remark in self.remarks
@@ -106,13 +109,17 @@ class Audit:
         Returns:
             ``output`` and ``counted``; or ``refused``, the reason by language, from the definition; or
             ``raised``, an exception's name, from a listing.
+
+        Raises:
+            ValueError: there is no such variant.
         """
+        names = {} if variant == DEFINITION else executed(self.above + self._variant(variant))
         torch.set_num_threads(1)
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
             with torch.no_grad():
-                found = self.definition(inputs) if variant == DEFINITION else self._listed(variant, inputs)
+                found = self.definition(inputs) if variant == DEFINITION else self.run(names, inputs)
         except Refused as refused:
             return {"refused": refused.text}
         except Exception as error:
@@ -123,9 +130,8 @@ class Audit:
             torch.set_default_dtype(before)
         return {"output": found.output, "counted": found.counted}
 
-    def _listed(self, variant: str, inputs: Mapping[str, Any]) -> Outcome:
-        source = self.listing(None if variant == HANDED_OUT else [variant.removeprefix(ONLY)])
-        return self.run(executed(self.above + source), inputs)
+    def _variant(self, variant: str) -> str:
+        return self.listing({HANDED_OUT: None, RIGHT: ()}.get(variant, (variant.removeprefix(ONLY),)))
 
 
 def executed(source: str) -> dict[str, Any]:
