@@ -119,7 +119,7 @@ class Decoder(nn.Module):
         max_len: longest target that can be read.
     """
 
-    def __init__(  # noqa: PLR0917 - the order of the arguments is the exam's contract
+    def __init__(
         self,
         n_tokens: int,
         d_model: int,

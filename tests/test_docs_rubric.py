@@ -24,9 +24,13 @@ from autograder.checks import (
 )
 from autograder.checks.audit import options as audit_options
 from autograder.checks.behaviour import probes, subject
+from autograder.checks.decoding import options as decoding_options
 from autograder.checks.implementation import options as implementation_options
+from autograder.checks.known import Worth
+from autograder.checks.memorisation import MemorisationItem, MemorisationQuestion
 from autograder.checks.symbolic import options as symbolic_options
 from autograder.checks.table import options as table_options
+from autograder.checks.training import options as training_options
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 from autograder.variants import options as variant_options
@@ -42,6 +46,9 @@ RECORDS = (
     *(implementation_options.ImplementationQuestion, implementation_options.ImplementationItem),
     implementation_options.Contract,
     *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
+    *(decoding_options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
+    *(training_options.TrainingQuestion, training_options.TrainingItem),
+    *(MemorisationQuestion, MemorisationItem),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),

@@ -13,12 +13,15 @@ from autograder.checks.base import Check
 from autograder.checks.behaviour import BehaviourCheck
 from autograder.checks.choice import ChoiceCheck
 from autograder.checks.count import CountCheck
+from autograder.checks.decoding import DecodingCheck
 from autograder.checks.implementation import ImplementationCheck
+from autograder.checks.memorisation import MemorisationCheck
 from autograder.checks.quantity import QuantityCheck
 from autograder.checks.repair import RepairCheck
 from autograder.checks.shape import ShapeCheck
 from autograder.checks.symbolic import SymbolicCheck
 from autograder.checks.table import TableCheck
+from autograder.checks.training import TrainingCheck
 from autograder.checks.value import ValueCheck
 from autograder.checks.written import WrittenCheck
 from autograder.errors import RubricError
@@ -34,6 +37,9 @@ KINDS: Mapping[str, type[Check]] = {
         QuantityCheck,
         BehaviourCheck,
         ImplementationCheck,
+        DecodingCheck,
+        TrainingCheck,
+        MemorisationCheck,
         RepairCheck,
         AuditCheck,
         ChoiceCheck,

@@ -14,13 +14,16 @@ from autograder.messages import (
     audit,
     checks,
     counting,
+    decoding,
     forbidden,
     forms,
     limits,
+    memorisation,
     quantities,
     repair,
     shapes,
     tables,
+    training,
 )
 from autograder.records import Message, Text
 
@@ -33,12 +36,15 @@ SENTENCES: Mapping[str, Text] = {
     **checks.SENTENCES,
     **counting.SENTENCES,
     **forbidden.SENTENCES,
+    **decoding.SENTENCES,
     **forms.SENTENCES,
     **limits.SENTENCES,
+    **memorisation.SENTENCES,
     **quantities.SENTENCES,
     **repair.SENTENCES,
     **shapes.SENTENCES,
     **tables.SENTENCES,
+    **training.SENTENCES,
 }
 
 

@@ -120,6 +120,9 @@ WANTED: Mapping[str, str] = {
     "behaviour": "want-code",
     "implementation": "want-code",
     "repair": "want-code",
+    "decoding": "want-code",
+    "training": "want-code",
+    "memorisation": "want-code",
     "choice": "want-choice",
     "entries": "want-entries",
     "table": "want-table",
@@ -248,7 +251,7 @@ def _fits(kind: str, form: str, value: object) -> bool:
         text = isinstance(value, str) and any(letter.isdigit() for letter in value)
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return text or symbolic or callable(value) or number or several
-    if kind in ("behaviour", "implementation", "repair"):
+    if WANTED.get(kind) == "want-code":
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))

@@ -90,6 +90,8 @@ def _inside(value: Any, kept: dict[str, Any]) -> Any:
         return torch.from_numpy(np.array(value.array)).to(getattr(torch, value.dtype))
     if isinstance(value, Mapping):
         return {name: _inside(part, kept) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_inside(part, kept) for part in value]
     return value
 
 
@@ -97,13 +99,13 @@ def _outside(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         array = value.detach().clone().numpy()
         return Tensor(array, str(value.dtype).removeprefix("torch."), "cpu", value.requires_grad)
-    if value is None or isinstance(value, bool | int | float | str | Ref):
+    if value is None or isinstance(value, bool | int | float | str | Ref | np.ndarray):
         return value
     if isinstance(value, tuple):
         return tuple(_outside(part) for part in value)
     if isinstance(value, list):
         return [_outside(part) for part in value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _outside(part) for key, part in value.items()}
     sympy = type(value).__module__.startswith("sympy.")
     return Opaque(type(value).__name__, str(value) if sympy else "")
