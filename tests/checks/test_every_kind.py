@@ -111,7 +111,9 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data())
 def test_judging_is_total(rubric: Rubric, check: Check, data: st.DataObject) -> None:
     """Any observations of any form give one result per item that keeps the rules; nothing is raised."""
@@ -129,15 +131,18 @@ def test_judging_is_total(rubric: Rubric, check: Check, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data())
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, data: st.DataObject) -> None:
     """A run that answers every call, with anything, is judged by the rules as well."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
-    values = data.draw(st.lists(VALUES, min_size=1, max_size=4))  # plans may have many scenarios
+
+    some = data.draw(st.lists(VALUES, min_size=1, max_size=6))  # a plan may have a hundred scenarios
 
     def answers(calls: int) -> tuple[Observation, ...]:
-        one = data.draw(st.sampled_from(values))
+        one = data.draw(st.sampled_from(some))
         return tuple(Observation(ok=True, value=one) for _ in range(calls))
 
     observed = [answers(len(scenario.calls)) for scenario in check.plan(given_answer, DRAW)]
