@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograder.checks.audit.inputs import read_inputs
 from autograder.checks.audit.options import Input
 from autograder.checks.audit.outcomes import Defined, defined, violates
-from autograder.checks.audit.places import Site
+from autograder.checks.audit.places import Place, Site
 from autograder.checks.base import AsksAgain
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, render
@@ -128,9 +128,12 @@ def test_a_reference_that_fails_costs_nobody_a_point() -> None:
         replace(evidence, expected=()),
         replace(evidence, expected=((bad,),)),
         replace(evidence, expected=((Observation(ok=True, value={"faults": 3}),),)),
+        replace(evidence, expected=((Observation(ok=True, value=np.zeros((0, 3))),),)),
         replace(evidence, tried=()),
         replace(evidence, tried=((bad,) * 9,) * 2),
         replace(evidence, tried=((Observation(ok=True, value=7),) * 9,) * 2),
+        replace(evidence, tried=((Observation(ok=True, value={"refused": {"en": 3}}),) * 9,) * 2),
+        replace(evidence, tried=((Observation(ok=True, value={"refused": {}}),) * 9,) * 2),
     ):
         assert {Status.NEEDS_REVIEW} == {one.status for one in check.judge(broken)}
 
@@ -246,8 +249,8 @@ def test_a_violation_is_a_difference_that_counts(value: Any, wrong: bool) -> Non
 )
 def test_places_may_be_lines_or_components(place: Any, met: bool) -> None:
     """Spelling does not matter; a list of everything is no place."""
-    names = ["make_target_mask", "Model.make_target_mask", "target mask"]
-    assert met is Site.of({"lines": [23], "names": names}).met_by(place)
+    names = ("make_target_mask", "Model.make_target_mask", "target mask")
+    assert met is Site.of(Place((23,), names)).met_by(place)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from autograder.checks.audit.inputs import Inputs, nudged, read_inputs
 from autograder.checks.audit.options import AuditItem, AuditQuestion
 from autograder.checks.audit.outcomes import defined, violates
-from autograder.checks.audit.places import Site
+from autograder.checks.audit.places import Place, Site
 from autograder.checks.base import Draw, Evidence, Observations, SecondRound
 from autograder.checks.quoting import quote_value
 from autograder.checks.results import (
@@ -52,6 +53,13 @@ class Facts(Struct, frozen=True):
 
     faults: Mapping[str, Site]
     remarks: Mapping[str, Site]
+
+
+class _Told(Struct, frozen=True):
+    """The same, as it comes."""
+
+    faults: dict[str, Place]
+    remarks: dict[str, Place]
 
 
 class ListingForm:
@@ -173,12 +181,13 @@ class ListingForm:
         if bad is not None:
             return None, bad
         try:
-            faults, remarks = (
-                {name: Site.of(site) for name, site in value[part].items()} for part in ("faults", "remarks")
-            )
-        except (KeyError, TypeError, AttributeError, ValueError):
-            return None, review("the reference says nothing about where the faults are")
-        return Facts(faults, remarks), None
+            told = msgspec.convert(value, _Told, strict=True)
+        except (msgspec.ValidationError, TypeError, ValueError) as error:
+            return None, review(f"the reference does not say where the faults are: {error}")
+        sites = (
+            {name: Site.of(place) for name, place in part.items()} for part in (told.faults, told.remarks)
+        )
+        return Facts(*sites), None
 
     # ------------------------------------------------------------ items
 

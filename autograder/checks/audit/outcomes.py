@@ -47,6 +47,10 @@ def defined(value: Any, moved: Any) -> Defined | Message:
     """
     for one in (value, moved):
         if isinstance(one, dict) and isinstance(one.get("refused"), dict):
+            if "en" not in one["refused"] or not all(
+                isinstance(text, str) for text in one["refused"].values()
+            ):
+                raise ValueError("the reference refuses inputs without saying why")
             texts = {
                 name: text.replace("{", "{{").replace("}", "}}") for name, text in one["refused"].items()
             }

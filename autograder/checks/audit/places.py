@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +12,13 @@ MOST_LINES = 5
 """So many lines may be named at once; more are no place."""
 
 
+class Place(Struct, frozen=True):
+    """Where a fault or a remark sits, as the reference says."""
+
+    lines: tuple[int, ...]
+    names: tuple[str, ...]
+
+
 class Site(Struct, frozen=True):
     """Where a fault or a remark sits: line numbers from 1, and names of the component."""
 
@@ -20,11 +26,9 @@ class Site(Struct, frozen=True):
     names: frozenset[str]
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Site:
+    def of(cls, told: Place) -> Site:
         """From what the reference says."""
-        return cls(
-            frozenset(facts["lines"]), frozenset(_plain(name.replace("-", " ")) for name in facts["names"])
-        )
+        return cls(frozenset(told.lines), frozenset(_plain(name.replace("-", " ")) for name in told.names))
 
     def met_by(self, place: Any) -> bool:
         """Whether a student's words name it: a line number, a few lines, or a component."""
