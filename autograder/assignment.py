@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from autograder import manifest as manifests
 from autograder import rubric as rubrics
 from autograder.checks import make_check
-from autograder.checks.base import Check
+from autograder.checks.base import AsksAgain, Check
 from autograder.course import Course
 from autograder.errors import AutograderError, CourseError, NotebookError
 from autograder.manifest import HandedOut, Manifest
@@ -57,6 +57,11 @@ class Assignment(Struct, frozen=True, eq=False):
         return Environment(
             preload=self.rubric.assignment.preload, packages=(("reference", self.course.reference),)
         )
+
+    @property
+    def reference_stays(self) -> bool:
+        """Whether the reference is asked about single submissions, and not only before all of them."""
+        return any(isinstance(check, AsksAgain) for check in self.checks.values())
 
     def questions(self, notebook: str) -> tuple[Question, ...]:
         """The questions of one notebook, in the rubric's order."""

@@ -136,13 +136,35 @@ def _compute_once(
         return {name: _ask(box, plan.question, plan.scenarios, limits) for name, plan in plans.items()}
     finally:
         box.close()
-        pool.end(environment)
+        if not assignment.reference_stays:
+            pool.end(environment)
 
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
     """Ask what the student is asked, under the name the student assigns."""
     named = Named(f"question {question.id!r}: reference", question.reference, question.answer)
     return ask_reference(box, named, plan, limits)
+
+
+def tried_values(
+    assignment: Assignment, question: Question, plan: tuple[Scenario, ...], pool: Pool, seed: int
+) -> Sequence[Observations]:
+    """What the reference answers about one submission, in a box of its own; never cached.
+
+    Raises:
+        CourseError: the reference is missing, raises, or ends its box.
+        SandboxFault: our side failed more often than is made up for.
+    """
+    limits = assignment.rubric.assignment.limits
+
+    def once() -> Sequence[Observations]:
+        box = pool.lasting(assignment.reference_environment()).open(limits, seed=seed)
+        try:
+            return _ask(box, question, plan, limits)
+        finally:
+            box.close()
+
+    return made_up_for(once)
 
 
 class Named(Struct, frozen=True):

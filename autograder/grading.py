@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from autograder import scoring
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.results import result as item_result
 from autograder.checks.results import review
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
-from autograder.expected import box_seed
+from autograder.expected import box_seed, tried_values
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
@@ -95,6 +95,8 @@ class Grader:
             )
             warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
             self.sittings = Sittings(assignment, self.secret, pool, drawn)
+            if assignment.reference_stays:  # starting it must not cost a submission its time
+                pool.warm([assignment.reference_environment()])
             warming.result()
             proving.result()
 
@@ -137,6 +139,7 @@ class Grader:
                     for result in results
                 },
             )
+            evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = check.judge(evidence)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
@@ -146,6 +149,24 @@ class Grader:
             place = traceback.extract_tb(error.__traceback__)[-1]
             staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
         return Judged(_open(question, staff), staff, (Note("needs-review", staff, question.id),))
+
+    def _asked_again(
+        self,
+        assignment: Assignment,
+        question: Question,
+        evidence: Evidence,
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+    ) -> Evidence:
+        """The evidence with the second round's answers, where the kind has one."""
+        check = assignment.checks[question.id]
+        if not isinstance(check, AsksAgain) or not evidence.observed:
+            return evidence
+        second = check.second_round(evidence)
+        again = ask(second.student) if second.student else ()
+        tried: Sequence[Observations] = ()
+        if second.reference:
+            tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
+        return replace(evidence, again=again, tried=tried)
 
     def grade(self, handed: Handed) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised."""

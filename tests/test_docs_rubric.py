@@ -22,6 +22,7 @@ from autograder.checks import (
     value,
     written,
 )
+from autograder.checks.audit import options as audit_options
 from autograder.checks.behaviour import probes, subject
 from autograder.checks.decoding import options as decoding_options
 from autograder.checks.implementation import options as implementation_options
@@ -51,6 +52,7 @@ RECORDS = (
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
+    *(audit_options.Input, audit_options.AuditQuestion, audit_options.AuditItem),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from autograder.checks.audit import AuditCheck
 from autograder.checks.base import Check
 from autograder.checks.behaviour import BehaviourCheck
 from autograder.checks.choice import ChoiceCheck
@@ -40,6 +41,7 @@ KINDS: Mapping[str, type[Check]] = {
         TrainingCheck,
         MemorisationCheck,
         RepairCheck,
+        AuditCheck,
         ChoiceCheck,
         TableCheck,
         WrittenCheck,

@@ -59,6 +59,10 @@ class Evidence(Struct, frozen=True, eq=False):
     """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
+    again: Sequence[Observations] = ()
+    """The student's, one entry per scenario of a second round; see `AsksAgain`."""
+    tried: Sequence[Observations] = ()
+    """The reference's, one entry per scenario of a second round."""
 
 
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,6 +115,28 @@ class Check(Protocol):
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
+
+
+class SecondRound(Struct, frozen=True, eq=False):
+    """What is asked once the first answers are known."""
+
+    student: tuple[Scenario, ...] = ()
+    """In the student's box."""
+    reference: tuple[Scenario, ...] = ()
+    """In the reference's box. What a student's box answered may be among the arguments, as plain data
+    that was checked; code never is."""
+
+
+@runtime_checkable
+class AsksAgain(Protocol):
+    """A check whose further calls follow from the first answers."""
+
+    def second_round(self, evidence: Evidence) -> SecondRound:
+        """The calls that follow from the student's and the reference's first answers.
+
+        Args:
+            evidence: without what the second round will bring.
+        """
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from autograder.messages import (
     algebra,
     attention,
+    audit,
     checks,
     counting,
     decoding,
@@ -31,6 +32,7 @@ LANGUAGES = ("en", "de")
 SENTENCES: Mapping[str, Text] = {
     **algebra.SENTENCES,
     **attention.SENTENCES,
+    **audit.SENTENCES,
     **checks.SENTENCES,
     **counting.SENTENCES,
     **forbidden.SENTENCES,

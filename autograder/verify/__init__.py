@@ -66,7 +66,8 @@ def verify(
         )
     planted = planted_trials(assignment, pool)
     grader = Grader(assignment, pool)
-    pool.end(assignment.reference_environment())
+    if not assignment.reference_stays:
+        pool.end(assignment.reference_environment())
     key = sit(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent

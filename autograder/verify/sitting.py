@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from autograder import scoring
-from autograder.checks.base import Draw, Observations, Trial
+from autograder.checks.base import AsksAgain, Draw, Observations, Trial
 from autograder.errors import SandboxError
 from autograder.grading import Grader, Handed
 from autograder.notebook.match import canonical
@@ -50,6 +50,8 @@ class Sitting:
     def is_read(self, question: Question, trial: Trial) -> bool:
         """Whether nothing but variables of the planted answer has to be read."""
         answer = self._planted(question, trial)[question.id]
+        if isinstance(self._grader.assignment.checks[question.id], AsksAgain):
+            return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
     def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:

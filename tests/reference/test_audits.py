@@ -1,0 +1,203 @@
+"""Listings to be audited and their definitions; the classes that tests are tried on."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from reference.audits import attention, specimens, translation
+from reference.audits.audit import Audit, executed
+from reference.faults.attention import listing
+
+NOTEBOOK = Path(__file__).parents[2] / "assignments" / "audit" / "audit.ipynb"
+LEFT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[0, 0, 6, 7]])}
+RIGHT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[6, 7, 0, 0]])}
+PADDED = {"source": torch.tensor([[3, 4, 0, 0]]), "target": torch.tensor([[6, 7, 8]])}
+
+
+def difference(audit: Audit, variant: str, inputs: dict[str, torch.Tensor]) -> float:
+    """How far a variant is from the definition where the definition speaks."""
+    wanted, got = audit.outcome("definition", inputs), audit.outcome(variant, inputs)
+    return float((got["output"] - wanted["output"])[wanted["counted"]].abs().max())
+
+
+def cell(grade_id: str) -> str:
+    """The text of one cell of the practice assignment."""
+    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    return next("".join(one["source"]) for one in cells if one["id"] == grade_id)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_class_for_attention_is_right(seed: int) -> None:
+    """It equals torch's own function on other lengths, with and without masks."""
+    draw = torch.Generator().manual_seed(seed)
+    query, key, value = (
+        torch.randn(2, length, 8, generator=draw, dtype=torch.float64) for length in (3, 5, 5)
+    )
+    mask = torch.rand(2, 1, 3, 5, generator=draw) > 0.5
+    mask[..., seed % 5] = True
+    for given in (None, mask):
+        inputs = {"query": query, "key": key, "value": value, **({} if given is None else {"mask": given})}
+        assert difference(attention.right, "handed out", inputs) < 1e-14
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_translator_without_faults_is_right(seed: int) -> None:
+    """With padding anywhere it gives what texts without padding give."""
+    draw = torch.Generator().manual_seed(seed)
+    source, target = (torch.randint(0, 11, (3, length), generator=draw) for length in (6, 7))
+    source[:, 2], target[:, 3] = 5, 6
+    assert difference(translation.handed_out, "right", {"source": source, "target": target}) < 1e-13
+    assert difference(translation.handed_out, "handed out", {"source": source, "target": target}) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("fault", "inputs", "wrong"),
+    [
+        ("target_padding", LEFT, True),
+        ("target_padding", RIGHT, False),
+        ("target_padding", PADDED, False),
+        ("cross_padding", PADDED, True),
+        ("cross_padding", LEFT, False),
+        ("source_padding", PADDED, True),
+        ("source_padding", RIGHT, False),
+    ],
+)
+def test_each_fault_has_inputs_of_its_own(fault: str, inputs: dict[str, torch.Tensor], wrong: bool) -> None:
+    """Padding of the target shows only on the left, that of the source only through its own mask."""
+    found = difference(translation.handed_out, f"only {fault}", inputs)
+    assert found > 0.01 if wrong else found < 1e-13
+
+
+def test_an_unknown_variant_is_refused() -> None:
+    """A fault that is not in the catalogue is an error of ours, not a listing that raises."""
+    with pytest.raises(ValueError, match="unknown faults nothing"):
+        translation.proposal.outcome("only nothing", PADDED)
+
+
+def test_removing_the_source_mask_lets_padding_leak() -> None:
+    """Without the encoder's mask the scores move with the padding, and with it they do not."""
+    longer = {**PADDED, "source": torch.tensor([[3, 4, 0, 0, 0]])}
+    for variant, least in (("handed out", 0.01), ("right", 0.0)):
+        one, other = (translation.proposal.outcome(variant, given)["output"] for given in (PADDED, longer))
+        moved = float((one - other).abs().max())
+        assert moved > least if least else moved < 1e-13
+
+
+def test_facts_name_the_planted_lines() -> None:
+    """Line numbers are those of the cell that students see."""
+    facts = translation.handed_out.facts()
+    shown = cell("translator-listing").splitlines()
+    assert "[:, None, :, None]" in shown[facts["faults"]["target_padding"]["lines"][0] - 1]
+    assert "cross_attention" in shown[facts["faults"]["cross_padding"]["lines"][0] - 1]
+    assert {"target_padding", "cross_padding"} == set(facts["faults"])
+    assert {} == attention.right.facts()["faults"]
+    lines = attention.right.facts()["remarks"]["divisibility"]["lines"]
+    assert "d_model // num_heads" in cell("attention-listing").splitlines()[lines[-1] - 1]
+    assert [30] == translation.proposal.facts()["faults"]["source_padding"]["lines"]
+
+
+def test_the_notebook_shows_the_listings() -> None:
+    """The locked cells are what the reference runs."""
+    assert attention.right.listing().strip() == cell("attention-listing").strip()
+    assert translation.handed_out.listing().strip() == cell("translator-listing").strip()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_heads": 3},
+        {"query": torch.ones(1, 2, 6)},
+        {"value": torch.ones(1, 3, 8)},
+        {"mask": torch.zeros(1, 1, 2, 4, dtype=torch.bool)},
+        {"mask": torch.ones(7, dtype=torch.bool)},
+    ],
+    ids=["not divisible", "widths", "lengths", "all blocked", "no broadcast"],
+)
+def test_the_definition_refuses_what_it_does_not_define(change: dict[str, Any]) -> None:
+    """Inputs outside the definition are refused in both languages, not computed."""
+    inputs = {"query": torch.ones(1, 2, 8), "key": torch.ones(1, 4, 8), "value": torch.ones(1, 4, 8)}
+    found = attention.right.outcome("definition", {**inputs, **change})
+    assert {"en", "de"} == set(found["refused"])
+
+
+# ---------------------------------------------------------------- classes
+
+STATE = executed(listing())["MultiHeadAttention"](8, 2).double().state_dict()
+
+
+def output(source: str, mask: torch.Tensor | None) -> torch.Tensor:
+    """What a class computes with the same weights on the same inputs."""
+    draw = torch.Generator().manual_seed(5)
+    layer = executed(source)["MultiHeadAttention"](8, 2).double().eval()
+    layer.load_state_dict(STATE)
+    inputs = [torch.randn(3, 4, 8, generator=draw, dtype=torch.float64) for _ in range(3)]
+    with torch.no_grad():
+        return layer(*inputs, mask)  # type: ignore[no-any-return]
+
+
+MASK = torch.tensor([[1, 0, 1, 0], [0, 1, 1, 1], [1, 1, 0, 1], [0, 0, 1, 1]]).repeat(3, 1, 1, 1)
+MASK[1, 0, 0], MASK[2, 0, 1] = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_right_classes_are_right_in_every_style(seed: int) -> None:
+    """Any mixture of styles gives the numbers of the listing."""
+    source = specimens.program("", random.Random(seed))
+    for mask in (None, MASK):
+        assert torch.allclose(output(listing(), mask), output(source, mask), atol=1e-12)
+
+
+@pytest.mark.parametrize("slip", [slip for slips in specimens.GROUPS.values() for slip in slips])
+def test_wrong_classes_compute_what_the_catalogue_does(slip: str) -> None:
+    """Each slip is that of its id in the catalogue of faults, and is wrong."""
+    source = specimens.program(slip, random.Random(3))
+    for mask in (None, MASK):
+        if slip == "softmax_missing" and mask is not None:
+            continue  # the lowest finite number is then multiplied, and overflows
+        assert torch.allclose(output(listing([slip]), mask), output(source, mask), atol=1e-12)
+    assert not torch.allclose(output(listing(), MASK), output(source, MASK), atol=1e-3)
+
+
+def test_classes_are_drawn() -> None:
+    """The same number gives the same classes; another one other texts in another order."""
+    one, same, other = (specimens.specimens(seed) for seed in (1, 1, 2))
+    assert one == same
+    assert [made["right"] for made in one] != [made["right"] for made in other]
+    assert specimens.RIGHT_CLASSES == sum(made["right"] for made in one)
+
+
+SLIPS = ("", *(slip for slips in specimens.GROUPS.values() for slip in slips))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_classes_are_one_program(seed: int) -> None:
+    """With the same luck right and wrong classes are the same text, but for where the switches stand."""
+    texts = [specimens.program(slip, random.Random(seed)).splitlines() for slip in SLIPS]
+    (place,) = [number for number, line in enumerate(texts[0]) if line.startswith("switches = ")]
+    rests = {tuple(line for number, line in enumerate(text) if number != place) for text in texts}
+    assert 1 == len(rests)
+    assert len({text[place] for text in texts}) > len(SLIPS) // 2
+
+
+def test_switches_say_nothing_by_themselves() -> None:
+    """Every switch stands on and off about equally often, in right classes and in wrong ones."""
+    for slip in ("", "no_scaling", "mask_ignored"):
+        rows = [executed(specimens.program(slip, random.Random(seed)))["switches"] for seed in range(300)]
+        shares = [sum(row[place] for row in rows) / len(rows) for place in range(len(rows[0]))]
+        assert 0.35 < min(shares)
+        assert max(shares) < 0.65
+
+
+def test_all_classes_have_as_many_constants_and_names() -> None:
+    """What Python keeps beside the instructions does not tell a class from another."""
+    sizes = set()
+    for made in specimens.specimens(9):
+        code = executed(made["source"])["MultiHeadAttention"].forward.__code__
+        sizes.add((len(code.co_consts), tuple(sorted(code.co_names)), code.co_varnames, code.co_stacksize))
+    assert 1 == len(sizes)
