@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import AnswerKey
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, Tree
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
@@ -270,6 +270,8 @@ class Judge:
         plain = Comparer(Points(VOCABULARY.domains))
         layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
         self._key = AnswerKey([parse(layer, VOCABULARY)], [plain])
+        self.written: list[tuple[Tree, str]] = []
+        """What was read, and how it was written, until it is checked."""
 
     def __call__(self, text: str) -> str:
         """Read, judge and write an answer; whatever else it raises is a failure.
@@ -286,14 +288,24 @@ class Judge:
                     raise AssertionError(f"an offset beyond the text: {error}") from error
                 unreadable(error, text)
                 continue
-            if parse_canonical(to_text(tree), VOCABULARY) != tree:
-                raise AssertionError(f"written as {to_text(tree)}")
+            self.written.append((tree, to_text(tree)))
             outcome = "judged"
             try:
                 self._key.verdict(tree)
             except Undecided:
                 outcome = "undecided"
         return outcome
+
+    def check_written(self) -> None:
+        """What was written is read as what it was; a property of ours that no answer waits for.
+
+        Raises:
+            AssertionError: it is read otherwise.
+        """
+        for tree, text in self.written:
+            if parse_canonical(text, VOCABULARY) != tree:
+                raise AssertionError(f"{tree} is written as {text}")
+        self.written.clear()
 
 
 def check_inputs(count: int, seed: int) -> Mapping[str, object]:
@@ -312,11 +324,13 @@ def check_inputs(count: int, seed: int) -> Mapping[str, object]:
         if seconds > SECONDS / 2:
             seconds = min(seconds, fastest(judge, text))
         slowest = max(slowest, (seconds, text))
+        judge.check_written()
         if number % TRACED == 0:
             most = max(most, (peak(judge, text), text))
     for text in (*REFUSED.values(), *DECIDED.values()):
         slowest = max(slowest, (fastest(judge, text), text[:200]))
         most = max(most, (peak(judge, text), text[:200]))
+    judge.check_written()
     if slowest[0] > SECONDS or most[0] > BYTES:
         raise AssertionError(f"too slow or too large: {slowest!r}, {most!r}")
     return {

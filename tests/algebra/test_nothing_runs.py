@@ -134,6 +134,7 @@ judge = Judge()
 texts = json.loads(sys.stdin.read())
 for text in ("8*d_model^2", "sqrt(d", "dmodel", "½ 𝑑", "max(n, 1)", "ceil(n/2)", "log(n)"):
     judge(text)
+judge.check_written()
 answer_literal("x = 1", "x")
 seen = []
 def watch(event, arguments):
@@ -142,6 +143,7 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 for text in texts:
     judge(text)
+judge.check_written()
 running = list(seen)
 seen.clear()
 for text in texts:
