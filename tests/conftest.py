@@ -28,14 +28,15 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
 
-BESIDE_OTHERS = ("algebra", "checks", "demo", "feedback", "notebook", "reference")
-"""Folders of tests that only compute, so that several may run at the same time; see `make test`."""
+ALONE = ("redteam", "sandbox", "survival", "test_architecture.py", "test_batch.py", "test_limits_pipeline.py")
+"""Folders and files of tests that count processes, measure time or fill memory; the others may run
+several at a time, see `make test`. Single files elsewhere mark themselves."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that count processes, measure time or fill memory run with nothing beside them."""
+    """Tests that would disturb one another run with nothing beside them."""
     for item in items:
-        if item.path.relative_to(item.config.rootpath / "tests").parts[0] not in BESIDE_OTHERS:
+        if item.path.relative_to(item.config.rootpath / "tests").parts[0] in ALONE:
             item.add_marker("alone")
 
 

@@ -24,8 +24,31 @@ FORBIDDEN = {
 BY_NAME = {"getattr", "setattr", "attrgetter", "methodcaller"}
 """Names that reach what is called by a text; the algebra needs none of them."""
 OUTSIDE = {
-    *("__future__", "ast", "abc", "base64", "collections", "contextlib", "dataclasses", "decimal", "difflib"),
-    *("enum", "fractions", "functools", "hashlib", "hmac", "html", "io", "itertools", "json", "math"),
+    *(
+        "__future__",
+        "ast",
+        "abc",
+        "base64",
+        "bisect",
+        "collections",
+        "contextlib",
+        "dataclasses",
+        "decimal",
+        "difflib",
+    ),
+    *(
+        "enum",
+        "fractions",
+        "functools",
+        "hashlib",
+        "hmac",
+        "html",
+        "io",
+        "itertools",
+        "json",
+        "keyword",
+        "math",
+    ),
     *(
         "operator",
         "pathlib",

@@ -174,7 +174,7 @@ class ListingForm:
         bad = trouble(observations, 4, self._name, what)
         if bad is not None:
             return {}, bad
-        return read_inputs(observations[3].value, self._options.input, str(number + 1))
+        return read_inputs(observations[3].value, self._options.inputs, str(number + 1))
 
     def _facts(self, evidence: Evidence) -> tuple[Facts | None, Finding | None]:
         value, bad = reference_value(observations_at(evidence.expected, 0), 0)

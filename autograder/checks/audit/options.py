@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from autograder.checks.options import place, share
 from autograder.errors import RubricError
@@ -33,7 +33,7 @@ class AuditQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """The variable that says whether the listing is right."""
     remarks: str = "remarks"
     """The variable with places that deserve a word and are no faults."""
-    input: tuple[Input, ...] = ()
+    inputs: tuple[Input, ...] = field(default=(), name="input")
     """What a counterexample returns, in order."""
     most: Annotated[int, Meta(ge=1, le=20)] = 5
     """So many findings are read."""
@@ -66,9 +66,9 @@ def check_form(question: Question, options: AuditQuestion, items: dict[str, Audi
         raise RubricError(f"{where}: answer: the name of the findings, or of the test, is missing")
     if not question.reference:
         raise RubricError(f"{where}: reference: what the listing or the classes are is missing")
-    if options.form == "listing" and not options.input:
+    if options.form == "listing" and not options.inputs:
         raise RubricError(f"{where}: input: what a counterexample returns is missing")
-    if len({one.name for one in options.input}) < len(options.input):
+    if len({one.name for one in options.inputs}) < len(options.inputs):
         raise RubricError(f"{where}: input: two inputs have the same name")
     for item in question.items:
         if item.id in items:
