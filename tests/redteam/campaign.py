@@ -31,7 +31,7 @@ from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
-FULL = Decimal(30)
+FULL = Decimal(54)
 """What the automatic items of the exam are worth."""
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
 """What cannot be told from an honest mishap, or from one of ours."""
@@ -161,7 +161,7 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
         wrong = campaign.alone[""]
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
         if not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
-            waits = waiting(graded) - campaign.exam.manual
+            waits = waiting(graded) - campaign.exam.manual - unrecorded(graded)
             line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
         alone = campaign.alone[line.student]
@@ -185,6 +185,12 @@ def points(graded: Graded) -> Points:
 def waiting(graded: Graded) -> frozenset[str]:
     """The items that a person still decides on."""
     items = (item for item in graded.score.items if item.status is Status.NEEDS_REVIEW)
+    return frozenset(f"{item.question}.{item.item}" for item in items)
+
+
+def unrecorded(graded: Graded) -> frozenset[str]:
+    """The items that wait because code kept its calls from being recorded: it gains nothing by that."""
+    items = (item for item in graded.score.items if item.code == "forbidden.look")
     return frozenset(f"{item.question}.{item.item}" for item in items)
 
 

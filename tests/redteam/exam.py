@@ -21,6 +21,7 @@ from autograder.demo.attention import WRONG
 from autograder.generate import generate
 from autograder.grading import Handed
 from autograder.records import Limits
+from autograder.rubric import Question
 from reference.faults.decoder import listing
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
@@ -102,7 +103,7 @@ class Exam(Struct, frozen=True):
             if question is None or cell["cell_type"] != "code":
                 continue
             named = {question.answer, *(str(item.options.get("answer", "")) for item in question.items)}
-            wrong = "\n".join(f'{name} = "7*n_voc"' for name in sorted(named - {""}))
+            wrong = "\n".join(f"{name} = {_wrong(question)!r}" for name in sorted(named - {""}))
             if question.kind == "repair":
                 wrong = listing()
             elif question.kind == "implementation":
@@ -123,6 +124,14 @@ class Exam(Struct, frozen=True):
             answers["mha"] = WRONG[0].source + CALLED
         paper = self.wrong(answers)
         return with_cells(paper, (PRELUDE + told(targets), HONEST, *own), (ASKED,))
+
+
+def _wrong(question: Question) -> object:
+    """What is certainly wrong: where names outside the list go to a person, wrong ones in the list."""
+    for item in question.items:
+        if item.options.get("others") == "review":
+            return [mistake["when"] for mistake in item.options["mistake"]]
+    return "7*n_voc"
 
 
 def told(targets: Mapping[str, object], limits: Limits = LIMITS) -> str:
