@@ -30,9 +30,9 @@ _MARGIN = "margin:.5rem 0 0"
 _PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]*")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINER = "\u200d"
+"""Emoji of several parts and some scripts need it; alone it hides nothing."""
 _APPLIED = "<mo>\u2061</mo>"
 """Between a function and its argument in our own formulas; programs that read aloud need it."""
-"""Emoji of several parts and some scripts need it; alone it hides nothing."""
 _MARKUP = re.compile(
     r"<[A-Za-z/!?]|\]\s*[(:\[](?!\s*https?://)|\\(?:href|url|style|class|html|require|unicode)\b",
     re.IGNORECASE,
