@@ -89,6 +89,7 @@ kind = "quantity"
 points = 2
 answer = "cache_size"
 reference = "sizes:cache_size"
+trials = "sizes:trials"
 unit = "bytes per token"
 [[question.case]]
 args = [32, 8, 128]
@@ -109,6 +110,12 @@ REFERENCE = '''
 def cache_size(layers: int, heads: int, width: int) -> int:
     """Bytes for each token: keys and values of two bytes."""
     return 2 * 2 * layers * heads * width
+
+
+def trials() -> list[dict]:
+    """Keys forgotten beside values."""
+    source = "def cache_size(layers, heads, width):\\n    return 2 * layers * heads * width"
+    return [{"name": "values alone", "source": source, "loses": ["size"]}]
 '''
 KEY = {
     "queries": 'query_shape = "b × h × s × (d_model/h)"',
@@ -188,7 +195,7 @@ def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
         if one["metadata"]["nbgrader"]["solution"]:
             one["source"] = STUDENT[name]
     with Pool() as pool:
-        assert () == verify(assignment, pool)
+        assert () == verify(assignment, pool).findings
         handed = Handed("ada", {"sizes": json.dumps(release).encode()})
         items = Grader(assignment, pool).grade(handed).score.items
     assert [

@@ -15,8 +15,10 @@ SENTENCES: dict[str, Text] = {
         "lieferte aber {kind}: {what}.",
     },
     "repair.shape": {
-        "en": "The output should have the shape {wanted}, but was {got}: {what}.",
-        "de": "Die Ausgabe soll die Form {wanted} haben, war aber {got}: {what}.",
+        "en": "The output should be of floating-point numbers, in the shape ({batch}, {length}, n_tokens), "
+        "but was {got}: {what}.",
+        "de": "Die Ausgabe soll aus Gleitkommazahlen bestehen, in der Form ({batch}, {length}, n_tokens), "
+        "war aber {got}: {what}.",
     },
     "repair.not-finite": {
         "en": "The output contains NaN or infinity: {what}.",
