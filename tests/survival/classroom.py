@@ -115,7 +115,7 @@ def interrupted(root: Path) -> int:
 
 def _plain(graded: Graded) -> Any:
     plain = msgspec.to_builtins(graded)
-    for name in ("seconds", "sandbox_seconds", "times"):
+    for name in ("seconds", "sandbox_seconds", "spent"):
         plain.pop(name)
     plain["score"]["notes"] = [note for note in plain["score"]["notes"] if note["code"] != SURVIVED]
     for notebook in plain["notebooks"]:
