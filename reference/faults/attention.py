@@ -112,11 +112,17 @@ _LOST: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """Items that are lost → the faults that lose them; all others lose the numbers and nothing else."""
 
 
+_BY_CHANCE = frozenset({"mask_of_first_sequence", "first_sequence_for_all"})
+"""Which items lose by these depends on the masks that are drawn for the batch; they are no trials."""
+
+
 def trials() -> list[dict[str, Any]]:
-    """Every operator as an answer to the exam's question about attention, with the items it must lose."""
+    """The operators as answers to the exam's question about attention, with the items it must lose."""
     lost = {fault: items for items, faults in _LOST.items() for fault in faults}
     planted = []
     for fault in catalogue():
+        if fault.id in _BY_CHANCE:
+            continue
         accepted = fault.id in _NEVER_ASKED or (fault.equivalent and fault.id not in lost)
         planted.append(
             {
