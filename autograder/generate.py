@@ -14,11 +14,11 @@ from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
-from autograder.notebook.student_check import FILE_NAME, build_student_check
+from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
 from autograder.rubric import Rubric
 
 
-def generate(course: Course, name: str, language: str = "") -> tuple[Path, ...]:
+def generate(course: Course, name: str, language: str | None = None) -> tuple[Path, ...]:
     """Write release/<name>/ from assignments/<name>/ and return the files written.
 
     Everything is built before anything is written, so a mistake leaves the last release as it was.
@@ -26,7 +26,8 @@ def generate(course: Course, name: str, language: str = "") -> tuple[Path, ...]:
     Args:
         course: the course.
         name: of the assignment.
-        language: of the texts in the notebooks; empty shows those of all languages.
+        language: of the texts in the notebooks; empty shows those of all languages, None those of the
+            last release, so that making it again changes nothing that was handed out.
 
     Raises:
         CourseError: a source or data file is missing or not a notebook, or the assignment is not
@@ -35,6 +36,8 @@ def generate(course: Course, name: str, language: str = "") -> tuple[Path, ...]:
         NotebookError: markers or metadata of a source notebook are wrong; names the cell.
     """
     rubric = rubrics.load(course.rubric(name))
+    if language is None:
+        language = released_language(course.release(name) / FILE_NAME)
     if language and language not in rubric.assignment.languages:
         known = ", ".join(rubric.assignment.languages)
         raise CourseError(f"language: expected one of {known} (languages of {name!r}), got {language!r}")

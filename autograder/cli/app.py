@@ -61,7 +61,8 @@ def generate(
     name: NameArgument,
     course: CourseOption = HERE,
     language: Annotated[
-        str, typer.Option("--language", help="Show the texts in one language, en or de; default: in all.")
+        str,
+        typer.Option("--language", help="Of the texts: en, de or all; default: as in the last release."),
     ] = "",
     replace: Annotated[
         bool,
@@ -78,10 +79,12 @@ def generate(
     from autograder import generate as generating
     from autograder.cli import report
     from autograder.course import Course
+    from autograder.notebook.student_check import FILE_NAME, released_language
 
     place = Course.at(course)
-    written = generating.generate(place, name, language)
-    personal = _personal(place, name, language, isolation, replace=replace)
+    written = generating.generate(place, name, {"": None, "all": ""}.get(language, language))
+    shown = released_language(place.release(name) / FILE_NAME)
+    personal = _personal(place, name, shown, isolation, replace=replace)
     if json:
         found = {"written": [str(path) for path in written]}
         if personal:

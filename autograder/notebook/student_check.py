@@ -31,6 +31,7 @@ def build_student_check(rubric: Rubric, notebook: str = "", language: str = "") 
     """
     specification = {
         "language": language or next(iter(rubric.assignment.languages), "en"),
+        "texts": language,
         "questions": {
             question.id: _specification(question, rubric)
             for question in rubric.questions
@@ -45,6 +46,24 @@ def build_student_check(rubric: Rubric, notebook: str = "", language: str = "") 
     # A JSON string is a Python string literal, so this is JSON inside a literal: data, not code.
     literal = json.dumps(json.dumps(specification, sort_keys=True))
     return template.replace(_PLACE, f"SPECIFICATION = {literal}\n").encode()
+
+
+def released_language(path: Path) -> str:
+    """The language that the release beside this check was made in.
+
+    Args:
+        path: of the ``coursecheck.py``.
+
+    Returns:
+        Empty for all languages, and where there is no release that says.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        literal = next(line for line in text.splitlines() if line.startswith("SPECIFICATION = "))
+        specification = json.loads(json.loads(literal.partition(" = ")[2]))
+        return str(specification.get("texts", ""))
+    except (OSError, ValueError, StopIteration, AttributeError, TypeError):
+        return ""
 
 
 def _specification(question: Question, rubric: Rubric) -> dict[str, Any]:

@@ -144,6 +144,24 @@ def test_generate_writes_the_release(course: Path) -> None:
     assert [] == [mark for mark in ("BEGIN SOLUTION", "n_heads*d_head*d_model") if mark in released]
 
 
+def test_a_release_keeps_its_language(course: Path) -> None:
+    """What was handed out in German stays German when it is made again, until another is asked for."""
+    everything = files(course, "release")
+    run("generate", ASSIGNMENT, "--language", "de", cwd=course)
+    german = files(course, "release")
+    assert german != everything
+    run("generate", ASSIGNMENT, cwd=course)
+    assert german == files(course, "release")
+    assert 0 == run("validate", ASSIGNMENT, cwd=course).returncode
+    assert german == files(course, "release")
+    refused = run("generate", ASSIGNMENT, "--language", "fr", cwd=course)
+    assert 3 == refused.returncode
+    assert "language: expected one of en, de" in refused.stderr
+    assert german == files(course, "release")
+    run("generate", ASSIGNMENT, "--language", "all", cwd=course)
+    assert everything == files(course, "release")
+
+
 def test_a_wrong_answer_key_is_found(course: Path) -> None:
     """validate exits with 1 when the key loses points, and names the item."""
     source = course / "assignments" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
