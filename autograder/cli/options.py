@@ -27,5 +27,6 @@ IsolationOption = Annotated[
         "never chosen by themselves, and noted on every result.",
     ),
 ]
+LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]
 HERE = Path()
 FULL = Isolation.NAMESPACES

@@ -1,0 +1,124 @@
+"""The commands ``grade`` and ``feedback``: from what was handed in to marks and pages."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    FULL,
+    HERE,
+    CourseOption,
+    IsolationOption,
+    JsonOption,
+    LanguageOption,
+    NameArgument,
+    WorkersOption,
+)
+from autograder.sandbox.levels import Isolation
+
+if TYPE_CHECKING:
+    from autograder.batch import Outcome
+    from autograder.course import Course
+
+
+def grade(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    workers: WorkersOption = 0,
+    again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
+    isolation: IsolationOption = FULL,
+    json: JsonOption = False,
+) -> None:
+    """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
+    from autograder.cli import report
+    from autograder.course import Course
+
+    started = time.monotonic()
+    place = Course.at(course)
+    with report.at_isolation(isolation):
+        outcomes = grade_class(place, name, student or [], workers, isolation, again=again)
+        figures = report.grading_summary(outcomes, time.monotonic() - started)
+        misnamed = place.misnamed(name)
+        if json:
+            marks = {one.student: one.graded.score.points for one in outcomes}
+            report.print_json(
+                {"assignment": name, **figures, "not graded for the name": misnamed, "points": marks}
+            )
+        else:
+            console = report.console()
+            console.print(report.grading_table(outcomes, name))
+            console.print(report.summary_table(figures, "this run"))
+            console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+        for folder, fault in misnamed.items():
+            sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")
+    if misnamed:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def grade_class(
+    course: Course,
+    name: str,
+    students: list[str],
+    workers: int,
+    isolation: Isolation,
+    *,
+    again: bool = False,
+) -> list[Outcome]:
+    """Grade what lies there of a class, or of some students of it, showing how far it has come."""
+    from autograder import assignment as assignments
+    from autograder import batch
+    from autograder.cli import report
+    from autograder.errors import CourseError
+    from autograder.gradebook import Gradebook, read_roster
+    from autograder.sandbox.pool import Pool
+
+    assignment = assignments.load(course, name)
+    handins = [one for one in course.handins(name) if not students or one.student in students]
+    missing = sorted(set(students) - {one.student for one in handins})
+    if missing:
+        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
+    with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
+        if course.roster.is_file():
+            gradebook.enrol(read_roster(course.roster))
+        graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
+        return list(report.with_progress(graded, len(handins), "grading"))
+
+
+def feedback(
+    name: NameArgument, course: CourseOption = HERE, language: LanguageOption = "", json: JsonOption = False
+) -> None:
+    """Write the feedback pages: one HTML file per student, and a summary for staff."""
+    from autograder.cli import report
+    from autograder.course import Course
+
+    place = Course.at(course)
+    written = write_feedback(place, name, language)
+    if json:
+        report.print_json({"assignment": name, "pages": len(written), "folder": str(place.root / "feedback")})
+        return
+    report.console().print(f"{len(written)} pages below {place.root / 'feedback'}", soft_wrap=True)
+
+
+def write_feedback(course: Course, name: str, language: str) -> list[Path]:
+    """Write the pages of everybody who has a result, showing how far it has come."""
+    from autograder import assignment as assignments
+    from autograder.cli import report
+    from autograder.feedback import publish
+    from autograder.gradebook import Gradebook
+    from autograder.ledger import Ledger
+
+    assignment = assignments.load(course, name)
+    with Gradebook(course.gradebook) as gradebook:
+        results = Ledger(gradebook.engine).current(name)
+    submitted = {handin.student: handin.submitted_at for handin in course.handins(name)}
+    rubrics = {student: assignment.rubric_of(student) for student in results}
+    chosen = language or assignment.rubric.assignment.languages[0]
+    pages = publish.pages(course, assignment.rubric, results, rubrics, submitted=submitted, language=chosen)
+    return list(report.with_progress(pages, len(results) + 1, "feedback"))

@@ -1,0 +1,80 @@
+"""The commands ``demo`` and ``doctor``: what a new user tries first."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.cli.grading import grade_class, write_feedback
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    EXIT_NO_SANDBOX,
+    FULL,
+    HERE,
+    CourseOption,
+    IsolationOption,
+    JsonOption,
+    LanguageOption,
+    WorkersOption,
+)
+
+
+def demo(
+    students: Annotated[int, typer.Option("--students", min=1, max=5000, help="How many.")] = 60,
+    seed: Annotated[int, typer.Option("--seed", help="Another seed, another class.")] = 1,
+    folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
+    workers: WorkersOption = 0,
+    isolation: IsolationOption = FULL,
+    language: LanguageOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
+    from autograder.cli import report
+    from autograder.demo import ASSIGNMENT
+    from autograder.demo import course as demo_course
+
+    started = time.monotonic()
+    place, people = demo_course.make(folder, students=students, seed=seed)
+    with report.at_isolation(isolation):
+        outcomes = grade_class(place, ASSIGNMENT, [], workers, isolation)
+        graded = time.monotonic()
+        write_feedback(place, ASSIGNMENT, language)
+        verdict = demo_course.compare(people, outcomes)
+        figures = {
+            **report.grading_summary(outcomes, graded - started),
+            "seconds for the feedback pages": round(time.monotonic() - graded, 2),
+            **verdict.figures(),
+        }
+        if json:
+            report.print_json({"course": str(place.root), **figures})
+        else:
+            console = report.console()
+            console.print(report.grading_table(outcomes, f"{len(outcomes)} invented students"))
+            console.print(report.summary_table(figures, "this run"))
+            for line in demo_course.where_to_look(place, outcomes):
+                console.print(line, soft_wrap=True, markup=False)
+    raise typer.Exit(0 if verdict.exact else EXIT_FINDINGS)
+
+
+def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
+    """Test the sandbox of this machine afresh: each layer, what was found, and what to do."""
+    import msgspec
+
+    from autograder.cli import report
+    from autograder.course import PRIVATE
+    from autograder.sandbox.proof import doctor as examination
+    from autograder.sandbox.proof import selftest
+
+    layers = examination.examine()
+    healthy = examination.healthy(layers)
+    remembered = selftest.remembered(course / PRIVATE)
+    if json:
+        layers_found = msgspec.to_builtins(layers)
+        report.print_json({"healthy": healthy, "layers": layers_found, "self-test of the course": remembered})
+    else:
+        report.console().print(report.layers_table(layers))
+        report.console().print(f"self-test of this course: {remembered}", soft_wrap=True, markup=False)
+    raise typer.Exit(0 if healthy else EXIT_NO_SANDBOX)
