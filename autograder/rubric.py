@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder import limits
+from autograder import limits, scales
 from autograder.errors import RubricError
 from autograder.records import Limits
 from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
@@ -67,6 +67,8 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     symbols: dict[str, Symbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
+    grading: scales.Scale | None = None
+    """From points to a grade; None: the assignment has no grades."""
 
 
 class Item(Struct, frozen=True):
@@ -93,6 +95,8 @@ class Question(Struct, frozen=True):
     points: Decimal
     items: tuple[Item, ...]
     title: dict[str, str] = {}
+    bonus: bool = False
+    """Its points add to what was earned, not to what is possible."""
     notebook: str = ""
     """Which notebook; default: the assignment's only one."""
     answer: str = ""
@@ -195,16 +199,7 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
         raise RubricError(f"{place}: version: expected a whole number from 1, got {version!r}")
-    written = table.get("assignment", {})
-    if isinstance(written, dict) and isinstance(written.get("limits"), dict):
-        where = f"{place}: [assignment.limits]"
-        known(written["limits"], field_names(Limits), where)
-        limits.check(written["limits"], where)
-    assignment = convert(written, Assignment, f"{place}: [assignment]")
-    if not assignment.notebooks:
-        assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
-    for notebook in assignment.notebooks:
-        _check_files(notebook, f"{place}: notebook {notebook.name!r}")
+    assignment = _assignment(table.get("assignment", {}), place)
     draws, values = _draws(table, place)
     template = tuple(table.get("question", ()))
     questions = tuple(
@@ -217,7 +212,8 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     )
     _unique((question.id for question in questions), f"{place}: question id")
     _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
-    _sum(assignment.points, (question.points for question in questions), f"{place}: [assignment]")
+    counted = (question.points for question in questions if not question.bonus)
+    _sum(assignment.points, counted, f"{place}: [assignment]")
     rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
     if draws is None:
         return rubric
@@ -226,6 +222,29 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     }
     faults = {name: items[planted.question] for name, planted in draws.planted.items()}
     return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
+
+
+def _assignment(written: Any, place: str) -> Assignment:
+    where = f"{place}: [assignment]"
+    if not isinstance(written, dict):
+        raise RubricError(f"{where}: expected a table, got {written!r}")
+    if isinstance(written.get("limits"), dict):
+        inside = f"{place}: [assignment.limits]"
+        known(written["limits"], field_names(Limits), inside)
+        limits.check(written["limits"], inside)
+    grading = written.get("grading")
+    if grading is not None and not isinstance(grading, dict):
+        raise RubricError(f"{where}: grading: expected a table [assignment.grading], got {grading!r}")
+    rest = {key: value for key, value in written.items() if key != "grading"}
+    assignment = convert(rest, Assignment, where)
+    if grading is not None:
+        scale = scales.read(grading, assignment.points, f"{place}: [assignment.grading]")
+        assignment = msgspec.structs.replace(assignment, grading=scale)
+    if not assignment.notebooks:
+        assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
+    for notebook in assignment.notebooks:
+        _check_files(notebook, f"{place}: notebook {notebook.name!r}")
+    return assignment
 
 
 def _draws(table: Mapping[str, Any], place: str) -> tuple[Draws | None, dict[str, Value]]:

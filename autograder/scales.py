@@ -1,0 +1,241 @@
+"""Grading scales: which grade a number of points has, exactly. Decimals and fractions, never floats.
+
+The German steps are the usual linear ones: 4.0 begins at the pass threshold, and each of the nine better
+grades a tenth of the rest further up, so with a threshold of 50 % at 50, 55, …, 95 %. The letters begin where
+they commonly do in North America.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autograder.errors import RubricError
+from autograder.tables import convert, hint
+
+GERMAN = ("1.0", "1.3", "1.7", "2.0", "2.3", "2.7", "3.0", "3.3", "3.7", "4.0")
+LETTERS = {
+    "A": 93,
+    "A-": 90,
+    "B+": 87,
+    "B": 83,
+    "B-": 80,
+    "C+": 77,
+    "C": 73,
+    "C-": 70,
+    "D+": 67,
+    "D": 63,
+    "D-": 60,
+    "F": 0,
+}
+"""Grade → percent from which it is given."""
+NAMED = ("german", "letter", "percent")
+_USUAL_PASS = Decimal(50)
+_FINEST = -4
+"""No threshold has more decimals than four."""
+
+Rounding = Literal["exact", "up-to-half", "up-to-whole"]
+Bonus = Literal["always", "when-passed"]
+
+
+class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
+    """One grade of a scale of the course's own: an entry of ``scale``."""
+
+    grade: str
+    start: Decimal = msgspec.field(name="from")
+    """From how many percent (or points) on it is given."""
+
+
+class Grading(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table ``[assignment.grading]`` as it is written."""
+
+    scale: str | tuple[dict[str, Any], ...] = "german"
+    unit: Literal["percent", "points"] = "percent"
+    """Of ``pass`` and of the thresholds of a scale of one's own."""
+    passing: Decimal | None = msgspec.field(name="pass", default=None)
+    rounding: Rounding = "exact"
+    bonus: Bonus = "always"
+
+
+class Grade(Struct, frozen=True):
+    """A grade, and whether it is a pass."""
+
+    name: str
+    passed: bool
+
+
+class Step(Struct, frozen=True):
+    """A grade of a scale, and the least points that have it."""
+
+    grade: str
+    least: Decimal
+
+
+class Scale(Struct, frozen=True):
+    """The grades of one assignment: every number of points has exactly one, more points never a worse one."""
+
+    name: str
+    """``"german"``, ``"letter"``, ``"percent"`` or ``"own"``."""
+    possible: Decimal
+    """All points but those of bonus questions."""
+    passing: Decimal
+    """The least points that pass."""
+    steps: tuple[Step, ...]
+    """The best one first, the last one from zero; none on the percent scale."""
+    rounding: Rounding = "exact"
+    bonus: Bonus = "always"
+
+    def grade(self, points: Decimal) -> Grade:
+        """The grade of a number of points. Points below zero count as zero; there is no most."""
+        rounded = self.rounded(points)
+        passed = rounded >= self.passing
+        if not self.steps:
+            return Grade(f"{math.floor(Fraction(rounded) * 100 / Fraction(self.possible))} %", passed)
+        return Grade(next(step.grade for step in self.steps if rounded >= step.least), passed)
+
+    def counted(self, points: Decimal, bonus: Decimal) -> Decimal:
+        """What the grade is made from: points with bonus points, rounded.
+
+        Under ``bonus = "when-passed"`` bonus points count only for who passes without them.
+        """
+        alone = self.rounded(points)
+        if self.bonus == "when-passed" and alone < self.passing:
+            return alone
+        return self.rounded(points + bonus)
+
+    def rounded(self, points: Decimal) -> Decimal:
+        """Points by the rounding rule, none below zero."""
+        points = max(points, Decimal(0))
+        if self.rounding == "exact":
+            return points
+        part = 2 if self.rounding == "up-to-half" else 1
+        return Decimal(math.ceil(Fraction(points) * part)) / part
+
+
+def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
+    """The scale of an assignment from its table ``[assignment.grading]``.
+
+    Args:
+        table: as TOML gives it; empty: the German scale with its usual threshold.
+        possible: all points but those of bonus questions.
+        place: how errors name the table.
+
+    Raises:
+        RubricError: a key or the scale is unknown (with a suggestion), or thresholds do not go down step by
+            step to zero, or are outside of what is possible, or ``pass`` is not where a grade begins.
+    """
+    grading = convert(table, Grading, place)
+    if possible <= 0:
+        raise RubricError(f"{place}: there are no points to grade; expected an assignment with points")
+    name = grading.scale if isinstance(grading.scale, str) else "own"
+    if isinstance(grading.scale, str) and grading.scale not in NAMED:
+        raise RubricError(f"{place}: scale: unknown scale {grading.scale!r}; {hint(grading.scale, NAMED)}")
+    stated = (
+        None if grading.passing is None else _points(grading.passing, grading, possible, f"{place}: pass")
+    )
+    if stated is not None and not 0 < stated < possible:
+        raise RubricError(
+            f"{place}: pass: expected more than nothing and less than all, got {grading.passing}"
+        )
+    passing, steps = stated, _steps(grading, stated, possible, place)
+    if passing is None:
+        usual = Fraction(possible) * Fraction(_USUAL_PASS) / 100
+        passing = steps[-2].least if steps else _exact(usual, f"{place}: pass")
+    if steps and passing not in {step.least for step in steps}:
+        begins = ", ".join(f"{step.grade} at {step.least.normalize():f}" for step in steps[:-1])
+        raise RubricError(
+            f"{place}: pass: no grade begins at {passing.normalize():f} points, so one grade would both pass "
+            f"and fail; the grades begin here: {begins}"
+        )
+    if not steps and (Fraction(passing) * 100 / Fraction(possible)).denominator != 1:
+        raise RubricError(
+            f"{place}: pass: expected whole percent on the percent scale, got {grading.passing}"
+        )
+    return Scale(name, possible, passing, steps, grading.rounding, grading.bonus)
+
+
+def _steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: str) -> tuple[Step, ...]:
+    """The grades of a scale with their least points, the best one first."""
+    where = f"{place}: scale"
+    if grading.scale == "percent":
+        return ()
+    if grading.scale == "german":
+        usual = Fraction(possible) * Fraction(_USUAL_PASS) / 100
+        low = usual if passing is None else Fraction(passing)
+        tenth = (Fraction(possible) - low) / 10
+        least = [low + tenth * above for above in reversed(range(10))]
+        steps = [Step(name, _exact(one, where)) for name, one in zip(GERMAN, least, strict=True)]
+        return (*steps, Step("5.0", Decimal(0)))
+    if grading.scale == "letter":
+        whole = Fraction(possible) / 100
+        return tuple(Step(name, _exact(whole * percent, where)) for name, percent in LETTERS.items())
+    own = _own(grading, possible, where)
+    _check_order(own, where)
+    return own
+
+
+def _own(grading: Grading, possible: Decimal, place: str) -> tuple[Step, ...]:
+    """The steps of a scale that the rubric states itself."""
+    written = () if isinstance(grading.scale, str) else grading.scale
+    entries = [
+        convert(entry, Threshold, f"{place}, entry {number}") for number, entry in enumerate(written, start=1)
+    ]
+    return tuple(
+        Step(entry.grade.strip(), _points(entry.start, grading, possible, f"{place}, {entry.grade!r}"))
+        for entry in entries
+    )
+
+
+def _check_order(steps: Sequence[Step], place: str) -> None:
+    """Every number of points has exactly one grade."""
+    if len(steps) < 2:
+        raise RubricError(f"{place}: expected at least two grades, got {len(steps)}")
+    names = [step.grade for step in steps]
+    for name in names:
+        if not name or names.count(name) > 1:
+            raise RubricError(
+                f"{place}: the grade {name!r} stands {names.count(name)} times; expected different names"
+            )
+    for better, worse in itertools.pairwise(steps):
+        if worse.least >= better.least:
+            raise RubricError(
+                f"{place}: {worse.grade!r} begins at {worse.least.normalize():f} points, not below "
+                f"{better.grade!r} at {better.least.normalize():f}; state the best grade first"
+            )
+    if steps[-1].least != 0:
+        raise RubricError(
+            f"{place}: the last grade {steps[-1].grade!r} begins at {steps[-1].least.normalize():f} points, "
+            "so less has no grade; expected from = 0"
+        )
+
+
+def _points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> Decimal:
+    """A threshold in points."""
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent < _FINEST:
+        raise RubricError(f"{place}: expected a number with at most {-_FINEST} decimals, got {value}")
+    most = possible if grading.unit == "points" else Decimal(100)
+    if not 0 <= value <= most:
+        raise RubricError(f"{place}: expected 0 to {most.normalize():f} {grading.unit}, got {value}")
+    return value if grading.unit == "points" else _exact(Fraction(possible) * Fraction(value) / 100, place)
+
+
+def _exact(value: Fraction, place: str) -> Decimal:
+    """The same number as a decimal.
+
+    Raises:
+        RubricError: the number has too many decimals.
+    """
+    shown = Decimal(value.numerator) / Decimal(value.denominator)
+    if Fraction(shown) != value:
+        raise RubricError(
+            f"{place}: the threshold {value} points has no exact decimal; state it with fewer decimals"
+        )
+    return shown
