@@ -81,6 +81,11 @@ class Course(Struct, frozen=True):
         return self.root / "roster.csv"
 
     @property
+    def bonus(self) -> Path:
+        """Bonus points that the course gives besides."""
+        return self.root / "bonus.csv"
+
+    @property
     def private(self) -> Path:
         """What only the grader reads: the secret and the cached expected values."""
         return self.root / PRIVATE

@@ -101,14 +101,13 @@ class Scale(Struct, frozen=True):
         return Grade(next(step.grade for step in self.steps if rounded >= step.least), passed)
 
     def counted(self, points: Decimal, bonus: Decimal) -> Decimal:
-        """What the grade is made from: points with bonus points, rounded.
+        """The points that the grade is made from: those with the bonus points.
 
         Under ``bonus = "when-passed"`` bonus points count only for who passes without them.
         """
-        alone = self.rounded(points)
-        if self.bonus == "when-passed" and alone < self.passing:
-            return alone
-        return self.rounded(points + bonus)
+        alone = max(points, Decimal(0))
+        counts = self.bonus == "always" or self.rounded(alone) >= self.passing
+        return max(points + bonus, Decimal(0)) if counts else alone
 
     def rounded(self, points: Decimal) -> Decimal:
         """Points by the rounding rule, none below zero."""

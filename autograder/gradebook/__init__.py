@@ -9,7 +9,7 @@ takes more than a second to import: the command line imports this package when i
 from autograder.gradebook.autograded import autograded_notebook, write_autograded
 from autograder.gradebook.book import Gradebook
 from autograder.gradebook.marks import CellScore, cell_scores
-from autograder.gradebook.roster import Student, read_roster
+from autograder.gradebook.roster import Student, read_bonus, read_roster
 
 __all__ = [
     "CellScore",
@@ -17,6 +17,7 @@ __all__ = [
     "Student",
     "autograded_notebook",
     "cell_scores",
+    "read_bonus",
     "read_roster",
     "write_autograded",
 ]

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 
 from autograder import ledger
 from autograder.errors import GradebookError
-from autograder.gradebook import cells, marks, tables
+from autograder.gradebook import cells, marks, people, tables
 from autograder.gradebook.comments import comment_texts
 from autograder.gradebook.roster import Student
+from autograder.grades import CellName, PersonMark
 from autograder.records import Graded
 from autograder.rubric import Rubric
 
@@ -134,6 +135,18 @@ class Gradebook:
             marks.write_grades(within, submission, scores, resubmitted=resubmitted)
             commented = {(place.notebook, place.name) for place in places if place.type in cells.COMMENTED}
             marks.write_comments(within, submission, comment_texts(score, rubric, commented))
+
+    def person_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
+        """What people gave in formgrader, by student and (notebook, cell).
+
+        Raises:
+            GradebookError: the database refused.
+        """
+        with (
+            tables.refusals(f"the marks of {assignment!r} could not be read"),
+            self.engine.connect() as connection,
+        ):
+            return people.read_marks(connection, assignment)
 
     def _cells(self, connection: sa.Connection, assignment: str) -> tuple[cells.Place, ...]:
         places = self._places.get(assignment) or cells.load(connection, assignment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,11 +13,9 @@ from nbgrader.api import new_uuid
 from autograder.gradebook import tables
 from autograder.gradebook.cells import COMMENTED, GRADED, Place
 from autograder.gradebook.roster import Student
-from autograder.records import ItemResult, Score, Status
+from autograder.grades import CellName, automatic_points
+from autograder.records import Score
 from autograder.rubric import Rubric
-
-CellName = tuple[str, str]
-"""(notebook, grade_id)."""
 
 
 class CellScore(Struct, frozen=True):
@@ -32,17 +29,10 @@ class CellScore(Struct, frozen=True):
 
 def cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
     """The automatic marks by (notebook, grade cell), each within zero and the cell's points."""
-    results = {(result.question, result.item): result for result in score.items}
-    scores = {}
-    for question in rubric.questions:
-        for cell, possible in question.cells().items():
-            in_cell = [
-                results[question.id, item.id]
-                for item in question.items
-                if (item.cell or question.id) == cell and (question.id, item.id) in results
-            ]
-            scores[question.notebook, cell] = _cell_score(in_cell, possible)
-    return scores
+    return {
+        name: CellScore(float(cell.points) if cell.settled else None, cell.pending)
+        for name, cell in automatic_points(score, rubric).items()
+    }
 
 
 def enter_student(connection: sa.Connection, student: Student) -> None:
@@ -146,12 +136,6 @@ def write_comments(connection: sa.Connection, submission: str, texts: Mapping[Ce
     if changes:
         update = sa.update(comment).where(comment.c.id == sa.bindparam("row"))
         connection.execute(update.values(auto_comment=sa.bindparam("text")), changes)
-
-
-def _cell_score(results: Sequence[ItemResult], possible: Decimal) -> CellScore:
-    settled = [result.points for result in results if result.status is not Status.NEEDS_REVIEW]
-    total = min(max(sum(settled, Decimal(0)), Decimal(0)), possible)
-    return CellScore(float(total) if settled else None, pending=len(settled) < len(results) or not results)
 
 
 def _rows(

@@ -1,8 +1,11 @@
-"""Class lists: a CSV with the columns ``id, first_name, last_name, email``, as nbgrader imports them."""
+"""Lists of a course: its class, as nbgrader imports it, and bonus points, as CSV files."""
 
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Collection, Mapping
+from decimal import Decimal
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +15,10 @@ from autograder.errors import CourseError
 from autograder.gradebook.comments import harmless
 
 COLUMNS = ("id", "first_name", "last_name", "email")
+BONUS_COLUMNS = ("id", "assignment", "points")
+_BEYOND = "\0"
+"""Where values go that no column has: no column can be called so."""
+_POINTS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _MOST_BYTES = 16 * 2**20
 _MOST_CHARACTERS = 128
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
@@ -36,38 +43,79 @@ def read_roster(path: Path) -> tuple[Student, ...]:
         CourseError: not readable, not UTF-8, without an ``id`` column, or with an id that is empty, cannot
             be one, or stands twice; names the line.
     """
+    students: dict[str, Student] = {}
+    for line, row in _rows(path, "the class list", COLUMNS, needed=("id",)):
+        student = Student(_id(path, line, row), *(_harmless(row[name]) for name in COLUMNS[1:]))
+        if student.id in students:
+            raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
+        students[student.id] = student
+    return tuple(students.values())
+
+
+def read_bonus(path: Path, assignment: str) -> dict[str, Decimal]:
+    """Read what the course gives in one assignment besides, as for homework, by student.
+
+    Raises:
+        CourseError: as with `read_roster`; or points that are no number from zero on, or a student who has
+            two lines for the assignment.
+    """
+    points: dict[str, Decimal] = {}
+    for line, row in _rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
+        if row["assignment"] != assignment:
+            continue
+        student = _id(path, line, row)
+        if student in points:
+            raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
+        if not _POINTS.fullmatch(row["points"]):
+            raise CourseError(
+                f"{path}: line {line}: points: expected a number such as 2 or 1.5, not below 0, "
+                f"got {row['points']!a}"
+            )
+        points[student] = Decimal(row["points"])
+    return points
+
+
+def _rows(
+    path: Path, what: str, columns: Collection[str], *, needed: Collection[str]
+) -> list[tuple[int, dict[str, str]]]:
+    """The lines of a CSV with their numbers, each value without the space around it."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CourseError(f"{path}: the class list cannot be read: {error.strerror}") from error
+        raise CourseError(f"{path}: {what} cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:
-        raise CourseError(f"{path}: {len(data)} bytes are too many for a class list")
+        raise CourseError(f"{path}: {len(data)} bytes are too many for {what}")
     try:
         lines = data.decode("utf-8-sig").splitlines()
-        reader = csv.DictReader(lines, strict=True, skipinitialspace=True)
+        reader = csv.DictReader(lines, restkey=_BEYOND, strict=True, skipinitialspace=True)
         names = tuple(reader.fieldnames or ())
         rows = list(reader)
     except UnicodeDecodeError as error:
         raise CourseError(f"{path}: not UTF-8 (byte {error.start}); save the list as UTF-8") from error
     except csv.Error as error:
         raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
-    if "id" not in names:
+    if not set(needed) <= set(names):
         raise CourseError(
-            f"{path}: expected the columns {', '.join(COLUMNS)}, got {', '.join(names) or 'none'}"
+            f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}"
         )
-    students: dict[str, Student] = {}
     for line, row in enumerate(rows, start=2):
-        student = Student(
-            (row.get("id") or "").strip(), *(_harmless((row.get(name) or "").strip()) for name in COLUMNS[1:])
-        )
-        if not student.id:
-            raise CourseError(f"{path}: line {line}: the id is empty")
-        if fault := name_fault(student.id):
-            raise CourseError(f"{path}: line {line}: {student.id!a} cannot be an id: {fault}")
-        if student.id in students:
-            raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
-        students[student.id] = student
-    return tuple(students.values())
+        if any(row.get(_BEYOND) or ()):
+            raise CourseError(
+                f"{path}: line {line}: expected {len(names)} values, got more; "
+                "quote a value that holds a comma"
+            )
+    return [
+        (line, {name: (row.get(name) or "").strip() for name in columns})
+        for line, row in enumerate(rows, start=2)
+    ]
+
+
+def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
+    if not row["id"]:
+        raise CourseError(f"{path}: line {line}: the id is empty")
+    if fault := name_fault(row["id"]):
+        raise CourseError(f"{path}: line {line}: {row['id']!a} cannot be an id: {fault}")
+    return row["id"]
 
 
 def _harmless(name: str) -> str:

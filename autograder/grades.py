@@ -1,0 +1,244 @@
+"""Where a student stands: points by cell, question and in all, with what people gave, and the grade.
+
+Exact and pure. Automatic results and people's marks meet here, cell by cell: a person's mark stands for
+everything in its cell, as nbgrader has it. While something is open, the least and the most that can still
+come of it are kept, so that a grade can be told as a range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from msgspec import Struct
+
+from autograder.records import ItemResult, Score, Status
+from autograder.rubric import Item, Question, Rubric
+from autograder.scales import Grade, Scale
+
+NOTHING = Decimal(0)
+
+CellName = tuple[str, str]
+"""(notebook, grade_id)."""
+
+
+class PersonMark(Struct, frozen=True):
+    """What people gave one cell in formgrader."""
+
+    points: Decimal | None = None
+    """The mark that stands in place of the automatic one; None: there is none."""
+    extra: Decimal = NOTHING
+    """nbgrader's extra credit; below zero it is taken away."""
+    again: bool = False
+    """The submission or the automatic mark has changed since: to be looked at again."""
+    comment: str = ""
+
+
+PersonMarks = Mapping[CellName, PersonMark]
+"""What people gave one student."""
+
+
+class CellPoints(Struct, frozen=True):
+    """The points of one grade cell: so far, and what they can still become."""
+
+    name: str
+    possible: Decimal
+    points: Decimal
+    least: Decimal
+    most: Decimal
+    settled: bool
+    """Some of it is decided."""
+    pending: bool
+    """Some of it waits for a person."""
+    by_person: bool = False
+    comment: str = ""
+
+
+class QuestionPoints(Struct, frozen=True):
+    """The points of one question, as sums over its cells."""
+
+    id: str
+    bonus: bool
+    possible: Decimal
+    cells: tuple[CellPoints, ...]
+
+    @property
+    def points(self) -> Decimal:
+        """So far."""
+        return _sum(cell.points for cell in self.cells)
+
+    @property
+    def least(self) -> Decimal:
+        """What is certain."""
+        return _sum(cell.least for cell in self.cells)
+
+    @property
+    def most(self) -> Decimal:
+        """What can still be reached."""
+        return _sum(cell.most for cell in self.cells)
+
+    @property
+    def pending(self) -> bool:
+        """Some of it waits for a person."""
+        return any(cell.pending for cell in self.cells)
+
+
+class Standing(Struct, frozen=True):
+    """The marks of one student in one assignment."""
+
+    student: str
+    questions: tuple[QuestionPoints, ...]
+    extra: Decimal = NOTHING
+    """Bonus points besides bonus questions: nbgrader's extra credit, and what the course gave."""
+    taken: Decimal = NOTHING
+    """What people took away by extra credit below zero, as a number from zero on."""
+    scale: Scale | None = None
+    outdated: bool = False
+    """Graded by another version of the rubric than the one that counts now."""
+
+    @property
+    def final(self) -> bool:
+        """Nothing is open."""
+        return not self.outdated and not any(question.pending for question in self.questions)
+
+    @property
+    def points(self) -> Decimal:
+        """So far, without bonus points."""
+        return max(NOTHING, self._sums("points", bonus=False) - self.taken)
+
+    @property
+    def bonus(self) -> Decimal:
+        """Bonus points so far, whether they count or not."""
+        return self._sums("points", bonus=True) + self.extra
+
+    @property
+    def total(self) -> Decimal:
+        """What counts so far, before rounding."""
+        return self._total("points")
+
+    @property
+    def pending(self) -> Decimal:
+        """How many points are still open."""
+        return _sum(cell.most - cell.least for question in self.questions for cell in question.cells)
+
+    @property
+    def worst(self) -> Grade | None:
+        """The grade if nothing more is earned; None where there are no grades."""
+        return self.scale.grade(self._total("least")) if self.scale else None
+
+    @property
+    def best(self) -> Grade | None:
+        """The grade if everything open is earned; the same as `worst` where all is final."""
+        return self.scale.grade(self._total("most")) if self.scale else None
+
+    def _total(self, what: str) -> Decimal:
+        points = max(NOTHING, self._sums(what, bonus=False) - self.taken)
+        bonus = self._sums(what, bonus=True) + self.extra
+        return self.scale.counted(points, bonus) if self.scale else points + bonus
+
+    def _sums(self, what: str, *, bonus: bool) -> Decimal:
+        return _sum(getattr(question, what) for question in self.questions if question.bonus is bonus)
+
+
+def standing(
+    score: Score, rubric: Rubric, marks: PersonMarks | None = None, given: Decimal = NOTHING
+) -> Standing:
+    """Where a student stands.
+
+    Args:
+        score: the automatic result.
+        rubric: the one the student is graded by.
+        marks: what people gave.
+        given: bonus points of the course, from zero on.
+    """
+    marks = marks or {}
+    automatic = automatic_points(score, rubric)
+    questions = tuple(
+        QuestionPoints(
+            question.id,
+            question.bonus,
+            question.points,
+            tuple(
+                _with_mark(automatic[question.notebook, cell], marks.get((question.notebook, cell)))
+                for cell in question.cells()
+            ),
+        )
+        for question in rubric.questions
+    )
+    extras = [marks[cell].extra for cell in automatic if cell in marks]
+    return Standing(
+        score.student,
+        questions,
+        given + _sum(extra for extra in extras if extra > 0),
+        -_sum(extra for extra in extras if extra < 0),
+        rubric.assignment.grading,
+        score.rubric_version != rubric.version,
+    )
+
+
+def automatic_points(score: Score, rubric: Rubric) -> dict[CellName, CellPoints]:
+    """The automatic points of every grade cell, each within zero and the cell's points.
+
+    An item without a result is open.
+    """
+    results = {(result.question, result.item): result for result in score.items}
+    return {
+        (question.notebook, cell): _cell(question, cell, possible, results)
+        for question in rubric.questions
+        for cell, possible in question.cells().items()
+    }
+
+
+def _cell(
+    question: Question, cell: str, possible: Decimal, results: Mapping[tuple[str, str], ItemResult]
+) -> CellPoints:
+    decided: list[Decimal] = []
+    waiting: list[Item] = []
+    for item in question.items:
+        if (item.cell or question.id) == cell:
+            result = results.get((question.id, item.id))
+            if result is None or result.status is Status.NEEDS_REVIEW:
+                waiting.append(item)
+            else:
+                decided.append(result.points)
+    points = _sum(decided)
+    least = points + _sum(item.points for item in waiting if item.points < 0)
+    most = points + _sum(item.points for item in waiting if item.points > 0)
+
+    def bounded(value: Decimal) -> Decimal:
+        return min(max(value, NOTHING), possible)
+
+    return CellPoints(
+        cell,
+        possible,
+        bounded(points),
+        bounded(least),
+        bounded(most),
+        settled=bool(decided),
+        pending=bool(waiting),
+    )
+
+
+def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
+    """The cell with a person's mark in place of the automatic one, where there is one."""
+    if mark is None:
+        return cell
+    points, least, most, pending = cell.points, cell.least, cell.most, cell.pending
+    if mark.points is not None:
+        points, pending = mark.points, mark.again
+        least, most = (min(NOTHING, points), max(cell.possible, points)) if mark.again else (points, points)
+    return CellPoints(
+        cell.name,
+        cell.possible,
+        points,
+        least,
+        most,
+        settled=cell.settled or mark.points is not None,
+        pending=pending,
+        by_person=mark.points is not None,
+        comment=mark.comment,
+    )
+
+
+def _sum(values: Iterable[Decimal]) -> Decimal:
+    return sum(values, NOTHING)

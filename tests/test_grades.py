@@ -1,0 +1,239 @@
+"""Where a student stands: exact sums, people's marks cell by cell, and the range while something is open."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from autograder import rubric as rubrics
+from autograder.errors import CourseError
+from autograder.gradebook import Gradebook, read_bonus
+from autograder.grades import PersonMark, Standing, standing
+from autograder.records import Score, Status
+from autograder.rubric import Rubric
+from autograder.scales import Grade
+from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
+
+GRADING = "[assignment.grading]\n"
+WHY = ("exam", "task3-b-why")
+
+
+def rubric(grading: str = GRADING, *, toml: str = TOML) -> Rubric:
+    """The example rubric with a grading table."""
+    return rubrics.parse(toml.replace("[assignment.symbols]", f"{grading}[assignment.symbols]").encode())
+
+
+BONUS = rubric(
+    GRADING + 'bonus = "when-passed"\n',
+    toml=TOML.replace("points = 17", "points = 11").replace('id = "mha"\n', 'id = "mha"\nbonus = true\n'),
+)
+"""The same with multi-head attention as a bonus question: 11 points are possible, 5.5 pass."""
+EXAM = rubric()
+
+
+def passing(*right: tuple[str, str]) -> Score:
+    """A score of full points for some items, none for the others, and nothing open."""
+    lines = [(question.id, line.id) for question in EXAM.questions for line in question.items]
+    return Score(
+        "ada",
+        "exam",
+        3,
+        tuple(item(*line, Status.PASSED if line in right else Status.FAILED, RIGHT) for line in lines),
+    )
+
+
+def grades(one: Standing) -> tuple[str, str]:
+    """The range of grades."""
+    assert one.worst
+    assert one.best
+    return one.worst.name, one.best.name
+
+
+def test_an_open_item_makes_a_range() -> None:
+    """8.5 of 17 points and one more to be decided: passed for certain, and at best one step better."""
+    one = standing(middling().score, EXAM)
+    assert (Decimal("8.5"), Decimal(1), False) == (one.points, one.pending, one.final)
+    assert ("4.0", "3.7") == grades(one)
+
+
+def test_without_open_items_the_grade_is_final() -> None:
+    """A person's mark closes the cell; worst and best are then the same grade."""
+    one = standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"))})
+    assert (Decimal(9), Decimal(0), True) == (one.points, one.pending, one.final)
+    assert Grade("4.0", passed=True) == one.worst == one.best
+
+
+def test_a_persons_mark_stands_for_the_whole_cell() -> None:
+    """It replaces the automatic points of its cell, more or less, also beyond what is possible."""
+    marks = {("exam", "task5-a"): PersonMark(Decimal("9.5")), WHY: PersonMark(Decimal(0))}
+    one = standing(middling().score, EXAM, marks)
+    assert {
+        "task3-b": Decimal("0.5"),
+        "task3-f": Decimal(0),
+        "task5-a": Decimal("9.5"),
+        "mha": Decimal(3),
+    } == {question.id: question.points for question in one.questions}
+
+
+def test_a_mark_to_be_looked_at_again_is_open() -> None:
+    """What a person gave for something else stands meanwhile, and anything can still come of it."""
+    one = standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"), again=True)})
+    assert (Decimal(9), Decimal(1), False) == (one.points, one.pending, one.final)
+    assert ("4.0", "3.7") == grades(one)
+
+
+def test_extra_credit_is_bonus_and_below_zero_taken_away() -> None:
+    """nbgrader's extra credit adds to what counts; a negative one lowers the points."""
+    marks = {WHY: PersonMark(Decimal(1), Decimal("1.5")), ("exam", "mha"): PersonMark(None, Decimal(-2))}
+    one = standing(middling().score, EXAM, marks, given=Decimal(1))
+    assert (Decimal("7.5"), Decimal("2.5"), Decimal(10)) == (one.points, one.bonus, one.total)
+
+
+@pytest.mark.parametrize(
+    ("right", "total", "grade"),
+    [
+        ([("task5-a", name) for name, _, _ in FAULTS[:5]], 5, "5.0"),
+        ([("task5-a", name) for name, _, _ in FAULTS[:6]], 9, "2.0"),
+    ],
+)
+def test_bonus_questions_count_when_passed(right: list[tuple[str, str]], total: int, grade: str) -> None:
+    """With 5 of 11 points a bonus question changes nothing; with 6 its 3 points do."""
+    one = standing(passing(*right, ("mha", "plain")), BONUS)
+    assert (Decimal(total), Decimal(3)) == (one.total, one.bonus)
+    assert (grade, grade) == grades(one)
+
+
+def test_another_version_of_the_rubric_is_never_final() -> None:
+    """A result of an earlier version stays provisional, and an item without a result is open."""
+    score = replace(passing(), rubric_version=2)
+    assert standing(score, EXAM).outdated
+    assert not standing(score, EXAM).final
+    shorter = standing(replace(score, rubric_version=3, items=score.items[:-1]), EXAM)
+    assert (False, Decimal(3)) == (shorter.final, shorter.pending)
+
+
+def test_without_a_scale_there_are_points_and_no_grade() -> None:
+    """An assignment without a grading table has no grades."""
+    one = standing(good().score, rubric(""))
+    assert (Decimal(16), None, None) == (one.total, one.worst, one.best)
+
+
+STATUSES = st.sampled_from([Status.PASSED, Status.FAILED, Status.NEEDS_REVIEW])
+LINES = [(question.id, line.id) for question in EXAM.questions for line in question.items]
+
+
+@given(st.lists(STATUSES, min_size=len(LINES), max_size=len(LINES)), st.data())
+def test_whatever_people_decide_the_grade_lies_in_the_range(
+    statuses: list[Status], data: st.DataObject
+) -> None:
+    """Every way to decide what is open ends with a final grade between the worst and the best one."""
+    items = tuple(item(*line, status, RIGHT) for line, status in zip(LINES, statuses, strict=True))
+    for exam in (EXAM, BONUS):
+        before = standing(Score("ada", "exam", 3, items), exam)
+        marks = {
+            ("exam", cell.name): PersonMark(
+                data.draw(st.integers(int(2 * cell.least), int(2 * cell.most))) / Decimal(2)
+            )
+            for question in before.questions
+            for cell in question.cells
+            if cell.pending
+        }
+        after = standing(Score("ada", "exam", 3, items), exam, marks)
+        assert before.final is (not marks)
+        assert after.final
+        assert grades(before)[0] >= grades(after)[0] >= grades(before)[1]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A gradebook with two students."""
+    found = tmp_path / "gradebook.db"
+    with Gradebook(found) as book:
+        book.prepare(EXAM, {"exam": release()})
+        for one in (good(), middling()):
+            book.record(one, EXAM, datetime.datetime(2031, 2, 3, tzinfo=datetime.UTC))
+    return found
+
+
+def test_marks_come_back_from_nbgraders_gradebook(path: Path) -> None:
+    """Marks, extra credit and comments are read as they were typed; what nobody touched is not there."""
+    from nbgrader.api import Gradebook as Formgrader
+
+    with Formgrader(f"sqlite:///{path}") as theirs:
+        grade = theirs.find_grade("task3-b-why", "exam", "exam", "grace")
+        grade.manual_score, grade.extra_credit, grade.needs_manual_grade = 0.1, 0.2, False
+        theirs.find_comment("task3-b-why", "exam", "exam", "grace").manual_comment = "Well said."
+        theirs.find_grade("mha", "exam", "exam", "ada").manual_score = 2.5
+        theirs.db.commit()
+        total = theirs.find_submission("exam", "grace").score
+    with Gradebook(path) as book:
+        marks = book.person_marks("exam")
+    assert {
+        "grace": {WHY: PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")},
+        "ada": {("exam", "mha"): PersonMark(Decimal("2.5"))},
+    } == marks
+    assert pytest.approx(total) == float(standing(middling().score, EXAM, marks["grace"]).total)
+
+
+def test_a_mark_that_is_no_number_is_not_taken(path: Path) -> None:
+    """An infinite mark, which a database can hold, leaves the cell as it was."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE grade SET manual_score = 9e999")
+    connection.close()
+    with Gradebook(path) as book:
+        marks = book.person_marks("exam")["grace"]
+    assert standing(middling().score, EXAM) == standing(middling().score, EXAM, marks)
+
+
+def test_a_new_submission_opens_the_mark_again(path: Path) -> None:
+    """As in nbgrader, a mark given to an earlier submission has to be looked at again."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE grade SET manual_score = 1, needs_manual_grade = 0")
+    connection.close()
+    with Gradebook(path) as book:
+        assert standing(middling().score, EXAM, book.person_marks("exam")["grace"]).final
+        book.record(replace(middling(), digest="f" * 64), EXAM)
+        assert not standing(middling().score, EXAM, book.person_marks("exam")["grace"]).final
+
+
+def test_bonus_points_of_the_course(tmp_path: Path) -> None:
+    """The list gives points by student and assignment; other assignments' lines are not read."""
+    found = tmp_path / "bonus.csv"
+    found.write_text("id,assignment,points\nada,exam,1.5\ngrace,other,x\nalan, exam ,3\n")
+    assert {"ada": Decimal("1.5"), "alan": Decimal(3)} == read_bonus(found, "exam")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,points\nada,1\n", "expected the columns id, assignment, points"),
+        *(
+            (f"id,assignment,points\nada,exam,{bad}\n", "line 2: points")
+            for bad in ("-1", '"1,5"', "nan", "1e3", "")
+        ),
+        ("id,assignment,points\nada,exam,1\nada,exam,2\n", "line 3: 'ada' stands twice"),
+        ("id,assignment,points\n,exam,1\n", "line 2: the id is empty"),
+    ],
+)
+def test_slips_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
+    """The line is named, and what was expected."""
+    found = tmp_path / "bonus.csv"
+    found.write_text(text)
+    with pytest.raises(CourseError, match=message):
+        read_bonus(found, "exam")
+
+
+def test_sums_are_exact() -> None:
+    """Five marks that add up to half of the points pass, where the sum of their floats falls short."""
+    typed = {"task3-b": "0.1", "task3-b-why": "0.1", "task3-f": "0.5", "task5-a": "7.6", "mha": "0.2"}
+    assert sum(float(points) for points in typed.values()) < 8.5
+    marks = {("exam", cell): PersonMark(Decimal(points)) for cell, points in typed.items()}
+    one = standing(passing(), EXAM, marks)
+    assert (Decimal("8.5"), "4.0") == (one.points, grades(one)[0])
