@@ -51,7 +51,6 @@ class CellPoints(Struct, frozen=True):
     pending: bool
     """Some of it waits for a person."""
     by_person: bool = False
-    comment: str = ""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -61,6 +60,8 @@ class QuestionPoints(Struct, frozen=True):
     bonus: bool
     possible: Decimal
     cells: tuple[CellPoints, ...]
+    comments: tuple[str, ...] = ()
+    """What people wrote about it."""
 
     @property
     def points(self) -> Decimal:
@@ -153,18 +154,7 @@ def standing(
     """
     marks = marks or {}
     automatic = automatic_points(score, rubric)
-    questions = tuple(
-        QuestionPoints(
-            question.id,
-            question.bonus,
-            question.points,
-            tuple(
-                _with_mark(automatic[question.notebook, cell], marks.get((question.notebook, cell)))
-                for cell in question.cells()
-            ),
-        )
-        for question in rubric.questions
-    )
+    questions = tuple(_question(question, automatic, marks) for question in rubric.questions)
     extras = [marks[cell].extra for cell in automatic if cell in marks]
     return Standing(
         score.student,
@@ -174,6 +164,16 @@ def standing(
         rubric.assignment.grading,
         score.rubric_version != rubric.version,
     )
+
+
+def _question(
+    question: Question, automatic: Mapping[CellName, CellPoints], marks: PersonMarks
+) -> QuestionPoints:
+    names = [(question.notebook, cell) for cell in question.cells()]
+    cells = tuple(_with_mark(automatic[name], marks.get(name)) for name in names)
+    commented = dict.fromkeys(((question.notebook, question.answer_cell), *names))
+    comments = tuple(marks[name].comment for name in commented if name in marks and marks[name].comment)
+    return QuestionPoints(question.id, question.bonus, question.points, cells, comments)
 
 
 def automatic_points(score: Score, rubric: Rubric) -> dict[CellName, CellPoints]:
@@ -236,7 +236,6 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         settled=cell.settled or mark.points is not None,
         pending=pending,
         by_person=mark.points is not None,
-        comment=mark.comment,
     )
 
 

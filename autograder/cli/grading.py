@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from autograder.cli.grades import class_standings
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -117,8 +118,11 @@ def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     assignment = assignments.load(course, name)
     with Gradebook(course.gradebook) as gradebook:
         results = Ledger(gradebook.engine).current(name)
+        standings = class_standings(assignment, gradebook, results)
     submitted = {handin.student: handin.submitted_at for handin in course.handins(name)}
     rubrics = {student: assignment.rubric_of(student) for student in results}
     chosen = language or assignment.rubric.assignment.languages[0]
-    pages = publish.pages(course, assignment.rubric, results, rubrics, submitted=submitted, language=chosen)
+    pages = publish.pages(
+        course, assignment.rubric, results, rubrics, standings, submitted=submitted, language=chosen
+    )
     return list(report.with_progress(pages, len(results) + 1, "feedback"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -67,7 +68,59 @@ LABELS: Mapping[str, Text] = {
     "failed": {"en": "not passed", "de": "nicht bestanden"},
     "no-answer": {"en": "no answer", "de": "keine Antwort"},
     "needs-review": {"en": "under review", "de": "in Durchsicht"},
+    "marked": {"en": "marked by a person", "de": "von Hand bewertet"},
+    "comment": {"en": "Comment", "de": "Kommentar"},
+    "grade": {"en": "Grade", "de": "Note"},
+    "grade-passed": {"en": "passed", "de": "bestanden"},
+    "grade-failed": {"en": "not passed", "de": "nicht bestanden"},
+    "grade-range": {"en": "{worst} to {best}", "de": "{worst} bis {best}"},
+    "provisional": {
+        "en": "Provisional: the grade depends on what is still open.",
+        "de": "Vorläufig: Die Note hängt von dem ab, was noch offen ist.",
+    },
+    "provisional-same": {
+        "en": "Provisional: something is still open, but it cannot change the grade.",
+        "de": "Vorläufig: Noch ist etwas offen, aber es kann die Note nicht mehr ändern.",
+    },
+    "outdated": {
+        "en": "Provisional: the rubric has changed since, and this will be graded again.",
+        "de": "Vorläufig: Das Bewertungsschema hat sich seitdem geändert, und hier wird neu bewertet.",
+    },
+    "bonus": {"en": "Bonus points: {points}.", "de": "Bonuspunkte: {points}."},
+    "bonus-question": {"en": "bonus", "de": "Bonus"},
+    "bonus.always": {
+        "en": "Bonus points add to the points that are earned, not to those that are possible.",
+        "de": "Bonuspunkte zählen zu den erreichten Punkten, nicht zu den möglichen.",
+    },
+    "bonus.when-passed": {
+        "en": "Bonus points count only where the points without them are enough to pass.",
+        "de": "Bonuspunkte zählen nur, wenn die Punkte ohne sie zum Bestehen reichen.",
+    },
+    "rounding.exact": {
+        "en": "Points are not rounded: a grade begins exactly at its threshold.",
+        "de": "Punkte werden nicht gerundet: Eine Note beginnt genau an ihrer Schwelle.",
+    },
+    "rounding.up-to-half": {
+        "en": "For the grade, points are rounded up to the next half point.",
+        "de": "Für die Note werden Punkte auf den nächsten halben Punkt aufgerundet.",
+    },
+    "rounding.up-to-whole": {
+        "en": "For the grade, points are rounded up to the next whole point.",
+        "de": "Für die Note werden Punkte auf den nächsten ganzen Punkt aufgerundet.",
+    },
+    "rounding.percent": {
+        "en": "Percent are rounded down to a whole number.",
+        "de": "Prozent werden auf eine ganze Zahl abgerundet.",
+    },
+    "pass-from": {
+        "en": "Passed from {points} of {possible} points.",
+        "de": "Bestanden ab {points} von {possible} Punkten.",
+    },
+    "scale": {"en": "From points to the grade", "de": "Von den Punkten zur Note"},
+    "from": {"en": "from", "de": "ab"},
 }
+
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 
 ICONS: Mapping[str, str] = {
     "passed": "✓",
@@ -75,6 +128,7 @@ ICONS: Mapping[str, str] = {
     "failed": "✕",
     "no-answer": "○",
     "needs-review": "⋯",
+    "marked": "✎",
 }
 
 
@@ -100,6 +154,11 @@ class Labels:
         """Points without trailing zeros, with the language's decimal sign and a real minus."""
         plain = f"{value.normalize():f}".replace("-", "−")
         return plain.replace(".", ",") if self.language == "de" else plain
+
+    def grade(self, name: str) -> str:
+        """A grade with the language's decimal sign and a real minus."""
+        shown = name.replace("-", "−")
+        return shown.replace(".", ",") if self.language == "de" and _DECIMAL.fullmatch(name) else shown
 
     def ending(self, ending: Ending, limits: Limits) -> str:
         """Why a cell was ended before it was done."""

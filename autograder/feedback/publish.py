@@ -10,6 +10,7 @@ from autograder import atomic
 from autograder.course import Course
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
+from autograder.grades import Standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
 
@@ -19,6 +20,7 @@ def pages(
     rubric: Rubric,
     results: Mapping[str, Graded],
     rubrics: Mapping[str, Rubric],
+    standings: Mapping[str, Standing],
     *,
     submitted: Mapping[str, datetime | None],
     language: str,
@@ -30,14 +32,21 @@ def pages(
         rubric: the common one, for the summary.
         results: by student.
         rubrics: the one each of them was asked by.
+        standings: their marks, with what people gave.
         submitted: when each handed in.
         language: ``"en"`` or ``"de"``.
     """
     name = rubric.assignment.name
     for student, graded in results.items():
-        page = render(graded, rubrics[student], language=language, submitted_at=submitted.get(student))
+        page = render(
+            graded,
+            rubrics[student],
+            language=language,
+            submitted_at=submitted.get(student),
+            stands=standings[student],
+        )
         yield _write(course.feedback(student, name) / f"{name}.html", page)
-    yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric))
+    yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric, standings))
 
 
 def _write(path: Path, page: str) -> Path:

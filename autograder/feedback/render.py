@@ -11,12 +11,18 @@ import jinja2
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY
 from autograder.feedback.view import page_view
+from autograder.grades import Standing, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
 
 
 def render(
-    graded: Graded, rubric: Rubric, *, language: str = "en", submitted_at: datetime.datetime | None = None
+    graded: Graded,
+    rubric: Rubric,
+    *,
+    language: str = "en",
+    submitted_at: datetime.datetime | None = None,
+    stands: Standing | None = None,
 ) -> str:
     """The feedback page as HTML.
 
@@ -28,9 +34,10 @@ def render(
         rubric: the rubric it was graded by.
         language: ``"en"`` or ``"de"``; English for any other.
         submitted_at: when it was handed in; a time without zone is taken as UTC.
+        stands: the student's marks with what people gave; default: the automatic ones alone.
     """
     labels = Labels(language)
-    page = page_view(graded, rubric, labels, _moment(submitted_at))
+    page = page_view(graded, rubric, labels, _moment(submitted_at), stands or standing(graded.score, rubric))
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 

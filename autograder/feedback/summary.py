@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
 
+from autograder.feedback.distribution import distribution
+from autograder.feedback.grade import grade_range
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, visible
+from autograder.grades import Standing, standing
 from autograder.records import Graded, Status
 from autograder.rubric import Rubric
 
@@ -18,6 +21,9 @@ class _Row(Struct, frozen=True):
     student: str
     points: str
     pending: str
+    grade: str
+    """Empty where there are no grades."""
+    provisional: bool
     counts: tuple[tuple[str, int], ...]
     """Status → number of items."""
     endings: str
@@ -26,19 +32,25 @@ class _Row(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def render_summary(results: Iterable[Graded], rubric: Rubric) -> str:
-    """A table of all students for staff, in English, as one HTML file without scripts or requests.
+def render_summary(
+    results: Iterable[Graded], rubric: Rubric, standings: Mapping[str, Standing] | None = None
+) -> str:
+    """The spread of the grades and all students, for staff: one HTML file without scripts or requests.
 
     It holds staff texts: it is not for students. Students' own texts in it are escaped like on their pages.
 
     Args:
         results: the results of a run, in the order in which they are to stand.
         rubric: the rubric they were graded by.
+        standings: the students' marks with what people gave; default: the automatic ones alone.
     """
     labels = Labels("en")
     graded = list(results)
-    rows = [_row(result, labels) for result in graded]
-    points = [result.score.points for result in graded]
+    known = standings or {}
+    stands = [known.get(one.score.student) or standing(one.score, rubric) for one in graded]
+    rows = [_row(result, one, labels) for result, one in zip(graded, stands, strict=True)]
+    points = [one.total for one in stands]
+    scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
     text = (
         environment()
@@ -49,6 +61,7 @@ def render_summary(results: Iterable[Graded], rubric: Rubric) -> str:
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
+            grades=distribution(stands, scale, labels) if scale else None,
             label=labels,
             policy=POLICY,
         )
@@ -56,7 +69,7 @@ def render_summary(results: Iterable[Graded], rubric: Rubric) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _row(graded: Graded, labels: Labels) -> _Row:
+def _row(graded: Graded, stands: Standing, labels: Labels) -> _Row:
     score = graded.score
     statuses = [item.status for item in score.items]
     endings = [
@@ -64,8 +77,10 @@ def _row(graded: Graded, labels: Labels) -> _Row:
     ]
     return _Row(
         student=visible(score.student, 200),
-        points=labels.number(score.points),
-        pending=labels.number(score.pending) if score.pending else "",
+        points=labels.number(stands.total),
+        pending=labels.number(stands.pending) if stands.pending else "",
+        grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
+        provisional=not stands.final,
         counts=tuple((status.value, statuses.count(status)) for status in Status if status in statuses),
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else visible(score.isolation, 40),

@@ -9,16 +9,19 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
+from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
+from autograder.feedback.lines import Line, lines, lost, together
 from autograder.feedback.sanitise import quoting_sentence, sentence, visible
 from autograder.feedback.typeset import Typesetter, caret
+from autograder.grades import NOTHING, QuestionPoints, Standing
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Question, Rubric
 
-_NOTHING = Decimal(0)
 _SILENT = "passed"
 """The message that says no more than the status."""
 _MOST_REASON = 160
+_MOST_COMMENT = 4_000
 
 
 class ItemView(Struct, frozen=True):
@@ -66,6 +69,11 @@ class QuestionView(Struct, frozen=True):
     items: tuple[ItemView, ...]
     cell: CellView | None
     """Where the student's answer stands in the executed notebook."""
+    bonus: bool
+    marked: tuple[str, ...]
+    """What people gave several lines together, a sentence for each cell."""
+    comments: tuple[str, ...]
+    """What people wrote about the answer."""
 
     @property
     def losses(self) -> tuple[ItemView, ...]:
@@ -89,6 +97,7 @@ class PageView(Struct, frozen=True):
     pending: str
     earned_percent: int
     pending_percent: int
+    grade: GradeView | None
     isolation: str
     """The stamp's sentence; empty for full isolation."""
     refusal: str
@@ -102,7 +111,7 @@ class PageView(Struct, frozen=True):
         return tuple(question for question in self.questions if question.lost)
 
 
-def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) -> PageView:
+def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str, standing: Standing) -> PageView:
     """Everything the page shows; only students' texts, never staff's."""
     score, assignment = graded.score, rubric.assignment
     notebooks = tuple(
@@ -114,12 +123,13 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
     questions = tuple(
         _question_view(
             question,
+            points,
             [results[question.id, item.id] for item in question.items if (question.id, item.id) in results],
-            labels,
-            Typesetter(rubric.symbols(question)) if question.symbols else common,
-            notebooks,
+            labels=labels,
+            typesetter=Typesetter(rubric.symbols(question)) if question.symbols else common,
+            notebooks=notebooks,
         )
-        for question in rubric.questions
+        for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
     stamp = (
         "" if score.isolation == "namespaces" else labels("isolation", isolation=visible(score.isolation, 40))
@@ -128,11 +138,12 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
         title=labels.pick(assignment.title, assignment.name),
         student=visible(score.student, 200),
         submitted=submitted,
-        total=labels.number(score.points),
+        total=labels.number(standing.total),
         possible=labels.number(assignment.points),
-        pending=labels.pending(score.pending) if score.pending else "",
-        earned_percent=_percent(score.points, assignment.points),
-        pending_percent=_percent(score.pending, assignment.points),
+        pending=labels.pending(standing.pending) if standing.pending else "",
+        earned_percent=_percent(standing.total, assignment.points),
+        pending_percent=_percent(standing.pending, assignment.points),
+        grade=grade_view(standing, labels),
         isolation=stamp,
         refusal=_refusal(graded, labels),
         questions=questions,
@@ -148,47 +159,53 @@ def _refusal(graded: Graded, labels: Labels) -> str:
 
 def _question_view(
     question: Question,
+    points: QuestionPoints,
     results: Sequence[ItemResult],
+    *,
     labels: Labels,
     typesetter: Typesetter,
     notebooks: Sequence[NotebookView],
 ) -> QuestionView:
-    points = sum((result.points for result in results), _NOTHING)
-    pending = sum((result.possible for result in results if result.status is Status.NEEDS_REVIEW), _NOTHING)
-    lost = sum((_lost(result) for result in results), _NOTHING)
+    pending = sum((cell.most - cell.least for cell in points.cells), NOTHING)
     names = (question.answer_cell, question.id)
     found = (
         notebook.find(name) for name in names for notebook in notebooks if notebook.name == question.notebook
     )
+    decided = lines(question, results, points)
+    missing = lost(question, decided, points)
     return QuestionView(
         anchor=f"question-{question.id}",
         title=labels.pick(question.title, question.id),
         name=question.id,
-        status=_question_status(results, points, question.points),
-        points=labels.number(points),
+        status=_question_status(points, decided),
+        points=labels.number(points.points),
         possible=labels.number(question.points),
         pending=labels("open", points=labels.number(pending)) if pending else "",
-        lost=labels.number(-lost) if lost else "",
-        earned_percent=_percent(points, question.points),
+        lost=labels.number(-missing) if missing else "",
+        earned_percent=_percent(points.points, question.points),
         pending_percent=_percent(pending, question.points),
         table=question.kind == "repair",
-        items=tuple(_item_view(question, result, labels, typesetter) for result in results),
+        items=tuple(_item_view(question, line, labels, typesetter) for line in decided),
         cell=next((cell for cell in found if cell is not None), None),
+        bonus=question.bonus,
+        marked=tuple(_of(cell.points, cell.possible, labels) for cell in together(question, points)),
+        comments=tuple(visible(comment, _MOST_COMMENT) for comment in points.comments),
     )
 
 
-def _item_view(question: Question, result: ItemResult, labels: Labels, typesetter: Typesetter) -> ItemView:
+def _item_view(question: Question, line: Line, labels: Labels, typesetter: Typesetter) -> ItemView:
+    result = line.result
     item = question.item(result.item)
     partly = result.status is Status.FAILED and result.points > 0
-    lost = _lost(result)
     silent = result.student.code == _SILENT
     reading = typesetter.markup(result.reading)
+    settled = line.marked and result.status is not Status.NEEDS_REVIEW
     return ItemView(
         anchor=f"item-{question.id}-{result.item}",
         text=labels.pick(item.text, result.item),
-        status="partly" if partly else result.status.value,
-        worth=_worth(result, labels),
-        lost=labels.number(-lost) if lost else "",
+        status="marked" if settled else "partly" if partly else result.status.value,
+        worth="" if line.shared else _worth(result, labels),
+        lost=labels.number(-line.lost) if line.lost else "",
         message="" if silent else sentence(result.student, labels.language),
         said=Markup() if silent else quoting_sentence(result.student, labels.language),
         caret=caret(result.student.params),
@@ -200,26 +217,23 @@ def _item_view(question: Question, result: ItemResult, labels: Labels, typesette
 def _worth(result: ItemResult, labels: Labels) -> str:
     if result.status is Status.NEEDS_REVIEW:
         return labels("open", points=labels.number(result.possible))
-    earned = labels.number(result.points)
-    return earned if result.possible < 0 else f"{earned} {labels('of')} {labels.number(result.possible)}"
+    if result.possible < 0:
+        return labels.number(result.points)
+    return _of(result.points, result.possible, labels)
 
 
-def _lost(result: ItemResult) -> Decimal:
-    """Points that could have been had; a deduction that was made counts, an open item does not."""
-    if result.status is Status.NEEDS_REVIEW:
-        return _NOTHING
-    return max(_NOTHING, max(result.possible, _NOTHING) - result.points)
+def _of(points: Decimal, possible: Decimal, labels: Labels) -> str:
+    return f"{labels.number(points)} {labels('of')} {labels.number(possible)}"
 
 
-def _question_status(results: Sequence[ItemResult], points: Decimal, possible: Decimal) -> str:
-    statuses = {result.status for result in results}
-    if Status.NEEDS_REVIEW in statuses:
+def _question_status(points: QuestionPoints, found: Sequence[Line]) -> str:
+    if points.pending:
         return "needs-review"
-    if statuses == {Status.NO_ANSWER}:
+    if {line.result.status for line in found} == {Status.NO_ANSWER}:
         return "no-answer"
-    if points >= possible:
+    if points.points >= points.possible:
         return "passed"
-    return "partly" if points > 0 else "failed"
+    return "partly" if points.points > 0 else "failed"
 
 
 def _percent(part: Decimal, whole: Decimal) -> int:

@@ -1,0 +1,84 @@
+"""``autograder grades``: points and grades with what people gave, as a table, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
+
+pytestmark = pytest.mark.sandbox
+
+
+def mark_all(course: Path, share: float) -> None:
+    """A person gives every open cell a share of its points."""
+    with sqlite3.connect(course / "gradebook.db") as connection:
+        connection.execute(
+            "UPDATE grade SET needs_manual_grade = 0, manual_score = ? * "
+            "(SELECT max_score FROM grade_cells WHERE grade_cells.id = grade.cell_id) "
+            "WHERE needs_manual_grade",
+            (share,),
+        )
+    connection.close()
+
+
+def test_grades_follow_what_people_gave(course: Path) -> None:
+    """Ranges before marking, one final grade within them after it, and nothing is written by asking."""
+    before = (course / "gradebook.db").read_bytes()
+    done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
+    first = {one["student"]: one for one in only_object(done.stdout)["students"]}
+    assert STUDENTS == len(first)
+    assert before == (course / "gradebook.db").read_bytes()
+    assert "provisional" in {one["state"] for one in first.values()}
+    mark_all(course, 0.5)
+    done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
+    for one in only_object(done.stdout)["students"]:
+        was = first[one["student"]]
+        assert ("final", 0.0, one["grade"]) == (one["state"], one["open"], one["best_grade"])
+        assert float(was["grade"]) >= float(one["grade"]) >= float(was["best_grade"])
+        assert was["total"] <= one["total"] <= was["total"] + was["open"]
+
+
+def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
+    """The questions' points add up to the points, and these to what nbgrader exports."""
+    mark_all(course, 0.25)
+    done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    known = ("student", "points", "bonus", "total", "open", "grade", "best_grade", "passed", "state")
+    for row in rows:
+        questions = [float(value) for name, value in row.items() if name not in known]
+        assert pytest.approx(float(row["points"])) == sum(questions)
+    exported = run("export", cwd=course, program="nbgrader")
+    assert 0 == exported.returncode, exported.stderr
+    with (course / "grades.csv").open(encoding="utf-8", newline="") as file:
+        theirs = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert theirs == pytest.approx({row["student"]: float(row["total"]) for row in rows})
+
+
+def test_bonus_points_of_the_course_count(course: Path) -> None:
+    """A list of bonus points raises totals; a slip in it stops with its line."""
+    done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
+    student = only_object(done.stdout)["students"][0]
+    (course / "bonus.csv").write_text(f"id,assignment,points\n{student['student']},{ASSIGNMENT},2.5\n")
+    done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
+    raised = only_object(done.stdout)["students"][0]
+    assert (student["total"] + 2.5, 2.5) == (raised["total"], raised["bonus"])
+    (course / "bonus.csv").write_text(f"id,assignment,points\nada,{ASSIGNMENT},many\n")
+    done = run("grades", ASSIGNMENT, "--course", str(course))
+    assert (3, "") == (done.returncode, done.stdout)
+    assert "bonus.csv: line 2: points: expected a number" in done.stderr
+
+
+def test_the_table_and_a_course_without_gradebook(course: Path) -> None:
+    """The table names state and grade; without a gradebook the command says what to run."""
+    done = run("grades", ASSIGNMENT, "--course", str(course))
+    assert 0 == done.returncode
+    assert "provisional" in done.stdout
+    (course / "gradebook.db").unlink()
+    done = run("grades", ASSIGNMENT, "--course", str(course))
+    assert 3 == done.returncode
+    assert f"run: autograder grade {ASSIGNMENT}" in done.stderr

@@ -1,0 +1,125 @@
+"""The grade on the student's page and the class's spread: one grade or a range, and what it rests on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.feedback import render, render_summary
+from autograder.feedback.distribution import distribution
+from autograder.feedback.labels import Labels
+from autograder.grades import PersonMark, PersonMarks, standing
+from autograder.records import Graded
+from tests.feedback.examples import RUBRIC, good, hostile, middling
+from tests.feedback.test_render import Page
+from tests.test_grades import BONUS, EXAM, WHY, rubric
+
+DECIDED: PersonMarks = {WHY: PersonMark(Decimal("0.5"), comment="A reason, but not why two.")}
+REPAIR = ("exam", "task5-a")
+
+
+def text(graded: Graded, marks: PersonMarks | None = None, language: str = "en", exam: object = EXAM) -> str:
+    """The words of a student's page."""
+    assert isinstance(exam, type(EXAM))
+    return Page(render(graded, exam, language=language, stands=standing(graded.score, exam, marks))).text
+
+
+def test_a_provisional_grade_is_a_range() -> None:
+    """While a person has to decide, the page says so and shows what is still possible."""
+    page = text(middling())
+    assert "Grade 4.0 to 3.7" in page
+    assert "✓ passed Provisional: the grade depends on what is still open." in page
+    assert "8.5 of 17 points" in page
+
+
+def test_a_final_grade_says_nothing_else() -> None:
+    """With the person's mark the grade is one, in the language's spelling, and nothing is open."""
+    page = text(middling(), DECIDED, "de")
+    assert "Note 4,0 ✓ bestanden" in page
+    assert "9 von 17 Punkten" in page
+    assert "Vorläufig" not in page
+    assert "offen" not in page
+
+
+def test_an_open_point_that_changes_nothing_is_said_so() -> None:
+    """Where worst and best are the same grade, the page says that the grade stands."""
+    page = text(good())
+    assert "Grade 1.3 to 1.0" in page
+    again = text(good(), {WHY: PersonMark(Decimal(0)), ("exam", "mha"): PersonMark(Decimal(0), again=True)})
+    assert "Grade 3.7 to 1.3" in again
+    lenient = rubric(
+        "[assignment.grading]\nscale = [{ grade = 'yes', from = 10 }, { grade = 'no', from = 0 }]\n"
+    )
+    page = text(good(), exam=lenient)
+    assert "Grade yes ✓ passed Provisional: something is still open, but it cannot change the grade." in page
+
+
+def test_a_persons_mark_and_comment_are_shown() -> None:
+    """The line carries the mark in the place of the open points, and the comment stands below."""
+    page = text(middling(), DECIDED)
+    assert "Your reason, in a sentence ✎ marked by a person 0.5 of 1" in page
+    assert "Comment A reason, but not why two." in page
+    assert "A person reads your reason." not in page
+    assert "−0.5 Your reason, in a sentence" in page
+
+
+def test_a_mark_for_several_lines_is_one_sum() -> None:
+    """Where one cell carries several lines, no line gets points of its own."""
+    page = text(middling(), {REPAIR: PersonMark(Decimal("6.5"))})
+    assert "6.5 of 8" in page
+    assert "✎ marked by a person 6.5 of 8" in page
+    assert "−1.5 Repair the decoder" in page
+
+
+def test_full_marks_by_a_person_silence_the_automatic_words() -> None:
+    """What a check said of an answer that a person found right is not shown any more."""
+    assert "one of the two matrices" in text(middling())
+    assert "one of the two matrices" not in text(middling(), {("exam", "task3-b"): PersonMark(Decimal(1))})
+
+
+def test_bonus_points_and_rules_are_told() -> None:
+    """Bonus points are named, with the rule by which they count and where passing begins."""
+    page = text(middling(), exam=BONUS)
+    assert "Bonus points: 3." in page
+    assert "Passed from 5.5 of 11 points. Points are not rounded" in page
+    assert "Bonus points count only where the points without them are enough to pass." in page
+    assert "mha · bonus" in page
+
+
+def test_a_hostile_comment_stays_text() -> None:
+    """A comment is text, whatever is written in it."""
+    marks = {WHY: PersonMark(Decimal(1), comment="<script>alert(1)</script>")}
+    page = Page(render(hostile(), EXAM, stands=standing(hostile().score, EXAM, marks)))
+    assert "script" not in {tag for tag, _ in page.elements}
+    assert "Comment <script>alert(1)</script>" in page.text
+
+
+def test_without_a_scale_the_page_has_no_grade() -> None:
+    """Practice sheets have points alone."""
+    assert "Grade" not in text(middling(), exam=RUBRIC)
+
+
+def test_the_summary_shows_the_spread_of_grades() -> None:
+    """Final and provisional grades by step, who passes for certain, and who still can."""
+    everyone = [good(), middling(), hostile()]
+    stands = {one.score.student: standing(one.score, EXAM) for one in everyone}
+    stands["grace"] = standing(middling().score, EXAM, DECIDED)
+    page = Page(render_summary(everyone, EXAM, stands)).text
+    assert "Passed: 2 of 3 (67 %) Provisional: 1" in page
+    assert "1.3 15.3 1" in page
+    assert "ada 16 1 1.3 to 1.0 provisional" in page
+    assert "grace 9 4.0" in page
+    assert "Mean: 8.33 of 17" in page
+
+
+@pytest.mark.parametrize("scale", ["german", "letter", "percent"])
+def test_every_student_is_in_one_bar(scale: str) -> None:
+    """The bars add up to the class, on every scale."""
+    exam = rubric(f'[assignment.grading]\nscale = "{scale}"\n')
+    assert exam.assignment.grading is not None
+    stands = [standing(one.score, exam) for one in (good(), middling(), hostile())]
+    stands += [standing(good().score, exam, given=Decimal(40))]
+    spread = distribution(stands, exam.assignment.grading, Labels("en"))
+    assert 4 == sum(bar.final + bar.provisional for bar in spread.bars) == spread.students
+    assert (1, 3) == (sum(bar.final for bar in spread.bars), spread.provisional)
