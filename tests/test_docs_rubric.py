@@ -8,19 +8,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from autograder import scales
 from autograder.checks import (
     KINDS,
     choice,
     count,
     drawing,
     make_check,
+    manual,
     options,
     quantity,
     repair,
     shape,
     tolerances,
     value,
-    written,
 )
 from autograder.checks.audit import options as audit_options
 from autograder.checks.behaviour import probes, subject
@@ -49,9 +50,10 @@ RECORDS = (
     *(decoding_options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
     *(training_options.TrainingQuestion, training_options.TrainingItem),
     *(MemorisationQuestion, MemorisationItem),
-    *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
+    *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
+    *(manual.Examples, manual.ManualItem, scales.Grading, scales.Threshold),
     *(audit_options.Input, audit_options.AuditQuestion, audit_options.AuditItem),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )

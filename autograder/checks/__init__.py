@@ -15,6 +15,7 @@ from autograder.checks.choice import ChoiceCheck
 from autograder.checks.count import CountCheck
 from autograder.checks.decoding import DecodingCheck
 from autograder.checks.implementation import ImplementationCheck
+from autograder.checks.manual import manual_options
 from autograder.checks.memorisation import MemorisationCheck
 from autograder.checks.quantity import QuantityCheck
 from autograder.checks.repair import RepairCheck
@@ -61,4 +62,7 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         close = difflib.get_close_matches(question.kind, KINDS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(KINDS))}"
         raise RubricError(f"question {question.id!r}: unknown kind {question.kind!r}; {hint}")
+    for item in question.items:
+        if item.manual:
+            manual_options(question, item)
     return kind(question, rubric)

@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.choice_trials import UNKNOWN, ChoiceTrials
+from autograder.checks.manual import manual
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
 from autograder.checks.options import share as equal_share
 from autograder.checks.planting import Planter, Read
 from autograder.checks.quoting import quote, type_name
-from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result, review
+from autograder.checks.results import NO_POINTS, Finding, blank, failed, no_answer, result, review
 from autograder.checks.targets import Target, Targets
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.drawing import SAMPLE
+from autograder.checks.manual import manual
 from autograder.checks.options import (
     AnswerItem,
     ComparedOptions,
@@ -24,7 +25,7 @@ from autograder.checks.options import (
 from autograder.checks.oracle import Known, Wrong, named
 from autograder.checks.planting import Planter, Read, as_written
 from autograder.checks.quoting import quote
-from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
+from autograder.checks.results import Finding, blank, combine, no_answer, result, review
 from autograder.checks.targets import Target, Targets, stated
 from autograder.errors import RubricError
 from autograder.messages import counting

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.arrays import INCOMPARABLE, Difference
-from autograder.checks.base import Evidence, Observations
+from autograder.checks.base import Observations
 from autograder.checks.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
 from autograder.rubric import Item, Question
@@ -77,17 +77,6 @@ def no_answer(code: str = "no-answer", staff: str = "", /, **params: str) -> Fin
 def review(staff: str, code: str = "review.fault") -> Finding:
     """We could not judge; a person decides."""
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
-
-
-def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
-    """The result of an item that a person decides on: nothing to decide when its cell was left alone."""
-    answer = evidence.answers.get(item.cell) if item.cell else evidence.answer
-    if answer is not None and blank(answer):
-        return result(question, item, no_answer())
-    length = f"{len(answer.source.split())} words" if answer is not None else "no cell of its own"
-    guide = item.options.get("guide", "")
-    staff = f"for a person: {length}" + (f"; {guide}" if guide else "")
-    return result(question, item, review(staff, "review.person"))
 
 
 def blank(answer: Answer) -> bool:

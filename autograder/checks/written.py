@@ -7,26 +7,19 @@ from typing import ClassVar
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.manual import manual, manual_options
 from autograder.checks.options import place, question_options
-from autograder.checks.results import blank, manual, no_answer, result
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
-from autograder.rubric import Question, Rubric, convert
+from autograder.rubric import Question, Rubric
 
 
 class WrittenQuestion(Struct, frozen=True):
     """Options of a ``written`` question: none."""
 
 
-class WrittenItem(Struct, frozen=True):
-    """Options of an item of a ``written`` question."""
-
-    guide: str = ""
-    """For staff: what to look for."""
-
-
 class WrittenCheck:
-    """Every item waits for a person; a cell that was left alone has no points and needs nobody."""
+    """Every item waits for a person; where nothing was written there are no points, and nobody is needed."""
 
     kind: ClassVar[str] = "written"
 
@@ -36,7 +29,7 @@ class WrittenCheck:
         self.question = question
         question_options(question, WrittenQuestion)
         for item in question.items:
-            convert(item.options, WrittenItem, place(question, item))
+            manual_options(question, item, only=True)
             if not item.manual:
                 raise RubricError(f"{place(question, item)}: manual: a written answer needs manual = true")
 
@@ -59,14 +52,10 @@ class WrittenCheck:
         return (
             Trial("an empty cell", "", read),
             Trial("blanks only", " \n\t", read),
+            Trial("a placeholder", "**Your answer here.**", read),
             Trial("one word", "Yes."),
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """NEEDS_REVIEW for every item, or NO_ANSWER when the cell was left alone."""
-        return tuple(
-            result(self.question, item, no_answer())
-            if blank(evidence.answer) and not item.cell
-            else manual(self.question, item, evidence)
-            for item in self.question.items
-        )
+        """NEEDS_REVIEW for every item, or NO_ANSWER where nothing was written."""
+        return tuple(manual(self.question, item, evidence) for item in self.question.items)

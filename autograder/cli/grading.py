@@ -125,4 +125,4 @@ def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     pages = publish.pages(
         course, assignment.rubric, results, rubrics, standings, submitted=submitted, language=chosen
     )
-    return list(report.with_progress(pages, len(results) + 1, "feedback"))
+    return list(report.with_progress(pages, len(results) + 2, "feedback"))

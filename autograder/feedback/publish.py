@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder.course import Course
+from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.grades import Standing
@@ -25,7 +26,9 @@ def pages(
     submitted: Mapping[str, datetime | None],
     language: str,
 ) -> Iterator[Path]:
-    """Write one page per student and the summary for staff; yields each path when it is written.
+    """Write one page per student, and for staff one for marking by hand and the summary.
+
+    Each path is yielded when its page is written.
 
     Args:
         course: whose folders.
@@ -46,6 +49,8 @@ def pages(
             stands=standings[student],
         )
         yield _write(course.feedback(student, name) / f"{name}.html", page)
+    marking = render_marking(list(results.values()), rubric, standings)
+    yield _write(course.root / "staff" / f"{name}-marking.html", marking)
     yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric, standings))
 
 

@@ -61,12 +61,17 @@ def render_summary(
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
+            marking=f"{rubric.assignment.name}-marking.html" if _by_hand(rubric) else "",
             grades=distribution(stands, scale, labels) if scale else None,
             label=labels,
             policy=POLICY,
         )
     )
     return text.encode("utf-8", "replace").decode()
+
+
+def _by_hand(rubric: Rubric) -> bool:
+    return any(item.manual for question in rubric.questions for item in question.items)
 
 
 def _row(graded: Graded, stands: Standing, labels: Labels) -> _Row:

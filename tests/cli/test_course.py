@@ -78,6 +78,7 @@ def test_the_demo_writes_a_whole_course(graded: Path) -> None:
     pages = {path.relative_to(graded / "feedback").as_posix() for path in graded.glob("feedback/*/*/*.html")}
     assert {f"{student}/{ASSIGNMENT}/{ASSIGNMENT}.html" for student in students} == pages
     assert (graded / "staff" / f"{ASSIGNMENT}.html").is_file()
+    assert (graded / "staff" / f"{ASSIGNMENT}-marking.html").is_file()
     assert {"coursecheck.py", f"{ASSIGNMENT}.ipynb"} == {
         path.name for path in (graded / "release" / ASSIGNMENT).iterdir()
     }
@@ -110,7 +111,7 @@ def test_pages_again_are_the_same(course: Path) -> None:
     """Writing the feedback again gives the same bytes."""
     before = files(course, "feedback")
     figures = only_object(run("feedback", ASSIGNMENT, "--json", cwd=course).stdout)
-    assert STUDENTS + 1 == figures["pages"]
+    assert STUDENTS + 2 == figures["pages"]
     assert before == files(course, "feedback")
 
 

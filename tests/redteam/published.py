@@ -87,8 +87,9 @@ def faults_of_everything(
             yield entrant.student, FAILURE, fault
     yield from _strangers(exam.course, graded)
     yield from _gradebook(exam.course, graded)
-    for fault in _file_faults(exam.course.root / "staff" / f"{NAME}.html", _page):
-        yield "", FAILURE, f"staff page: {fault}"
+    for page in (f"{NAME}.html", f"{NAME}-marking.html"):
+        for fault in _file_faults(exam.course.root / "staff" / page, _page):
+            yield "", FAILURE, f"staff page {page}: {fault}"
 
 
 def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:

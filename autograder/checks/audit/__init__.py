@@ -14,8 +14,9 @@ from autograder.checks.audit.listing import ListingForm
 from autograder.checks.audit.options import AuditItem, AuditQuestion, check_form
 from autograder.checks.audit.testing import TestForm
 from autograder.checks.base import Draw, Evidence, SecondRound
+from autograder.checks.manual import manual
 from autograder.checks.options import item_options, question_options
-from autograder.checks.results import blank, manual, no_answer, result
+from autograder.checks.results import blank, no_answer, result
 from autograder.records import Answer, ItemResult, Scenario
 from autograder.rubric import Item, Question, Rubric
 

@@ -13,6 +13,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.behaviour.probes import BehaviourItem, Probe, probe
 from autograder.checks.behaviour.subject import BehaviourQuestion, Subject
 from autograder.checks.drawing import SAMPLE, Inputs, describe, plain
+from autograder.checks.manual import manual
 from autograder.checks.options import (
     check_cases,
     item_options,
@@ -27,7 +28,6 @@ from autograder.checks.results import (
     combine,
     differing,
     failed,
-    manual,
     no_answer,
     observations_at,
     reference_value,

@@ -19,6 +19,7 @@ from autograder.checks.decoding.options import DecodingItem, DecodingQuestion
 from autograder.checks.decoding.plan import Asking
 from autograder.checks.drawing import SAMPLE
 from autograder.checks.known import check_worths, known_mistake, shared
+from autograder.checks.manual import manual
 from autograder.checks.options import check_cases, item_options, named_cases, place, question_options
 from autograder.checks.results import (
     Finding,
@@ -26,7 +27,6 @@ from autograder.checks.results import (
     combine,
     differing,
     failed,
-    manual,
     no_answer,
     observations_at,
     reference_value,

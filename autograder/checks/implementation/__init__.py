@@ -25,6 +25,7 @@ from autograder.checks.implementation.plan import FORBIDDEN, WEIGHTS, Key, Plan,
 from autograder.checks.implementation.recognition import Recognised, recognise
 from autograder.checks.implementation.signature import read
 from autograder.checks.implementation.slips import MASKS
+from autograder.checks.manual import manual
 from autograder.checks.options import (
     CallOptions,
     check_cases,
@@ -40,7 +41,6 @@ from autograder.checks.results import (
     combine,
     differing,
     failed,
-    manual,
     no_answer,
     observations_at,
     result,

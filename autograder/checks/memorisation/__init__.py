@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.known import Worth, check_worths, known_mistake, shared
+from autograder.checks.manual import manual
 from autograder.checks.memorisation.measures import longest_overlap, memorised_share, tokens_of
 from autograder.checks.options import item_options, place, question_options
 from autograder.checks.quoting import type_name
@@ -22,7 +23,6 @@ from autograder.checks.results import (
     Finding,
     blank,
     failed,
-    manual,
     no_answer,
     observations_at,
     reference_value,

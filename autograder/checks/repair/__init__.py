@@ -15,12 +15,13 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.manual import manual
 from autograder.checks.options import item_options, place, question_options
 from autograder.checks.quoting import quote
 from autograder.checks.repair.experiment import Experiment
 from autograder.checks.repair.plan import experiments
 from autograder.checks.repair.verdicts import PROBES, Verdict, exclusive, verdicts
-from autograder.checks.results import blank, manual, no_answer, result, review
+from autograder.checks.results import blank, no_answer, result, review
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric

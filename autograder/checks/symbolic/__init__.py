@@ -23,6 +23,7 @@ from autograder.algebra.printing.text import to_text
 from autograder.checks import results
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.literal import answer_literal
+from autograder.checks.manual import manual
 from autograder.checks.options import item_options
 from autograder.checks.planting import Planter, Read
 from autograder.checks.results import Finding
@@ -100,7 +101,7 @@ class SymbolicCheck:
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item."""
         return tuple(
-            results.manual(self._question, item, evidence)
+            manual(self._question, item, evidence)
             if item.manual
             else self._result(self._items[item.id], evidence)
             for item in self._question.items

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.manual import manual
 from autograder.checks.options import AnswerItem, CallOptions, item_options, place, question_options, share
-from autograder.checks.results import NO_POINTS, Finding, blank, failed, manual, no_answer, result
+from autograder.checks.results import NO_POINTS, Finding, blank, failed, no_answer, result
 from autograder.checks.table.cells import CellColumn
 from autograder.checks.table.explain import together
 from autograder.checks.table.matching import Matched, Names

@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.drawing import SAMPLE
 from autograder.checks.known import check_worths, known_mistake
+from autograder.checks.manual import manual
 from autograder.checks.options import item_options, place, question_options
 from autograder.checks.results import (
     Finding,
     blank,
     differing,
     failed,
-    manual,
     no_answer,
     observations_at,
     reference_value,

@@ -1,0 +1,166 @@
+"""Text that people read: its language, its length, whether it says anything, and which texts are the same.
+
+Nothing here gives points. The language is told by frequent small words, which are another closed list in
+each language, and by letters that only one of them has.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+Language = Literal["en", "de", "other", "unknown"]
+
+MOST = 20_000
+"""Characters that are looked at; more than anybody writes in an exam."""
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_CODE = re.compile(r"`[^`\n]*`|\$[^$\n]*\$")
+_ENGLISH = _listed(
+    "the of and to is that it for as are with this be by on not or from at which an but have has can "
+    "its they their there if because so then than when what how will would was were more only each "
+    "every all no into does do we you one other same between before after about them these those "
+    "could should since while without whose who where also both such been being very just most many "
+    "much any cannot doesn't don't it's isn't"
+)
+_GERMAN = _listed(
+    "der die das und ist nicht ein eine einen einem einer eines den dem des zu mit für auf im von "
+    "sich auch als an es wird werden sind aus bei nach wie nur noch über oder aber wenn weil dass "
+    "daß kann man so durch vom zum zur hat haben hier keine kein keinen mehr sie er wir ihr ihre "
+    "seine sein jede jeder jedes jedem alle dann denn also damit da ohne zwischen vor beim ins am "
+    "wurde diese dieser dieses diesem nun sehr immer nichts etwas welche welcher welches bereits "
+    "schon anhand sowie"
+)
+_OTHERS = _listed(
+    "le la les des un une est et pour dans que qui pas sur avec sont ce cette il elle par plus au "
+    "aux du el los las una es y para con por se no su como del lo al gli che di è per non sono della "
+    "nel si het een van niet dat zijn op voor met ook worden wordt maar bij o os um uma não com em "
+    "do da é ao nie jest się na że i w z oraz są ve bir bu için ile olarak değil och att det som "
+    "inte är på av ett till"
+)
+"""French, Spanish, Italian, Dutch, Portuguese, Polish, Turkish, Swedish."""
+_SHORTEST = 3
+"""Fewer words than this tell no language, unless a letter does."""
+_LEAST_SHARE = 0.13
+"""Of the words are small words of a language, in any running text of that language."""
+_PLACEHOLDERS = frozenset(
+    {
+        *("your answer here", "write your answer here", "type your answer here", "enter your answer here"),
+        *("your answer", "answer here", "double click to edit", "double-click to edit"),
+        *("ihre antwort hier", "deine antwort hier", "hier antworten", "antwort hier", "ihre antwort"),
+        *("deine antwort", "hier ihre antwort", "hier deine antwort", "todo", "to do", "tbd", "n/a"),
+    }
+)
+_LONGEST_PLACEHOLDER = 100
+_LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
+_EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
+_SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
+_QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
+_STAYS = ("<super>", "<sub>", "<fraction>")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, without formulas and code, in lower case."""
+    return [found.casefold() for found in _WORD.findall(_CODE.sub(" ", text[:MOST]))]
+
+
+def language(text: str) -> Language:
+    """The language a text is written in: English, German, another one, or nothing that tells.
+
+    English terms in a German sentence do not decide: the small words around them do.
+    """
+    found = words(text)
+    letters = [sign for sign in text[:MOST] if sign.isalpha()]
+    foreign = sum(not unicodedata.name(sign, "").startswith("LATIN") for sign in letters)
+    greek = sum(unicodedata.name(sign, "").startswith("GREEK") for sign in letters)
+    if letters and 2 * (foreign - greek) > len(letters):
+        return "other"
+    if len(found) < _SHORTEST:
+        return "de" if any(set(word) & set("äöüß") for word in found) else "unknown"
+    shares = {
+        name: sum(word in small for word in found) / len(found)
+        for name, small in (("en", _ENGLISH), ("de", _GERMAN), ("other", _OTHERS))
+    }
+    shares["de"] += sum(bool(set(word) & set("äöüß")) for word in found) / (2 * len(found))
+    if shares["other"] > max(shares["en"], shares["de"]):
+        return "other"
+    if max(shares["en"], shares["de"]) < _LEAST_SHARE:
+        return "unknown"
+    return "en" if shares["en"] >= shares["de"] else "de"
+
+
+def unwritten(text: str) -> bool:
+    """Whether a text says nothing: a placeholder that was left, marks of an empty list, or signs alone."""
+    lines = [line.strip() for line in text[:MOST].splitlines() if line.strip()]
+    if len(lines) > 1 and all(_LIST_MARK.fullmatch(line) for line in lines):
+        return True
+    if len(text) <= _LONGEST_PLACEHOLDER and same_form(text).strip("-/ ") in _PLACEHOLDERS:
+        return True
+    return len(text) <= MOST and all(unicodedata.category(sign)[0] in "PZC" for sign in text)
+
+
+def same_form(text: str) -> str:
+    """What is left of a text when differences that mean nothing are taken away.
+
+    Those are case, space, marks of sentences and emphasis, and ways to write a letter in Unicode. Marks
+    between letters or digits stay (``2.5``, ``d_model``), and so do superscripts and signs of formulas.
+    """
+    plain = "".join(
+        sign if unicodedata.decomposition(sign).startswith(_STAYS) else unicodedata.normalize("NFKC", sign)
+        for sign in unicodedata.normalize("NFC", text)
+        if unicodedata.category(sign) != "Cf"
+    )
+    plain = _EMPHASIS.sub(r"\2", plain.translate(_QUOTES_AND_DASHES).casefold())
+    kept = [
+        sign if sign not in _SENTENCE_MARKS or _between_letters(plain, at) else " "
+        for at, sign in enumerate(plain)
+    ]
+    return " ".join("".join(kept).split())
+
+
+def _between_letters(text: str, at: int) -> bool:
+    return 0 < at < len(text) - 1 and text[at - 1].isalnum() and text[at + 1].isalnum()
+
+
+def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
+    """Where entries of a closed list stand in a text: beginnings and ends, in order, without overlaps.
+
+    An entry is a word or several; ``*`` at its beginning or end stands for any letters. Case and the kind
+    of space do not matter.
+    """
+    found = sorted(
+        (match.start(), match.end()) for entry in sought for match in _pattern(entry).finditer(text[:MOST])
+    )
+    apart: list[tuple[int, int]] = []
+    for start, end in found:
+        if apart and start < apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return apart
+
+
+def _pattern(entry: str) -> re.Pattern[str]:
+    middle = r"\s+".join(re.escape(part) for part in entry.strip("*").split())
+    head = r"\w*" if entry.startswith("*") else ""
+    tail = r"\w*" if entry.endswith("*") else ""
+    return re.compile(rf"(?<!\w){head}{middle}{tail}(?!\w)", re.IGNORECASE)
+
+
+def groups(texts: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Who wrote the same, up to trivial differences: the largest group first, then in the order given.
+
+    Args:
+        texts: (student, text) pairs.
+    """
+    found: dict[str, list[str]] = {}
+    for student, text in texts:
+        found.setdefault(same_form(text), []).append(student)
+    return [tuple(students) for students in sorted(found.values(), key=len, reverse=True)]

@@ -1,0 +1,200 @@
+"""The staff's page for marking by hand: each written answer once, with who wrote it and what graders need.
+
+Answers that are the same up to trivial differences stand together, so that one decision is made for all of
+them; where people have given them different marks, that is shown. Words of an item's closed list are
+highlighted and suggest the item; they give no points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+
+from autograder.checks import prose
+from autograder.checks.manual import Examples, manual_options
+from autograder.feedback.labels import Labels
+from autograder.feedback.render import environment
+from autograder.feedback.sanitise import POLICY, visible
+from autograder.grades import CellPoints, Standing
+from autograder.records import Graded, Status
+from autograder.rubric import Item, Question, Rubric
+
+_LANGUAGES = {"en": "English", "de": "German", "other": "another language", "unknown": ""}
+
+
+class _Line(Struct, frozen=True):
+    """One item that a person decides on."""
+
+    text: str
+    points: str
+    guide: str
+    examples: Examples | None
+    suggest: tuple[str, ...]
+
+
+class _Author(Struct, frozen=True):
+    """Somebody who gave an answer, and the mark it has."""
+
+    student: str
+    mark: str
+    """Empty while there is none that counts."""
+
+
+class _Group(Struct, frozen=True):
+    """One answer, and everybody who gave it."""
+
+    authors: tuple[_Author, ...]
+    text: Markup
+    words: int
+    language: str
+    suggested: tuple[str, ...]
+    differ: bool
+    """They have different marks."""
+    done: bool
+    """All of them are marked."""
+
+
+class _Task(Struct, frozen=True):
+    """One cell that people mark."""
+
+    anchor: str
+    title: str
+    cell: str
+    points: str
+    lines: tuple[_Line, ...]
+    groups: tuple[_Group, ...]
+    open: int
+    """Answers that wait."""
+    empty: int
+    """Students who wrote nothing."""
+
+
+def render_marking(results: Sequence[Graded], rubric: Rubric, standings: Mapping[str, Standing]) -> str:
+    """All answers to marking by hand, for staff, in English, as one HTML file without scripts or requests.
+
+    Args:
+        results: of a class.
+        rubric: the common one.
+        standings: the students' marks with what people gave.
+    """
+    labels = Labels("en")
+    tasks = [
+        _task(question, cell, results, standings, labels)
+        for question in rubric.questions
+        for cell in question.cells()
+        if any(item.manual and (item.cell or question.id) == cell for item in question.items)
+    ]
+    text = (
+        environment()
+        .get_template("marking.html")
+        .render(
+            title=labels.pick(rubric.assignment.title, rubric.assignment.name),
+            tasks=tasks,
+            label=labels,
+            policy=POLICY,
+        )
+    )
+    return text.encode("utf-8", "replace").decode()
+
+
+def _task(
+    question: Question,
+    cell: str,
+    results: Sequence[Graded],
+    standings: Mapping[str, Standing],
+    labels: Labels,
+) -> _Task:
+    items = [item for item in question.items if item.manual and (item.cell or question.id) == cell]
+    answers: dict[str, str] = {}
+    for graded in results:
+        source = _source(graded, question, items[0].cell or question.answer_cell)
+        if source is not None and _written(graded, question, items):
+            answers[graded.score.student] = source
+    marks = {student: _cell(standings[student], question, cell) for student in answers}
+    groups = [
+        _group(answers[students[0]], {one: marks[one] for one in students}, question, items, labels)
+        for students in prose.groups(list(answers.items()))
+    ]
+    return _Task(
+        anchor=f"cell-{cell}",
+        title=labels.pick(question.title, question.id),
+        cell=cell,
+        points=labels.number(sum((max(item.points, Decimal(0)) for item in items), Decimal(0))),
+        lines=tuple(_line(question, item, labels) for item in items),
+        groups=tuple(sorted(groups, key=lambda group: group.done)),
+        open=sum(marks[student].pending for student in answers),
+        empty=len(results) - len(answers),
+    )
+
+
+def _source(graded: Graded, question: Question, cell: str) -> str | None:
+    """What a student wrote into a cell; None where it could not be read."""
+    for notebook in graded.notebooks:
+        if notebook.name == question.notebook:
+            for one in notebook.cells:
+                if one.grade_id == cell:
+                    return one.source
+    return None
+
+
+def _written(graded: Graded, question: Question, items: Sequence[Item]) -> bool:
+    """Whether there is something to decide: an item that grading left to a person."""
+    names = {item.id for item in items}
+    statuses = {one.status for one in graded.score.items if one.question == question.id and one.item in names}
+    return bool(statuses - {Status.NO_ANSWER})
+
+
+def _cell(standing: Standing, question: Question, cell: str) -> CellPoints:
+    points = next(one for one in standing.questions if one.id == question.id)
+    return next(one for one in points.cells if one.name == cell)
+
+
+def _group(
+    source: str,
+    marks: Mapping[str, CellPoints],
+    question: Question,
+    items: Sequence[Item],
+    labels: Labels,
+) -> _Group:
+    text = visible(source, prose.MOST)
+    listed = {item.id: manual_options(question, item).suggest for item in items}
+    done = [mark for mark in marks.values() if not mark.pending]
+    authors = tuple(
+        _Author(visible(student, 200), "" if mark.pending else labels.number(mark.points))
+        for student, mark in marks.items()
+    )
+    return _Group(
+        authors=authors,
+        text=_highlighted(text, [entry for entries in listed.values() for entry in entries]),
+        words=len(prose.words(text)),
+        language=_LANGUAGES[prose.language(text)],
+        suggested=tuple(
+            labels.pick(item.text, item.id) for item in items if prose.spans(text, listed[item.id])
+        ),
+        differ=len({mark.points for mark in done}) > 1,
+        done=len(done) == len(marks),
+    )
+
+
+def _highlighted(text: str, sought: Sequence[str]) -> Markup:
+    """The text with what was sought between marks; everything in it is escaped."""
+    parts: list[Markup] = []
+    end = 0
+    for start, stop in prose.spans(text, sought):
+        parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
+        end = stop
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+def _line(question: Question, item: Item, labels: Labels) -> _Line:
+    options = manual_options(question, item)
+    return _Line(
+        text=labels.pick(item.text, item.id),
+        points=labels.number(item.points),
+        guide=options.guide,
+        examples=options.examples,
+        suggest=options.suggest,
+    )

@@ -1,0 +1,100 @@
+"""The staff's page for marking by hand: each answer once, with who gave it and what graders need."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from autograder.feedback.marking import render_marking
+from autograder.grades import PersonMark, standing
+from autograder.records import ExecutedNotebook, Graded, Markdown, Status
+from tests.feedback.examples import HOSTILE, TOML, good, item, said
+from tests.feedback.test_render import Page
+from tests.test_grades import WHY, rubric
+
+GUIDE = """guide = "Both matrices must be named."
+suggest = ["two matrices", "zwei Matrizen"]
+examples = { full = "Up and back.", half = "Two matrices.", none = "It is large." }
+text = { en = "Your reason, in a sentence\""""
+EXAM = rubric(toml=TOML.replace('text = { en = "Your reason, in a sentence"', GUIDE))
+
+
+def wrote(student: str, text: str, *, empty: bool = False) -> Graded:
+    """Ada's result with another reason, by another student."""
+    graded = good()
+    notebook = graded.notebooks[0]
+    cells = tuple(
+        Markdown(text, cell.grade_id) if cell.grade_id == WHY[1] else cell for cell in notebook.cells
+    )
+    items = tuple(
+        item("task3-b", "why", Status.NO_ANSWER, said("Nothing.")) if empty and one.item == "why" else one
+        for one in graded.score.items
+    )
+    executed = ExecutedNotebook(notebook.name, cells, notebook.runs)
+    return replace(graded, score=replace(graded.score, student=student, items=items), notebooks=(executed,))
+
+
+def page_of(*graded: Graded, marks: dict[str, str] | None = None) -> Page:
+    """The page of a class, with marks that people gave by student."""
+    stands = {
+        one.score.student: standing(
+            one.score,
+            EXAM,
+            {WHY: PersonMark(Decimal(marks[one.score.student]))}
+            if marks and one.score.student in marks
+            else {},
+        )
+        for one in graded
+    }
+    return Page(render_marking(graded, EXAM, stands))
+
+
+def test_the_same_answer_stands_once_with_all_who_gave_it() -> None:
+    """Answers that differ in trivial things are one group; the largest stands first, nobody is missing."""
+    page = page_of(
+        wrote("kurt", "A number."),
+        wrote("ada", "There are two matrices."),
+        wrote("alan", "there are **two matrices**"),
+        wrote("emmy", "", empty=True),
+    ).text
+    assert "ada alan 4 words, English the same 2 times There are two matrices ." in page
+    assert page.index("ada alan") < page.index("kurt")
+    assert "2 different answers, 3 students wait, 1 wrote nothing" in page
+    assert "emmy" not in page
+
+
+def test_graders_read_guide_examples_and_hits() -> None:
+    """Guide and examples stand above the answers; words of the list are marked and suggest the item."""
+    page = page_of(wrote("ada", "Zwei  MATRIZEN, also das Doppelte."), wrote("alan", "No idea."))
+    assert "Both matrices must be named." in page.text
+    assert "Full Up and back. Half Two matrices. None It is large." in page.text
+    assert ["mark"] == [tag for tag, _ in page.elements if tag == "mark"]
+    assert 1 == page.text.count("Look at: Your reason, in a sentence")
+    assert "words, German" in page.text
+
+
+def test_marks_are_shown_and_differences_are_pointed_out() -> None:
+    """A group shows each one's mark; unequal marks for one answer stand out, and marked groups come last."""
+    class_ = (wrote("ada", "Two."), wrote("alan", "two"), wrote("kurt", "Three"))
+    marked = page_of(*class_, marks={"ada": "1", "alan": "0.5"}).text
+    assert "ada 1 alan 0.5" in marked
+    assert "different marks for the same answer" in marked
+    assert marked.index("kurt") < marked.index("ada 1")
+    assert "different marks" not in page_of(*class_, marks={"ada": "1", "alan": "1"}).text
+
+
+def test_nothing_that_students_wrote_acts() -> None:
+    """Hostile answers are text, highlighted ones as well."""
+    hostile = [
+        wrote(f"s{number}", f"two matrices {text} zwei Matrizen") for number, text in enumerate(HOSTILE[1:])
+    ]
+    page = page_of(*hostile)
+    assert not {"script", "img", "svg", "iframe", "meta http-equiv"} & {tag for tag, _ in page.elements}
+    assert 2 * len(hostile) == sum(tag == "mark" for tag, _ in page.elements)
+    assert "<script>alert(1)</script>" in page.text
+
+
+def test_a_notebook_that_could_not_be_read_has_no_answer() -> None:
+    """Whoever handed in nothing readable is counted among those who wrote nothing."""
+    assert "1 wrote nothing" in page_of(replace(good(), notebooks=())).text
