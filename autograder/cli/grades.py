@@ -126,9 +126,10 @@ def _table(standings: Iterable[Standing], title: str) -> Table:
     for name in ("student", "points", "bonus", "total", "open", "grade", "passed", "state"):
         table.add_column(name, justify="right" if name in ("points", "bonus", "total", "open") else "left")
     for one in standings:
-        sums = [_number(value) if value else "" for value in (one.bonus, one.total, one.pending)]
+        extra, waiting = (_number(value) if value else "" for value in (one.bonus, one.pending))
         grade = " to ".join(dict.fromkeys(_grades(one)))
-        table.add_row(escape(one.student), _number(one.points), *sums, grade, _passed(one), _state(one))
+        sums = (_number(one.points), extra, _number(one.total), waiting)
+        table.add_row(escape(one.student), *sums, grade, _passed(one), _state(one))
     return table
 
 

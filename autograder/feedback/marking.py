@@ -110,9 +110,10 @@ def _task(
     items = [item for item in question.items if item.manual and (item.cell or question.id) == cell]
     answers: dict[str, str] = {}
     for graded in results:
-        source = _source(graded, question, items[0].cell or question.answer_cell)
-        if source is not None and _written(graded, question, items):
-            answers[graded.score.student] = source
+        if _written(graded, question, items):
+            own = items[0].cell
+            names = (own,) if own else (question.answer_cell, question.id)
+            answers[graded.score.student] = _source(graded, question, names)
     marks = {student: _cell(standings[student], question, cell) for student in answers}
     groups = [
         _group(answers[students[0]], {one: marks[one] for one in students}, question, items, labels)
@@ -130,14 +131,15 @@ def _task(
     )
 
 
-def _source(graded: Graded, question: Question, cell: str) -> str | None:
-    """What a student wrote into a cell; None where it could not be read."""
-    for notebook in graded.notebooks:
-        if notebook.name == question.notebook:
-            for one in notebook.cells:
-                if one.grade_id == cell:
-                    return one.source
-    return None
+def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
+    """What a student wrote into the first of these cells; empty where there is none."""
+    cells = {
+        cell.grade_id: cell.source
+        for notebook in graded.notebooks
+        if notebook.name == question.notebook
+        for cell in notebook.cells
+    }
+    return next((cells[name] for name in names if name in cells), "")
 
 
 def _written(graded: Graded, question: Question, items: Sequence[Item]) -> bool:

@@ -95,6 +95,29 @@ def test_nothing_that_students_wrote_acts() -> None:
     assert "<script>alert(1)</script>" in page.text
 
 
-def test_a_notebook_that_could_not_be_read_has_no_answer() -> None:
-    """Whoever handed in nothing readable is counted among those who wrote nothing."""
-    assert "1 wrote nothing" in page_of(replace(good(), notebooks=())).text
+def test_whoever_waits_is_shown_even_without_a_text() -> None:
+    """An answer that waits but is not in the notebook is told so; a notebook refused has written nothing."""
+    page = page_of(replace(good(), notebooks=())).text
+    assert "ada 0 words no text found: look into the notebook" in page
+    assert "1 students wait" in page
+    assert "1 wrote nothing" in page_of(replace(wrote("ada", "", empty=True), notebooks=())).text
+
+
+def test_an_answer_in_the_grade_cell_itself_is_found() -> None:
+    """Where there is no answer cell of its own, the answer is what stands in the question's cell."""
+    manual = TOML.replace(
+        'kind = "symbolic"\npoints = 1\nanswer = "all_layers"', 'kind = "written"\npoints = 1'
+    )
+    exam = rubric(
+        toml=manual.replace(
+            'text = { en = "The parameters of all', 'manual = true\ntext = { en = "The parameters of all'
+        )
+    )
+    executed = ExecutedNotebook("exam", (Markdown("Twelve times.", "task3-f"),), (None,))
+    items = tuple(
+        item("task3-f", "formula", Status.NEEDS_REVIEW, said("Waits.")) if one.question == "task3-f" else one
+        for one in good().score.items
+    )
+    graded = replace(good(), score=replace(good().score, items=items), notebooks=(executed,))
+    page = Page(render_marking([graded], exam, {"ada": standing(graded.score, exam)})).text
+    assert "Twelve times." in page

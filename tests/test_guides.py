@@ -1,0 +1,50 @@
+"""What shipped rubrics tell graders: every line that a person decides on has examples to compare with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.checks import prose
+from autograder.checks.manual import manual_options
+from autograder.rubric import Item, Question, load
+
+ROOT = Path(__file__).parents[1]
+LINES = [
+    pytest.param(path.stem, question, item, id=f"{path.stem}: {question.id}.{item.id}")
+    for path in sorted((ROOT / "rubrics").glob("*.toml"))
+    for question in load(path).questions
+    for item in question.items
+    if item.manual
+]
+KEYS = {
+    (path.parent.name, cell["metadata"]["nbgrader"]["grade_id"]): "".join(cell["source"])
+    for path in sorted((ROOT / "assignments").glob("*/*.ipynb"))
+    for cell in json.loads(path.read_text("utf-8"))["cells"]
+    if cell["metadata"].get("nbgrader", {}).get("solution")
+}
+"""The answer keys by assignment and cell."""
+
+
+@pytest.mark.parametrize(("name", "question", "item"), LINES)
+def test_every_line_for_a_person_has_examples(name: str, question: Question, item: Item) -> None:
+    """Full and no credit are shown by an answer each, and half where half a point can be given."""
+    guide = manual_options(question, item)
+    assert guide.examples is not None, f"{name}: {question.id}.{item.id} has no examples"
+    shown = [guide.examples.full, guide.examples.none]
+    shown += [guide.examples.half] if item.points >= 1 else []
+    assert len({prose.same_form(example) for example in shown}) == len(shown)
+    assert not any(prose.unwritten(example) for example in shown)
+
+
+@pytest.mark.parametrize(("name", "question", "item"), LINES)
+def test_closed_lists_find_right_answers(name: str, question: Question, item: Item) -> None:
+    """A list that suggests a line has words of the answer key or of the example for full credit in it."""
+    guide = manual_options(question, item)
+    assert guide.examples is not None
+    names = (item.cell, question.answer_cell, question.id)
+    key = next(KEYS[name, cell] for cell in names if (name, cell) in KEYS)
+    right = f"{key}\n{guide.examples.full}"
+    assert prose.spans(right, guide.suggest) or not guide.suggest
