@@ -36,7 +36,7 @@ def grade_view(standing: Standing, labels: Labels) -> GradeView | None:
         grade=grade_range(worst, best, labels),
         outcome=("passed" if best.passed else "failed") if decided else "",
         provisional=_provisional(standing, labels),
-        bonus=labels("bonus", points=labels.number(standing.bonus)) if standing.bonus else "",
+        bonus=_bonus(standing, labels),
         rules=rules(
             scale, labels, bonus=bool(standing.bonus) or any(one.bonus for one in standing.questions)
         ),
@@ -61,6 +61,13 @@ def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
     if bonus:
         sentences.append(labels(f"bonus.{scale.bonus}"))
     return tuple(sentences)
+
+
+def _bonus(standing: Standing, labels: Labels) -> str:
+    if not standing.bonus:
+        return ""
+    included = standing.total == standing.points + standing.bonus
+    return labels("bonus" if included else "bonus-out", points=labels.number(standing.bonus))
 
 
 def _provisional(standing: Standing, labels: Labels) -> str:

@@ -86,7 +86,14 @@ LABELS: Mapping[str, Text] = {
         "en": "Provisional: the rubric has changed since, and this will be graded again.",
         "de": "Vorläufig: Das Bewertungsschema hat sich seitdem geändert, und hier wird neu bewertet.",
     },
-    "bonus": {"en": "Bonus points: {points}.", "de": "Bonuspunkte: {points}."},
+    "bonus": {
+        "en": "Bonus points: {points}, included in the sum.",
+        "de": "Bonuspunkte: {points}, in der Summe enthalten.",
+    },
+    "bonus-out": {
+        "en": "Bonus points: {points}, not in the sum as long as it is not enough to pass without them.",
+        "de": "Bonuspunkte: {points}, nicht in der Summe, solange sie ohne sie nicht zum Bestehen reicht.",
+    },
     "bonus-question": {"en": "bonus", "de": "Bonus"},
     "bonus.always": {
         "en": "Bonus points add to the points that are earned, not to those that are possible.",

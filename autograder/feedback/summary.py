@@ -25,7 +25,7 @@ class _Row(Struct, frozen=True):
     """Empty where there are no grades."""
     provisional: bool
     counts: tuple[tuple[str, int], ...]
-    """Status → number of items."""
+    """Status, or ``"marked"`` by a person → number of items."""
     endings: str
     isolation: str
     seconds: str
@@ -48,7 +48,8 @@ def render_summary(
     graded = list(results)
     known = standings or {}
     stands = [known.get(one.score.student) or standing(one.score, rubric) for one in graded]
-    rows = [_row(result, one, labels) for result, one in zip(graded, stands, strict=True)]
+    by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
+    rows = [_row(result, one, by_cell, labels) for result, one in zip(graded, stands, strict=True)]
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
@@ -74,9 +75,20 @@ def _by_hand(rubric: Rubric) -> bool:
     return any(item.manual for question in rubric.questions for item in question.items)
 
 
-def _row(graded: Graded, stands: Standing, labels: Labels) -> _Row:
+def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels) -> _Row:
     score = graded.score
-    statuses = [item.status for item in score.items]
+    marked = {
+        (question.id, cell.name)
+        for question in stands.questions
+        for cell in question.cells
+        if cell.by_person and not cell.pending
+    }
+    statuses = [
+        "marked"
+        if (item.question, by_cell.get((item.question, item.item), item.question)) in marked
+        else item.status.value
+        for item in score.items
+    ]
     endings = [
         run.ending.value for notebook in graded.notebooks for run in notebook.runs if run and run.ending
     ]
@@ -86,7 +98,7 @@ def _row(graded: Graded, stands: Standing, labels: Labels) -> _Row:
         pending=labels.number(stands.pending) if stands.pending else "",
         grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
         provisional=not stands.final,
-        counts=tuple((status.value, statuses.count(status)) for status in Status if status in statuses),
+        counts=tuple((name, statuses.count(name)) for name in (*Status, "marked") if name in statuses),
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else visible(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",

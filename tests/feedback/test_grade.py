@@ -81,7 +81,9 @@ def test_full_marks_by_a_person_silence_the_automatic_words() -> None:
 def test_bonus_points_and_rules_are_told() -> None:
     """Bonus points are named, with the rule by which they count and where passing begins."""
     page = text(middling(), exam=BONUS)
-    assert "Bonus points: 3." in page
+    assert "Bonus points: 3, included in the sum." in page
+    failed = text(middling(), {REPAIR: PersonMark(Decimal(4))}, exam=BONUS)
+    assert "Bonus points: 3, not in the sum as long as it is not enough to pass without them." in failed
     assert "Passed from 5.5 of 11 points. Points are not rounded" in page
     assert "Bonus points count only where the points without them are enough to pass." in page
     assert "mha · bonus" in page
@@ -109,7 +111,7 @@ def test_the_summary_shows_the_spread_of_grades() -> None:
     assert "Passed: 2 of 3 (67 %) Provisional: 1" in page
     assert "1.3 15.3 1" in page
     assert "ada 16 1 1.3 to 1.0 provisional" in page
-    assert "grace 9 4.0" in page
+    assert "grace 9 4.0 ✓ 6 passed ✕ 5 not passed ○ 1 no answer ✎ 1 marked by a person" in page
     assert "Mean: 8.33 of 17" in page
 
 
