@@ -59,6 +59,7 @@ _PLACEHOLDERS = frozenset(
     }
 )
 _LONGEST_PLACEHOLDER = 100
+_SILENT = frozenset(".…-–—_,;:?!'\"")
 _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
 _SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
@@ -97,13 +98,20 @@ def language(text: str) -> Language:
 
 
 def unwritten(text: str) -> bool:
-    """Whether a text says nothing: a placeholder that was left, marks of an empty list, or signs alone."""
+    """Whether a text says nothing: a placeholder that was left, marks of an empty list, or dots and dashes.
+
+    Any other sign may be an answer, and is left to a person.
+    """
     lines = [line.strip() for line in text[:MOST].splitlines() if line.strip()]
     if len(lines) > 1 and all(_LIST_MARK.fullmatch(line) for line in lines):
         return True
     if len(text) <= _LONGEST_PLACEHOLDER and same_form(text).strip("-/ ") in _PLACEHOLDERS:
         return True
-    return len(text) <= MOST and all(unicodedata.category(sign)[0] in "PZC" for sign in text)
+    return len(text) <= MOST and all(sign in _SILENT or _unseen(sign) for sign in text)
+
+
+def _unseen(sign: str) -> bool:
+    return sign.isspace() or unicodedata.category(sign) in ("Cc", "Cf")
 
 
 def same_form(text: str) -> str:

@@ -45,14 +45,14 @@ class WrittenCheck:
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """An empty cell leaves nothing for a person to read; a single word is read like any text."""
-        del key
         read = tuple(item.id for item in self.question.items if not item.cell)
         if not read:
             return ()
+        left = (Trial("a placeholder", "**Your answer here.**", read),) if key.cell_type == "markdown" else ()
         return (
             Trial("an empty cell", "", read),
             Trial("blanks only", " \n\t", read),
-            Trial("a placeholder", "**Your answer here.**", read),
+            *left,
             Trial("one word", "Yes."),
         )
 

@@ -134,7 +134,21 @@ def test_what_says_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["4.", "2", "no", "∞", "d", "your answer here: attention", "1. a\n2.", "→", "语言"]
+    "text",
+    [
+        "4.",
+        "2",
+        "no",
+        "∞",
+        "d",
+        "your answer here: attention",
+        "1. a\n2.",
+        "→",
+        "语言",
+        "%",
+        "*",
+        "\U000323b0",
+    ],
 )
 def test_what_says_something(text: str) -> None:
     """A number, a letter, a sign of a formula or one filled line is an answer for a person."""
