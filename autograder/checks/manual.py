@@ -48,8 +48,10 @@ def manual_options(question: Question, item: Item, *, only: bool = False) -> Man
     table = {key: value for key, value in item.options.items() if only or key in own}
     options = convert(table, ManualItem, place(question, item))
     for entry in options.suggest:
-        if not entry.strip("* "):
-            raise RubricError(f"{place(question, item)}: suggest: expected words, got {entry!r}")
+        bare = [word.strip("*") for word in entry.split()]
+        if not bare or not all(bare) or any("*" in word for word in bare):
+            where = f"{place(question, item)}: suggest"
+            raise RubricError(f"{where}: expected words, with '*' at most at their ends, got {entry!r}")
     return options
 
 

@@ -59,6 +59,8 @@ _PLACEHOLDERS = frozenset(
     }
 )
 _LONGEST_PLACEHOLDER = 100
+_LETTERS = r"\w{0,60}"
+"""What a star stands for; bounded, so that no text makes a search slow."""
 _SILENT = frozenset(".…-–—_,;:?!'\"")
 _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
@@ -140,8 +142,8 @@ def _between_letters(text: str, at: int) -> bool:
 def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
     """Where entries of a closed list stand in a text: beginnings and ends, in order, without overlaps.
 
-    An entry is a word or several; ``*`` at its beginning or end stands for any letters. Case and the kind
-    of space do not matter.
+    An entry is a word or several; ``*`` at an end of a word stands for any letters. Case and the kind of
+    space do not matter.
     """
     found = sorted(
         (match.start(), match.end()) for entry in sought for match in _pattern(entry).finditer(text[:MOST])
@@ -156,10 +158,13 @@ def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def _pattern(entry: str) -> re.Pattern[str]:
-    middle = r"\s+".join(re.escape(part) for part in entry.strip("*").split())
-    head = r"\w*" if entry.startswith("*") else ""
-    tail = r"\w*" if entry.endswith("*") else ""
-    return re.compile(rf"(?<!\w){head}{middle}{tail}(?!\w)", re.IGNORECASE)
+    words_of = (
+        (_LETTERS if part.startswith("*") else "")
+        + re.escape(part.strip("*"))
+        + (_LETTERS if part.endswith("*") else "")
+        for part in entry.split()
+    )
+    return re.compile(r"(?<!\w)" + r"\s+".join(words_of) + r"(?!\w)", re.IGNORECASE)
 
 
 def groups(texts: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:

@@ -196,11 +196,10 @@ def test_the_form_of_a_form_is_itself(text: str) -> None:
 
 def test_words_of_a_closed_list() -> None:
     """Whole words, beginnings and ends, and words in a row are found, wherever they stand."""
-    text = "A SET has no order; Reihenfolgen, Wortreihenfolge, reset; end\n token"
-    found = [
-        text[start:end] for start, end in prose.spans(text, ["set", "*reihenfolge*", "end token", "ord"])
-    ]
-    assert ["SET", "Reihenfolgen", "Wortreihenfolge", "end\n token"] == found
+    text = "A SET has no order; Reihenfolgen, Wortreihenfolge, reset; end\n token; fester Größe"
+    sought = ["set", "*reihenfolge*", "end token", "ord", "fest* größe"]
+    found = [text[start:end] for start, end in prose.spans(text, sought)]
+    assert ["SET", "Reihenfolgen", "Wortreihenfolge", "end\n token", "fester Größe"] == found
 
 
 def test_signs_in_a_closed_list_are_literal() -> None:
@@ -222,5 +221,10 @@ def test_groups_are_those_who_wrote_the_same() -> None:
 def test_hostile_lengths_cost_little(text: str) -> None:
     """Whatever is written, all questions about it are answered in a second."""
     began = time.process_time()
-    prose.language(text), prose.unwritten(text), prose.same_form(text), prose.spans(text, ["*a*", "b c"])
+    (
+        prose.language(text),
+        prose.unwritten(text),
+        prose.same_form(text),
+        prose.spans(text, ["*a*", "b c", "*a* b*"]),
+    )
     assert time.process_time() - began < 1

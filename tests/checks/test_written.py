@@ -91,6 +91,7 @@ def test_nothing_is_run() -> None:
         (("guide", "giude"), "did you mean 'guide'"),
         (("guide = ", 'examples = { full = "a" }\nguide = '), "none"),
         (("guide = ", 'suggest = ["a", " *"]\nguide = '), "suggest: expected words"),
+        (("guide = ", 'suggest = ["a*b"]\nguide = '), "at most at their ends"),
         (("guide = ", 'suggest = "a"\nguide = '), "suggest"),
     ],
 )
