@@ -218,6 +218,7 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
             (f"id,assignment,points\nada,exam,{bad}\n", "line 2: points")
             for bad in ("-1", '"1,5"', "nan", "1e3", "")
         ),
+        ("id,assignment,points\nada,exam,1,5\n", "line 2: expected 3 values, got more"),
         ("id,assignment,points\nada,exam,1\nada,exam,2\n", "line 3: 'ada' stands twice"),
         ("id,assignment,points\n,exam,1\n", "line 2: the id is empty"),
     ],

@@ -69,7 +69,7 @@ def test_a_mark_for_several_lines_is_one_sum() -> None:
     page = text(middling(), {REPAIR: PersonMark(Decimal("6.5"))})
     assert "6.5 of 8" in page
     assert "✎ marked by a person 6.5 of 8" in page
-    assert "−1.5 Repair the decoder" in page
+    assert "−1.5 Repair the decoder : marked by a person" in page
 
 
 def test_full_marks_by_a_person_silence_the_automatic_words() -> None:

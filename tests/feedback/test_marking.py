@@ -60,7 +60,7 @@ def test_the_same_answer_stands_once_with_all_who_gave_it() -> None:
     ).text
     assert "ada alan 4 words, English the same 2 times There are two matrices ." in page
     assert page.index("ada alan") < page.index("kurt")
-    assert "2 different answers, 3 students wait, 1 wrote nothing" in page
+    assert "Different answers: 2 · waiting: 3 · nothing written: 1" in page
     assert "emmy" not in page
 
 
@@ -99,8 +99,8 @@ def test_whoever_waits_is_shown_even_without_a_text() -> None:
     """An answer that waits but is not in the notebook is told so; a notebook refused has written nothing."""
     page = page_of(replace(good(), notebooks=())).text
     assert "ada 0 words no text found: look into the notebook" in page
-    assert "1 students wait" in page
-    assert "1 wrote nothing" in page_of(replace(wrote("ada", "", empty=True), notebooks=())).text
+    assert "waiting: 1" in page
+    assert "nothing written: 1" in page_of(replace(wrote("ada", "", empty=True), notebooks=())).text
 
 
 def test_an_answer_in_the_grade_cell_itself_is_found() -> None:
