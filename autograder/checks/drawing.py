@@ -259,7 +259,7 @@ def _mask(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
     length = shape[-1]
     kept = 1 + generator.integers(max(length - 1, 1))
     order = generator.permutation(length)
-    return (order - _different(shape, length, generator)) % length < kept
+    return np.asarray((order - _different(shape, length, generator)) % length < kept)
 
 
 def _different(shape: tuple[int, ...], count: int, generator: np.random.Generator) -> np.ndarray:
