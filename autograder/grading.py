@@ -14,8 +14,8 @@ from msgspec.structs import astuple, replace
 from autograder import scoring
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
+from autograder.checks.results import blank, review
 from autograder.checks.results import result as item_result
-from autograder.checks.results import review
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.expected import box_seed, tried_values
 from autograder.notebook.read import LOST, read
@@ -139,7 +139,7 @@ class Grader:
                     for result in results
                 },
             )
-            if evidence.observed or not plan:  # otherwise the run was cut off
+            if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = check.judge(evidence)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)

@@ -88,7 +88,8 @@ class TracingCheck(TableCheck):
         params = {"what": finding.message.params.get("what", row)}
         if follows[row] is None:
             return failed("tracing.impossible", f"{finding.staff}; impossible with the own shapes", **params)
-        if tuple(follows[row]) != self._own(table, evidence).get(row):
+        came = follows[row]
+        if not isinstance(came, list | tuple) or tuple(came) != self._own(table, evidence).get(row):
             return finding
         staff = f"{finding.staff}; follows from the own shapes"
         if self.options.following == "told":

@@ -163,7 +163,8 @@ def traced(config: Mapping[str, Any], own: Mapping[str, Sequence[int]] | None = 
     Returns:
         ``right``: line → column → shape, in numbers or symbols; ``sizes`` of the symbols in the run that
         ``own`` is about. With ``own`` instead ``follows``: line → the shape it has after the student's own
-        lines before it, None where it raises; lines behind one that raises and is not given are left out.
+        lines before it, None where it raises; only lines that these change. Lines behind one that raises and
+        is not given are left out.
 
     Raises:
         ValueError: a size is not explained by the symbols; names line and axis.
@@ -173,8 +174,9 @@ def traced(config: Mapping[str, Any], own: Mapping[str, Sequence[int]] | None = 
     sizes = dict(stated) if stated else _primes(listing, 0)
     if own is not None:
         given = {name: tuple(shape) for name, shape in own.items()}
-        follows = run(listing, sizes, given).shapes
-        return {"follows": {name: None if shape is None else list(shape) for name, shape in follows.items()}}
+        real, follows = run(listing, sizes, {}).shapes, run(listing, sizes, given).shapes
+        changed = {name: shape for name, shape in follows.items() if shape != real[name]}
+        return {"follows": {name: shape and list(shape) for name, shape in changed.items()}}
     shapes = run(listing, sizes).shapes
     if stated:
         right: dict[str, Any] = {name: list(shape or ()) for name, shape in shapes.items()}
