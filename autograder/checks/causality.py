@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from msgspec import Struct
 
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Draw, Evidence, Observations
@@ -67,12 +66,6 @@ class CausalityQuestion(CallOptions, frozen=True):
 
 class CausalityItem(CaseItem, frozen=True):
     """Options of an item of a ``causality`` question."""
-
-
-class _Measured(Struct, frozen=True, eq=False):
-    """(…, positions of the result, positions of the argument) bool."""
-
-    visible: np.ndarray
 
 
 class CausalityCheck:
@@ -151,10 +144,10 @@ class CausalityCheck:
         if finding is not None:
             return finding
         given = self._measured(observations, order, what)
-        return given if isinstance(given, Finding) else compared(given.visible, right.visible, what)
+        return given if isinstance(given, Finding) else compared(given, right, what)
 
-    def _measured(self, observations: Observations, order: list[int], what: str) -> _Measured | Finding:
-        """What the results depend on, or why that cannot be told."""
+    def _measured(self, observations: Observations, order: list[int], what: str) -> np.ndarray | Finding:
+        """What the results depend on, (…, queries, keys) bool, or why that cannot be told."""
         asked = sorted(
             zip(order, observations[self._start : self._start + len(order)], strict=True),
             key=lambda one: one[0],
@@ -182,7 +175,7 @@ class CausalityCheck:
         after = tuple(range(axis % first.ndim + 1, first.ndim))
         moved = [_moved(one, first).any(axis=after) for one in arrays[2:]]
         pairs = [np.logical_or.reduce(moved[at : at + ROUNDS]) for at in range(0, len(moved), ROUNDS)]
-        return _Measured(np.stack(pairs, axis=-1))
+        return np.stack(pairs, axis=-1)
 
     def _scenario(self, name: str, draw: Draw) -> Scenario:
         inputs, case = Inputs(self.options, draw), self.cases[name]

@@ -52,6 +52,10 @@ AREA = "gradient"
 """Of the vocabulary."""
 
 
+SMALL = 1e-3
+"""Gradients whose largest number is below this are compared as if it were this: rounding has its own size."""
+
+
 class GradientQuestion(CallOptions, frozen=True, kw_only=True):
     """Options of a ``gradient`` question."""
 
@@ -223,7 +227,6 @@ class GradientCheck:
             difference = self._difference(given[at], right)
             if difference is None:
                 continue
-            # With more than one gradient, or for a single one, the words say which it is.
             finding = differing(difference, f"{what}, {names[at]}")
             codes = [
                 code
@@ -239,7 +242,7 @@ class GradientCheck:
         if found is None or expected is None:
             return Difference("value.form", {"form": type_name(value), "place": ""}, type_name(value))
         size = float(np.abs(right).max(initial=0.0))
-        rules = Rules(rtol=0.0, atol=self.options.tolerance * max(size, 1e-3), dtype="any")
+        rules = Rules(rtol=0.0, atol=self.options.tolerance * max(size, SMALL), dtype="any")
         difference = compare_arrays(found, expected, rules)
         if difference is None or difference.code not in ("value.differs", "value.number", "value.axes"):
             return difference

@@ -153,10 +153,6 @@ _VISIBILITY: Mapping[str, Text] = {
         "en": "{what}: here no position sees anything.",
         "de": "{what}: Hier sieht keine Position etwas.",
     },
-    "visibility.pattern": {
-        "en": "{what}: the positions that are seen are those of another pattern of attention.",
-        "de": "{what}: Die gesehenen Positionen sind die eines anderen Attention-Musters.",
-    },
     "visibility.padding-ignored": {
         "en": "{what}: padding is seen as if it were text.",
         "de": "{what}: Padding wird gesehen, als wäre es Text.",

@@ -88,13 +88,13 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         _slip(
             "layer_norm_backward",
             "mean-missing",
-            ("inner - mean_term - variance_term", "inner - variance_term"),
+            ("inner - mean_term - variance_term", "(inner - variance_term)"),
             loses=("x",),
         ),
         _slip(
             "layer_norm_backward",
             "variance-missing",
-            ("inner - mean_term - variance_term", "inner - mean_term"),
+            ("inner - mean_term - variance_term", "(inner - mean_term)"),
             loses=("x",),
         ),
         _slip(

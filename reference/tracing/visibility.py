@@ -159,7 +159,7 @@ def written(config: Mapping[str, Any]) -> dict[str, Any]:
     architecture = Architecture(**{**config, "padding": tuple(config.get("padding", ()))})
     right = visibility(architecture)
     mistakes = [
-        {"code": code, "family": "pattern", "values": wrong.tolist()}
+        {"code": code, "family": code, "values": wrong.tolist()}
         for code, wrong in _mistakes(architecture, right)
         if not torch.equal(wrong, right)
     ]

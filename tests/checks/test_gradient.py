@@ -129,6 +129,104 @@ def test_every_slip_is_named_and_worth_what_the_rubric_says() -> None:
             assert Decimal("0.5") * (trial["name"] == "diagonal-only") == result.points
 
 
+NORM = """
+import torch
+def layer_norm(x, w, bias, g):
+    d = x.shape[-1]
+    c = x - x.sum(-1, keepdim=True) / d
+    s = 1 / torch.sqrt((c * c).sum(-1, keepdim=True) / d + 1e-5)
+    n, i = c * s, g * w
+    mean, variance = i.sum(-1, keepdim=True) / d, n * (i * n).sum(-1, keepdim=True) / d
+    return {}
+"""
+HEADS = """
+import torch
+def attention(q, k, v, g):
+    root = q.shape[-1] ** 0.5
+    e = torch.exp(q @ k.mT / root)
+    p = e / e.sum(-1, keepdim=True)
+    i = torch.einsum("qd,kd->qk", g, v)
+    t = p * i - p * (p * i).sum(-1, keepdim=True)
+    return {}
+"""
+ENTROPY = """
+import torch
+def cross_entropy(z, y):
+    p, hot = torch.exp(z) / torch.exp(z).sum(-1, keepdim=True), torch.eye(z.shape[-1])[y]
+    return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "returned", "code"),
+    [
+        ("layer_norm", NORM, "s * (i - mean - variance), (g * n).sum(0), g.sum(0)", "passed"),
+        ("layer_norm", NORM, "s * (i - variance), (g * n).sum(0), g.sum(0)", "gradient.mean-missing"),
+        ("layer_norm", NORM, "s * (i - mean), (g * n).sum(0), g.sum(0)", "gradient.variance-missing"),
+        ("layer_norm", NORM, "s * i, (g * n).sum(0), g.sum(0)", "gradient.statistics-constant"),
+        (
+            "layer_norm",
+            NORM.replace("i = c * s, g * w", "i = c * s, g"),
+            "s * (i - mean - variance), (g * n).sum(0), g.sum(0)",
+            "gradient.gain-missing",
+        ),
+        (
+            "layer_norm",
+            NORM,
+            "s * (i - mean - variance), (g * x).sum(0), g.sum(0)",
+            "gradient.not-normalised",
+        ),
+        (
+            "layer_norm",
+            NORM,
+            "s * (i - mean - variance), (g * n).mean(0), g.mean(0)",
+            "gradient.batch-averaged",
+        ),
+        ("attention", HEADS, "t @ k / root, t.mT @ q / root, p.mT @ g", "passed"),
+        ("attention", HEADS, "t @ k, t.mT @ q, p.mT @ g", "gradient.scale-missing"),
+        ("attention", HEADS, "t.mT @ q / root, t @ k / root, p.mT @ g", "gradient.operands-swapped"),
+        ("attention", HEADS, "t @ k / root, t.mT @ q / root, p @ g", "gradient.not-transposed"),
+        (
+            "attention",
+            HEADS,
+            "t @ k / root, t.mT @ q / root, (q @ k.mT / root).mT @ g",
+            "gradient.scores-for-weights",
+        ),
+        (
+            "attention",
+            HEADS,
+            "(p - p * p) * i @ k / root, ((p - p * p) * i).mT @ q / root, p.mT @ g",
+            "gradient.diagonal-only",
+        ),
+        ("attention", HEADS, "p * i @ k / root, (p * i).mT @ q / root, p.mT @ g", "gradient.sum-missing"),
+        ("attention", HEADS, "i @ k / root, i.mT @ q / root, p.mT @ g", "gradient.softmax-missing"),
+        ("cross_entropy", ENTROPY, "(p - hot) / len(y)", "passed"),
+        ("cross_entropy", ENTROPY, "p - hot", "gradient.not-averaged"),
+        ("cross_entropy", ENTROPY, "(p - hot) / z.numel()", "gradient.classes-averaged"),
+        ("cross_entropy", ENTROPY, "p / len(y)", "gradient.target-missing"),
+        ("cross_entropy", ENTROPY, "(z - hot) / len(y)", "gradient.softmax-missing"),
+    ],
+)
+def test_slips_written_otherwise_are_named(name: str, source: str, returned: str, code: str) -> None:
+    """Each slip, written here from its formula alone, is recognised by what it computes."""
+    sizes = {
+        "layer_norm": ([4, 6], [6], [6], [4, 6]),
+        "attention": ([5, 4],) * 4,
+        "cross_entropy": ([5, 7],),
+    }[name]
+    drawn = [f'{{ draw = "normal", shape = {size} }}' for size in sizes]
+    if name == "cross_entropy":
+        drawn.append('{ draw = "integers", shape = [5], low = 0, high = 7 }')
+    names = {"cross_entropy": '["z"]', "layer_norm": '["x", "w", "b"]', "attention": '["q", "k", "v"]'}[name]
+    check = check_of(
+        f'[[question]]\nid = "q"\nkind = "gradient"\npoints = 1\nanswer = "{name}"\n'
+        f'reference = "tracing.gradients:{name}"\ngradients = {names}\n[[question.case]]\n'
+        f'args = [{", ".join(drawn)}]\n[[question.item]]\nid = "i"\npoints = 1\ntext = {{ en = "x" }}\n'
+    )
+    (result,) = judged(check, source.format(returned))
+    assert code == result.student.code, result.staff
+
+
 def test_autograd_can_be_forbidden() -> None:
     """A gradient that torch computed loses all points where the question forbids it."""
     names = '["scores"]\nforbidden = ["autograd", "enable_grad", "backward"]'

@@ -82,6 +82,9 @@ def test_a_set_of_pairs_is_read_by_its_entries() -> None:
 WINDOW = question('{ pattern = "window", length = 6, window = 3, layers = 2 }')
 PADDED = question('{ pattern = "encoder", length = 4, padding = [3] }')
 
+PREFIX = question('{ pattern = "prefix", length = 4, prefix = 2 }')
+DILATED = question('{ pattern = "window", length = 7, window = 3, dilation = 2 }')
+
 
 def band(length: int, width: int) -> list[list[int]]:
     """A window without stack."""
@@ -105,6 +108,10 @@ def band(length: int, width: int) -> list[list[int]]:
         (WINDOW, band(6, 7), "windows-added"),
         (PADDED, [[1] * 4] * 4, "padding-ignored"),
         (PADDED, [[1, 1, 1, 0]] * 3 + [[0, 0, 0, 0]], "padding-rows"),
+        (PREFIX, [[int(s <= t) for s in range(4)] for t in range(4)], "prefix-causal"),
+        (DILATED, band(7, 3), "dilation-ignored"),
+        (DILATED, [[int(t - s in (0, 2)) for s in range(7)] for t in range(7)], "window-too-narrow"),
+        (DILATED, [[int(t - s in (0, 2, 4, 6)) for s in range(7)] for t in range(7)], "window-too-wide"),
         (DECODER, "a text", "form"),
         (DECODER, 3, "form"),
         (DECODER, [[1, 0, 0], [1, 1]], "form"),
