@@ -15,6 +15,8 @@ from torch import Tensor, nn
 class Listing:
     """A function whose lines are named by what they assign.
 
+    It is also run on shapes that students wrote, so it must not loop over a size or make a list that long.
+
     Args:
         function: the listing.
         inputs: argument → the sizes of a tensor, or the symbol of a number.
