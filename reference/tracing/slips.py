@@ -150,5 +150,10 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
             loses=("value",),
         ),
         _slip("attention_backward", "not-transposed", ("p.T @ grad", "p @ grad"), loses=("value",)),
+        _also_right(
+            "attention_backward",
+            "by sums over indices",
+            ("p.T @ grad", 'torch.einsum("qk,qd->kd", p, grad)'),
+        ),
     ),
 }
