@@ -10,16 +10,20 @@ import pytest
 
 from autograder.checks import (
     KINDS,
+    causality,
     choice,
     count,
     drawing,
+    gradient,
     make_check,
     options,
     quantity,
     repair,
     shape,
     tolerances,
+    tracing,
     value,
+    visibility,
     written,
 )
 from autograder.checks.audit import options as audit_options
@@ -51,6 +55,9 @@ RECORDS = (
     *(decoding_options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
     *(training_options.TrainingQuestion, training_options.TrainingItem),
     *(MemorisationQuestion, MemorisationItem),
+    *(visibility.VisibilityQuestion, visibility.VisibilityItem, tracing.TracingQuestion),
+    *(causality.CausalityQuestion, causality.CausalityItem),
+    *(gradient.GradientQuestion, gradient.GradientItem),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
