@@ -23,6 +23,7 @@ from autograder.messages import (
     repair,
     shapes,
     tables,
+    timing,
     training,
 )
 from autograder.records import Message, Text
@@ -44,6 +45,7 @@ SENTENCES: Mapping[str, Text] = {
     **repair.SENTENCES,
     **shapes.SENTENCES,
     **tables.SENTENCES,
+    **timing.SENTENCES,
     **training.SENTENCES,
 }
 
