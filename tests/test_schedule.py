@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from autograder.course import Course, Handin
 from autograder.errors import CourseError
 from autograder.rubric import Rubric, load
-from autograder.schedule import Schedule, settled
+from autograder.schedule import Own, Schedule, Times, settled
 from autograder.schedule import load as load_schedule
 from tests.test_exam import GOOD as RUBRIC
 
@@ -102,6 +103,17 @@ def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course
     assert None is load_schedule(course, rubric_of(course))
     handins = [handed("ada", "2030-01-01")]
     assert handins == settled(course, None, handins, "exam")
+
+
+def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
+    """docs/exams.md shows a file that is read as it says, and names every key."""
+    page = (Path(__file__).parents[1] / "docs" / "exams.md").read_text("utf-8")
+    (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    schedule = schedule_of(course, example.replace("final-exam", "exam"))
+    ends = [schedule.of(student).end.astimezone(UTC) for student in ("other", "s1006", "s1010")]
+    assert [utc("2026-02-12 10:40"), utc("2026-02-12 11:10"), utc("2026-02-19 14:40")] == ends
+    names = {*Times.__struct_fields__, *Own.__struct_fields__}
+    assert [] == [name for name in names if f"`{name}" not in page]
 
 
 @pytest.mark.parametrize(
