@@ -90,7 +90,7 @@ def write_class(
     written = []
     for number, (person, part) in enumerate(zip(listed, _parts(students, generator), strict=True), start=1):
         paper = write_paper(part.level, listing, generator)
-        student, data = _handed_in(person, part, paper, with_details(given, person, number))
+        student, data = _handed_in(person, part, paper, _with_details(given, person, number))
         place = folder / "submitted" / person.id / assignment
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{assignment}.ipynb").write_bytes(data)
@@ -169,7 +169,7 @@ def _attacked(
     return attack.portrait, mischief.dumped({**notebook, "cells": cells}), points
 
 
-def with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
+def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     """The notebook with the title page filled in."""
     written = {
         "family_name": person.last_name,
