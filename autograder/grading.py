@@ -18,6 +18,7 @@ from autograder.checks.results import blank, review
 from autograder.checks.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.expected import box_seed, tried_values
+from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
@@ -188,6 +189,7 @@ class Grader:
             seconds=time.monotonic() - started,
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
+            stated=run.stated,
         )
 
     def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
@@ -215,6 +217,7 @@ class _Run:
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
+        self.stated: dict[str, str] = {}
 
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions."""
@@ -232,6 +235,8 @@ class _Run:
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
             return
         self.notes += submission.notes
+        if assignment.rubric.assignment.exam:
+            self.stated = {**details(submission.cells), **self.stated}
         try:
             sandbox = self._grader.pool.lasting(assignment.environment(notebook))
         except SandboxError as fault:

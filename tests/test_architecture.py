@@ -19,11 +19,11 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"records"},
     {"errors", "atomic"},
-    {"limits", "tables"},
+    {"limits", "tables", "timestamps"},
     {"variants", "exam"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
-    {"checks", "ledger", "manifest"},
+    {"checks", "ledger", "manifest", "schedule"},
     {"scoring", "feedback"},
     {"gradebook", "export"},
     {"assignment"},

@@ -36,7 +36,7 @@ AUTOMATIC = [question for question in exam().questions if question.kind != "writ
 
 def cells(notebook: Any = NOTEBOOK) -> dict[str, Any]:
     """Cells by grade_id."""
-    return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}
+    return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
 
 
 def solved(question: Question) -> str:

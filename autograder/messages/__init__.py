@@ -23,6 +23,7 @@ from autograder.messages import (
     repair,
     shapes,
     tables,
+    timing,
     tracing,
     training,
 )
@@ -46,6 +47,7 @@ SENTENCES: Mapping[str, Text] = {
     **shapes.SENTENCES,
     **tables.SENTENCES,
     **tracing.SENTENCES,
+    **timing.SENTENCES,
     **training.SENTENCES,
 }
 

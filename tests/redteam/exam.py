@@ -80,6 +80,7 @@ class Exam(Struct, frozen=True):
         small = [f"{name} = {getattr(LIMITS, name)}" for name in LIMITS.__struct_fields__]
         limits = "\n".join(("[assignment.limits]", *small))
         path.write_text(before + limits + after[after.index("\n[") :], encoding="utf-8")
+        course.exams.write_text(f"[{NAME}]\nstart = 2000-01-01T00:00:00Z\nend = 2100-01-01T00:00:00Z\n")
         generate(course, NAME)
         return cls(assignments.load(course, NAME), (course.sources / NAME / f"{NAME}.ipynb").read_bytes())
 
