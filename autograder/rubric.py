@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from autograder import limits, scales
 from autograder.errors import RubricError
+from autograder.exam import Exam, Task, check_keys, check_tasks
 from autograder.records import Limits
 from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
 from autograder.tables import field_names, known
@@ -67,6 +68,9 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     symbols: dict[str, Symbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
+    tasks: tuple[Task, ...] = msgspec.field(name="task", default=())
+    """What the title page lists; where there are any, every question belongs to one."""
+    exam: Exam | None = None
     grading: scales.Scale | None = None
     """From points to a grade; None: the assignment has no grades."""
 
@@ -97,6 +101,8 @@ class Question(Struct, frozen=True):
     title: dict[str, str] = {}
     bonus: bool = False
     """Its points add to what was earned, not to what is possible."""
+    task: str = ""
+    """The id of one of the assignment's tasks."""
     notebook: str = ""
     """Which notebook; default: the assignment's only one."""
     answer: str = ""
@@ -212,8 +218,9 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     )
     _unique((question.id for question in questions), f"{place}: question id")
     _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
-    counted = (question.points for question in questions if not question.bonus)
-    _sum(assignment.points, counted, f"{place}: [assignment]")
+    counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
+    _sum(assignment.points, (points for _, _, points in counted), f"{place}: [assignment]")
+    check_tasks(assignment.tasks, counted, place)
     rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
     if draws is None:
         return rubric
@@ -235,6 +242,7 @@ def _assignment(written: Any, place: str) -> Assignment:
     grading = written.get("grading")
     if grading is not None and not isinstance(grading, dict):
         raise RubricError(f"{where}: grading: expected a table [assignment.grading], got {grading!r}")
+    check_keys(written, place)
     rest = {key: value for key, value in written.items() if key != "grading"}
     assignment = convert(rest, Assignment, where)
     if grading is not None:

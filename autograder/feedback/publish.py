@@ -14,6 +14,7 @@ from autograder.feedback.summary import render_summary
 from autograder.grades import Standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
+from autograder.timestamps import Timing
 
 
 def pages(
@@ -24,6 +25,7 @@ def pages(
     standings: Mapping[str, Standing],
     *,
     submitted: Mapping[str, datetime | None],
+    timings: Mapping[str, Timing] | None = None,
     language: str,
 ) -> Iterator[Path]:
     """Write one page per student, and for staff one for marking by hand and the summary.
@@ -37,6 +39,7 @@ def pages(
         rubrics: the one each of them was asked by.
         standings: their marks, with what people gave.
         submitted: when each handed in.
+        timings: how that stands to the time allowed, where there is one.
         language: ``"en"`` or ``"de"``.
     """
     name = rubric.assignment.name
@@ -47,6 +50,7 @@ def pages(
             language=language,
             submitted_at=submitted.get(student),
             stands=standings[student],
+            timing=(timings or {}).get(student),
         )
         yield _write(course.feedback(student, name) / f"{name}.html", page)
     marking = render_marking(list(results.values()), rubric, standings)

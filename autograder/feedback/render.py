@@ -9,11 +9,12 @@ from pathlib import Path
 import jinja2
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import POLICY
-from autograder.feedback.view import page_view
+from autograder.feedback.sanitise import POLICY, sentence
+from autograder.feedback.view import SubmittedView, page_view
 from autograder.grades import Standing, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
+from autograder.timestamps import Timing, by_clock, shown
 
 
 def render(
@@ -23,6 +24,7 @@ def render(
     language: str = "en",
     submitted_at: datetime.datetime | None = None,
     stands: Standing | None = None,
+    timing: Timing | None = None,
 ) -> str:
     """The feedback page as HTML.
 
@@ -34,10 +36,12 @@ def render(
         rubric: the rubric it was graded by.
         language: ``"en"`` or ``"de"``; English for any other.
         submitted_at: when it was handed in; a time without zone is taken as UTC.
+        timing: how that stands to the time allowed, where there is one.
         stands: the student's marks with what people gave; default: the automatic ones alone.
     """
     labels = Labels(language)
-    page = page_view(graded, rubric, labels, _moment(submitted_at), stands or standing(graded.score, rubric))
+    handed_in = _submitted(submitted_at, timing, labels)
+    page = page_view(graded, rubric, labels, handed_in, stands or standing(graded.score, rubric))
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 
@@ -54,8 +58,13 @@ def environment() -> jinja2.Environment:
     )
 
 
-def _moment(moment: datetime.datetime | None) -> str:
+def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: Labels) -> SubmittedView:
+    """When it was handed in, by the clock of the place where the exam was sat, or else in UTC."""
+    message = timing.message() if timing else None
+    said = sentence(message, labels.language) if message else ""
     if moment is None:
-        return ""
+        return SubmittedView("", said)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-    return aware.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    if timing is None:
+        return SubmittedView(aware.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"), said)
+    return SubmittedView(shown(by_clock(aware, timing.window), timing.window.zone), said)

@@ -19,6 +19,7 @@ from autograder.rubric import Rubric
 
 class _Row(Struct, frozen=True):
     student: str
+    stated: str
     points: str
     pending: str
     grade: str
@@ -94,6 +95,7 @@ def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str
     ]
     return _Row(
         student=visible(score.student, 200),
+        stated=visible(", ".join(graded.stated.values()), 500),
         points=labels.number(stands.total),
         pending=labels.number(stands.pending) if stands.pending else "",
         grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",

@@ -13,6 +13,7 @@ from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.lines import Line, lines, lost, together
 from autograder.feedback.sanitise import quoting_sentence, sentence, visible
+from autograder.feedback.tasks import TaskView, task_views
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.grades import NOTHING, QuestionPoints, Standing
 from autograder.records import Graded, ItemResult, Status
@@ -86,12 +87,23 @@ class QuestionView(Struct, frozen=True):
         return self.status == "no-answer"
 
 
+class SubmittedView(Struct, frozen=True):
+    """When it was handed in."""
+
+    moment: str
+    """Empty where it is not known."""
+    said: str
+    """What that means; empty where it was in time, or no time is stated."""
+
+
 class PageView(Struct, frozen=True):
     """The whole page."""
 
     title: str
     student: str
-    submitted: str
+    stated: str
+    """What the student wrote about themselves; nothing follows from it."""
+    submitted: SubmittedView
     total: str
     possible: str
     pending: str
@@ -102,6 +114,8 @@ class PageView(Struct, frozen=True):
     """The stamp's sentence; empty for full isolation."""
     refusal: str
     """Why nothing could be graded; empty when something was."""
+    tasks: tuple[TaskView, ...]
+    """Empty where the rubric states none."""
     questions: tuple[QuestionView, ...]
     notebooks: tuple[NotebookView, ...]
 
@@ -111,7 +125,9 @@ class PageView(Struct, frozen=True):
         return tuple(question for question in self.questions if question.lost)
 
 
-def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str, standing: Standing) -> PageView:
+def page_view(
+    graded: Graded, rubric: Rubric, labels: Labels, submitted: SubmittedView, standing: Standing
+) -> PageView:
     """Everything the page shows; only students' texts, never staff's."""
     score, assignment = graded.score, rubric.assignment
     notebooks = tuple(
@@ -131,12 +147,14 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str, st
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
+    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     stamp = (
         "" if score.isolation == "namespaces" else labels("isolation", isolation=visible(score.isolation, 40))
     )
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=visible(score.student, 200),
+        stated=visible(", ".join(graded.stated.values()), 500),
         submitted=submitted,
         total=labels.number(standing.total),
         possible=labels.number(assignment.points),
@@ -146,6 +164,7 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str, st
         grade=grade_view(standing, labels),
         isolation=stamp,
         refusal=_refusal(graded, labels),
+        tasks=task_views(assignment.tasks, rubric.questions, points, labels),
         questions=questions,
         notebooks=notebooks,
     )

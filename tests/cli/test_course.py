@@ -246,4 +246,4 @@ def test_progress_only_on_a_terminal(course: Path) -> None:
         process.wait(timeout=60)
     os.close(ours)
     assert 0 == process.returncode
-    assert f"{STUDENTS + 1}/{STUDENTS + 1}" in drawn.decode()
+    assert f"{STUDENTS + 2}/{STUDENTS + 2}" in drawn.decode()
