@@ -14,6 +14,7 @@ import typer
 from autograder.cli.algebra import algebra
 from autograder.cli.grading import feedback, grade
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
+from autograder.cli.printing import print_
 from autograder.cli.releasing import generate, validate
 from autograder.cli.trying import demo, doctor
 from autograder.cli.verifying import verify
@@ -42,6 +43,7 @@ COMMANDS = (
     (verify, "verify dl4nlp-exam"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
+    (print_, "print dl4nlp-exam --language de --solutions"),
     (doctor, "doctor --json"),
     (demo, "demo --students 12 --seed 7 --folder /tmp/course"),
     (algebra, 'algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),
@@ -49,7 +51,7 @@ COMMANDS = (
 """In the order of ``--help``, each with an example."""
 
 for _command, _example in COMMANDS:
-    app.command(epilog=f"Example: autograder {_example}")(_command)
+    app.command(_example.partition(" ")[0], epilog=f"Example: autograder {_example}")(_command)
 
 
 def main() -> None:
