@@ -12,6 +12,7 @@ import sys
 import typer
 
 from autograder.cli.algebra import algebra
+from autograder.cli.authoring import new
 from autograder.cli.grading import feedback, grade
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.printing import print_
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
+    (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),
     (verify, "verify dl4nlp-exam"),
