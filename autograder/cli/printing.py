@@ -58,10 +58,12 @@ def print_(
     from autograder import atomic
     from autograder import rubric as rubrics
     from autograder.cli import report
-    from autograder.course import Course
+    from autograder.course import Course, name_fault
     from autograder.paper import make_sheet, print_pdf, render
 
     place = Course.at(course)
+    if student and (fault := name_fault(student)):
+        raise CourseError(f"--student: {student!r} cannot be a student's id: {fault}")
     rubric = rubrics.load(place.rubric(name))
     language = _language(rubric, language)
     path = (
@@ -120,6 +122,10 @@ def _asked(
         )
     common = assignment.load(course, rubric.assignment.name)
     given = common.manifest.of(student) if common.manifest else None
+    if common.manifest and given is None:
+        raise CourseError(
+            f"--student: nothing was handed out to {student!r}; put them on the class list and generate"
+        )
     with report.at_isolation(isolation), Pool(isolation=isolation) as pool:
         made = make(common, [student], pool, common.manifest.catalogues if common.manifest else None)
     variant = common.variant_of(student) if given else made.variants[student]

@@ -55,6 +55,7 @@ _MATH_ATTRIBUTES = {
     "math": {"display", "aria-label"},
     "mo": {"stretchy", "fence", "form"},
     "mi": {"mathvariant"},
+    "mspace": {"width"},
     "mtable": {"columnalign"},
 }
 _SPANS = {"colspan", "rowspan"}

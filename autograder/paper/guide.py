@@ -114,6 +114,8 @@ class _Shown:
             formula = self._typesetter.markup(value)
             if formula is not None:
                 return formula
+        if self._question.kind == "quantity" and not isinstance(value, str):
+            value = f"{value} {self._question.options.get('unit', '')}".strip()
         text = self._options.get(str(value))
         if isinstance(text, Mapping):
             return Markup("<code>{}</code> ({})").format(value, self._words.pick(dict(text)))

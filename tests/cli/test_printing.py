@@ -54,6 +54,7 @@ def test_without_a_browser_there_is_a_page_and_a_sentence(
     [
         (("--language", "fr"), "--language: expected one of en, de, got 'fr'"),
         (("--output", "sheet.docx"), "expected a file that ends in .pdf or .html"),
+        (("--student", "../ada"), "--student: '../ada' cannot be a student's id: it holds '/'"),
     ],
 )
 def test_wrong_options_are_sentences(course: Path, words: tuple[str, ...], said: str) -> None:
@@ -78,6 +79,9 @@ def test_a_students_own_variant(course: Path) -> None:
     done = run("print", NAME, "--student", "ada", "--solutions", "--output", "key.html", cwd=course)
     assert 0 == done.returncode, done.stderr
     assert 'id="item-' in (course / "key.html").read_text("utf-8")
+    stranger = run("print", NAME, "--student", "eve", cwd=course)
+    assert 3 == stranger.returncode
+    assert "nothing was handed out to 'eve'" in stranger.stderr
     refused = run("print", "counting", "--student", "ada", cwd=course)
     assert 3 == refused.returncode
     assert "everybody has the same" in refused.stderr
