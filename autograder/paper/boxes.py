@@ -31,6 +31,8 @@ _NARROWEST, _WIDEST = 30, 90
 """Millimetres of a blank."""
 
 _BLANK = re.compile(r"""(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
+_FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
+_EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
 _COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")
 
 
@@ -111,14 +113,24 @@ def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]
     given = "\n".join(filter(None, (before, after)))
     if question.kind == "repair":
         return [Piece("listing", given)]
-    if question.kind == "table":
-        columns = tuple(str(column.get("id", "")) for column in _tables(question, "column"))
+    columns = tuple(str(column.get("id", "")) for column in _tables(question, "column"))
+    if columns:
         grid = Piece("grid", columns=columns, rows=len(_tables(question, "row")) + SPARE_ROWS)
         return [*([Piece("code", given)] if given else []), grid]
     if question.kind in SHORT_KINDS and not question.options.get("case"):
         return _blanks(question, given)
     parts = [Piece("code", text) for text in (before, after) if text]
     return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE), *parts[1:]]
+
+
+def form(source: str) -> Markup | None:
+    """A cell of names with empty texts, such as the student's own details, as lines to fill in; else None."""
+    lines = [line for line in source.split("\n") if line.strip()]
+    fields = [_FIELD.fullmatch(line) for line in lines if not line.startswith("#")]
+    if not fields or None in fields:
+        return None
+    shown = [_line(_EMPTY.sub(" = ...", line)) for line in lines]
+    return Markup('<div class="form">{}</div>').format(Markup("\n").join(shown))
 
 
 def _around_stub(source: str) -> tuple[str, str]:

@@ -48,6 +48,11 @@ def _manual(item: Item, words: Words) -> Iterator[Note]:
     yield Note("", escape(words("by-person")))
     for text in _texts(item.options.get("guide"), words):
         yield Note(words("guide"), prose(text))
+    examples = item.options.get("examples")
+    if isinstance(examples, Mapping):
+        for worth in ("full", "half", "none"):
+            for text in _texts(examples.get(worth), words):
+                yield Note(words(worth), prose(text))
 
 
 def _texts(guide: Any, words: Words) -> list[str]:

@@ -16,7 +16,7 @@ from autograder.feedback.sanitise import image_uri
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
 from autograder.notebook.release import ReleaseCell, load_release
-from autograder.paper.boxes import Box, empty_box, solved_box
+from autograder.paper.boxes import Box, empty_box, form, solved_box
 from autograder.paper.guide import ItemGuide, item_guide
 from autograder.paper.prose import Pictures, prose
 from autograder.paper.words import Words
@@ -33,6 +33,8 @@ class Given(Struct, frozen=True):
 
     markup: Markup = Markup()
     code: str = ""
+    form: bool = False
+    """Students fill it in with their own details."""
     chapter: bool = False
     """Begins with a heading of one of the two highest levels."""
 
@@ -48,6 +50,11 @@ class Section(Struct, frozen=True):
     """The answers' boxes, with what stands between them."""
     items: tuple[ItemGuide, ...] = ()
     """Of the solutions only."""
+
+    @property
+    def front(self) -> bool:
+        """A title page: what students fill in stands on it, and the questions begin on the next one."""
+        return not self.question and any(given.form for given in self.before)
 
     @property
     def together(self) -> bool:
@@ -191,7 +198,8 @@ def _given(cell: ReleaseCell, pictures: Pictures) -> Given | None:
         return Given(prose(cell.source, pictures), chapter=bool(_CHAPTER.match(cell.source)))
     if cell.cell_type != "code" or _is_checking(cell):
         return None
-    return Given(code=cell.source.strip("\n"))
+    fields = None if cell.grade_id else form(cell.source)
+    return Given(fields, form=True) if fields else Given(code=cell.source.strip("\n"))
 
 
 def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:

@@ -33,6 +33,8 @@ WORDS: Mapping[str, Text] = {
     "pick": {"en": "{number} of these, each once", "de": "{number} davon, jedes einmal"},
     "worth": {"en": "Worth {points}", "de": "Wert: {points}"},
     "full": {"en": "Full points", "de": "Volle Punkte"},
+    "half": {"en": "Half of the points", "de": "Halbe Punkte"},
+    "none": {"en": "No points", "de": "Keine Punkte"},
     "guide": {"en": "Guide", "de": "Hinweis"},
     "needs": {"en": "Only with", "de": "Nur mit"},
 }

@@ -10,11 +10,13 @@ from html import unescape
 import pytest
 
 from autograder import generate
+from autograder.feedback.typeset import Typesetter
 from autograder.notebook.markers import solution_fragments
 from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
-from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box
-from autograder.paper.words import WORDS
+from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form
+from autograder.paper.guide import item_guide
+from autograder.paper.words import WORDS, Words
 from autograder.rubric import Rubric, parse
 from tests.paper.conftest import COURSE
 
@@ -161,6 +163,44 @@ def test_a_table_is_ruled_without_its_rows_names() -> None:
     box = empty_box(question, cell("# YOUR CODE HERE"), Decimal(4))
     assert [("grid", ("name", "size"), 3)] == [
         (piece.kind, piece.columns, piece.rows) for piece in box.pieces
+    ]
+
+
+def test_own_details_are_a_form() -> None:
+    """A cell with names of empty texts is filled in by hand; one with anything else in it is code."""
+    found = form("# Name and number\nname = \"\"\nnumber = ''\n")
+    assert found is not None
+    assert 2 == found.count('class="blank"')
+    assert "# Name and number" in found
+    for source in ("", "# nothing\n", 'name = ""\nprint(name)', 'name = "Ada"'):
+        assert form(source) is None, source
+
+
+def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
+    """Where students fill in their details, the questions begin on the next page, and only there."""
+    import json
+
+    files = generate.build(COURSE, exam, "en")
+    (name,) = (one.name for one in exam.assignment.notebooks)
+    notebook = json.loads(files[f"{name}.ipynb"])
+    details = {"cell_type": "code", "id": "details", "metadata": {}, "outputs": [], "execution_count": None}
+    plain_sheet = render(make_sheet(exam, {name: files[f"{name}.ipynb"]}, language="en"))
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader")]
+    notebook["cells"].insert(1, {**details, "source": 'family_name = ""\n'})
+    page = render(make_sheet(exam, {name: json.dumps(notebook).encode()}, language="en"))
+    assert re.search(r'<section class="text front">(?:(?!</section>).)*family_name = <span', page, re.DOTALL)
+    assert 1 == page.count('class="text front"') >= plain_sheet.count('class="text front"')
+
+
+def test_graders_read_examples() -> None:
+    """Answers worth all, half and nothing stand below a manual item, where the rubric has them."""
+    asked = rubric(
+        "written", "", 'manual = true\nexamples = { full = "All of it.", none = "Nothing of it." }'
+    )
+    item = asked.questions[0].items[0]
+    notes = item_guide(asked.questions[0], item, Words("en"), Typesetter({})).notes
+    assert [("Full points", "All of it."), ("No points", "Nothing of it.")] == [
+        (note.label, plain(note.text).strip()) for note in notes[1:]
     ]
 
 
