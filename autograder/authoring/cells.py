@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from autograder.authoring.templates import Template
+from autograder.rubric import Question, Rubric
 
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _TITLE = """\
@@ -17,12 +18,21 @@ Write your answers into the cells below the questions. `check("…")` tells whet
 form, never whether it is right."""
 
 
-def notebook(name: str, templates: Sequence[Template]) -> str:
-    """The notebook as JSON; the same templates give the same text."""
+def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
+    """The notebook as JSON; the same templates give the same text.
+
+    Args:
+        rubric: made of the templates; it says how many points each cell can bring.
+        templates: one for each question, in order.
+    """
     cells = [
-        _cell("title", _TITLE.format(name=name), locked=True),
+        _cell("title", _TITLE.format(name=rubric.assignment.name), locked=True),
         _cell("setup", "from coursecheck import check", code=True, locked=True),
-        *(cell for template in templates for cell in _question(template)),
+        *(
+            cell
+            for question, template in zip(rubric.questions, templates, strict=True)
+            for cell in _question(question, template)
+        ),
     ]
     tree = {
         "cells": cells,
@@ -33,10 +43,8 @@ def notebook(name: str, templates: Sequence[Template]) -> str:
     return json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
 
 
-def _question(template: Template) -> Iterator[dict[str, Any]]:
-    question = template.question
-    identifier = question["id"]
-    points = _points(question)
+def _question(question: Question, template: Template) -> Iterator[dict[str, Any]]:
+    identifier, points = question.id, question.cells()
     yield _cell(f"{identifier}-prompt", template.prompt, locked=True)
     if template.given:
         yield _cell(f"{identifier}-given", template.given, code=True, locked=True)
@@ -48,15 +56,6 @@ def _question(template: Template) -> Iterator[dict[str, Any]]:
     yield _cell(identifier, check, code=True, grade=True, locked=True, points=points[identifier])
     for name, key in template.written.items():
         yield _cell(name, key, grade=True, solution=True, points=points[name])
-
-
-def _points(question: Any) -> dict[str, Decimal]:
-    """What each cell can bring."""
-    points: dict[str, Decimal] = {}
-    for item in question["item"]:
-        cell = item.get("cell", question["id"])
-        points[cell] = points.get(cell, Decimal(0)) + max(Decimal(item["points"]), Decimal(0))
-    return points
 
 
 def _cell(

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder import atomic
+from autograder import rubric as rubrics
 from autograder.authoring.cells import notebook
 from autograder.authoring.files import reference_file, rubric_file
 from autograder.authoring.templates import chosen
@@ -77,9 +78,10 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
     begun = _is_new(folder)
     templates = chosen(kinds, module)
     reference = reference_file(name, templates)
+    text = rubric_file(name, templates)
     files = {
-        f"rubrics/{name}.toml": rubric_file(name, templates),
-        f"assignments/{name}/{name}.ipynb": notebook(name, templates),
+        f"rubrics/{name}.toml": text,
+        f"assignments/{name}/{name}.ipynb": notebook(rubrics.parse(text.encode()), templates),
         **({f"reference/{module}.py": reference} if reference else {}),
     }
     taken = [

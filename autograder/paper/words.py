@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+from autograder.feedback.labels import Labels
 from autograder.records import Text
 
 WORDS: Mapping[str, Text] = {
@@ -40,24 +41,12 @@ WORDS: Mapping[str, Text] = {
 }
 
 
-class Words:
+class Words(Labels):
     """The sheets' words in one language; English for a language that is not there."""
-
-    def __init__(self, language: str) -> None:
-        self.language = language if language in WORDS["name"] else "en"
 
     def __call__(self, key: str, **params: object) -> str:
         """One word or sentence, with its placeholders filled."""
         return WORDS[key][self.language].format_map(params)
-
-    def pick(self, text: Text, otherwise: str = "") -> str:
-        """A rubric's text in this language, else in English, else in any."""
-        return text.get(self.language) or text.get("en") or next(iter(text.values()), otherwise) or otherwise
-
-    def number(self, value: Decimal) -> str:
-        """Points without trailing zeros, with the language's decimal sign."""
-        plain = f"{value.normalize():f}".replace("-", "−")
-        return plain.replace(".", ",") if self.language == "de" else plain
 
     def points(self, value: Decimal) -> str:
         """Points with their unit."""
