@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder import atomic
+from autograder import atomic, schedule
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.course import Course
@@ -70,9 +70,11 @@ def build(
         listings: of a personal variant, by question id.
     """
     folder = course.sources / rubric.assignment.name
-    files = {FILE_NAME: build_student_check(rubric, language=language)}
+    times = schedule.load(course, rubric)
+    window = times.common if times else None
+    files = {FILE_NAME: build_student_check(rubric, language=language, window=window)}
     for name, source in sources(course, rubric, listings).items():
-        files[f"{name}.ipynb"] = build_release(source, rubric, name, language)
+        files[f"{name}.ipynb"] = build_release(source, rubric, name, language, window)
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:
             if not (folder / data).is_file():

@@ -14,6 +14,8 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 
+from autograder.notebook.timeleft import time_left
+
 SPECIFICATION = "{}"
 
 Sentence = tuple[str, dict[str, str]]
@@ -171,7 +173,9 @@ def check(question: str, language: str = "") -> None:
     """Print whether the answer to a question is there and can be read. Never raises, never grades."""
     try:
         namespace = sys._getframe(1).f_globals  # noqa: SLF001 - the notebook's own variables
-        lines = feedback(json.loads(SPECIFICATION), question, namespace, language)
+        specification = json.loads(SPECIFICATION)
+        lines = feedback(specification, question, namespace, language)
+        lines += filter(None, [time_left(specification, language)])
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     except Exception:  # noqa: BLE001 - student values may raise from any method
         sys.stdout.write(SENTENCES["no-check"]["en"] + "\n")

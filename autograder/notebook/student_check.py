@@ -12,19 +12,25 @@ from typing import Any
 
 from autograder.errors import CourseError
 from autograder.rubric import Question, Rubric
+from autograder.timestamps import Window
 
 FILE_NAME = "coursecheck.py"
 """What the file is called beside the released notebook; check cells import it by this name."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PLACE = 'SPECIFICATION = "{}"\n'
+_TIME_LEFT = Path(__file__).with_name("timeleft.py")
+_IMPORT = "from autograder.notebook.timeleft import time_left\n"
+"""In the place of this line a release has the module itself: the program is not on students' machines."""
 
 
-def build_student_check(rubric: Rubric, notebook: str = "", language: str = "") -> bytes:
+def build_student_check(
+    rubric: Rubric, notebook: str = "", language: str = "", window: Window | None = None
+) -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
     It needs nothing but Python's standard library and holds no expected value: only each question's kind,
     the names students assign, and the symbols their formulas may use. It speaks the given language, or the
-    assignment's first.
+    assignment's first. Where it is known when an exam is sat (``window``), it also tells the time left.
 
     Raises:
         CourseError: the package's own template is damaged.
@@ -38,7 +44,12 @@ def build_student_check(rubric: Rubric, notebook: str = "", language: str = "") 
             if notebook in ("", question.notebook)
         },
     }
+    if window:
+        times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
+        specification["times"] = times
     template = _TEMPLATE.read_text(encoding="utf-8")
+    own = _TIME_LEFT.read_text(encoding="utf-8").partition("from __future__ import annotations\n")[2]
+    template = template.replace(_IMPORT, own.strip("\n") + "\n")
     if template.count(_PLACE) != 1:
         raise CourseError(
             f"{_TEMPLATE.name}: the line {_PLACE.strip()!r} is missing; install the package again"
