@@ -25,7 +25,7 @@ LAYERS = (
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger", "manifest", "schedule", "grades"},
     {"scoring", "feedback"},
-    {"gradebook", "export"},
+    {"gradebook", "export", "paper", "authoring"},
     {"assignment"},
     {"expected", "generate"},
     {"personal", "coincidence"},

@@ -12,9 +12,11 @@ import sys
 import typer
 
 from autograder.cli.algebra import algebra
+from autograder.cli.authoring import new
 from autograder.cli.grades import grades
 from autograder.cli.grading import feedback, grade
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
+from autograder.cli.printing import print_
 from autograder.cli.releasing import generate, validate
 from autograder.cli.trying import demo, doctor
 from autograder.cli.verifying import verify
@@ -38,12 +40,14 @@ app = typer.Typer(
 )
 
 COMMANDS = (
+    (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),
     (verify, "verify dl4nlp-exam"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
+    (print_, "print dl4nlp-exam --language de --solutions"),
     (doctor, "doctor --json"),
     (demo, "demo --students 12 --seed 7 --folder /tmp/course"),
     (algebra, 'algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),
@@ -51,7 +55,7 @@ COMMANDS = (
 """In the order of ``--help``, each with an example."""
 
 for _command, _example in COMMANDS:
-    app.command(epilog=f"Example: autograder {_example}")(_command)
+    app.command(_example.partition(" ")[0], epilog=f"Example: autograder {_example}")(_command)
 
 
 def main() -> None:

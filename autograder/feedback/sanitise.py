@@ -24,6 +24,8 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri
 MOST_CHARACTERS = 20_000
 """Of one output; what is longer is cut, and the page says so."""
 MOST_HTML = 200_000
+MOST_PROSE = 8 * 2**20
+"""Of one text of a course, pictures included."""
 MOST_TAGS = 10_000
 """The cleaner's time grows with the square of the nesting."""
 MOST_IMAGE_BYTES = 3 * 2**20
@@ -49,6 +51,13 @@ _MATH_TAGS = _words(
     "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr "
     "mtd mstyle mpadded mphantom semantics annotation"
 )
+_MATH_ATTRIBUTES = {
+    "math": {"display", "aria-label"},
+    "mo": {"stretchy", "fence", "form"},
+    "mi": {"mathvariant"},
+    "mspace": {"width"},
+    "mtable": {"columnalign"},
+}
 _SPANS = {"colspan", "rowspan"}
 
 _ANSI = re.compile(
@@ -165,13 +174,32 @@ def table_document(fragment: str) -> Frame | None:
     return Frame(document, min(40 + 27 * lines, 480))
 
 
+def clean_prose(fragment: str) -> str | None:
+    """A text of the course, with formulas and pictures inside the page; None if too long.
+
+    The same walls as for students' output: nothing is fetched, linked or run.
+    """
+    if len(fragment) > MOST_PROSE or fragment.count("<") > MOST_TAGS:
+        return None
+    return nh3.clean(
+        _readable(fragment),
+        tags=set(_TAGS | _MATH_TAGS) | {"img"},
+        clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
+        attributes={**_MATH_ATTRIBUTES, "td": _SPANS, "th": _SPANS, "ol": {"start"}, "img": {"src", "alt"}},
+        attribute_filter=_prose_attribute,
+        url_schemes={"data"},
+        link_rel=None,
+        strip_comments=True,
+    )
+
+
 def clean_mathml(markup: str) -> str:
     """Presentation MathML with no attribute that acts; our own output, checked once more."""
     return nh3.clean(
         _readable(markup),
         tags=set(_MATH_TAGS),
         clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
-        attributes={"math": {"display", "aria-label"}},
+        attributes={"math": _MATH_ATTRIBUTES["math"]},
         url_schemes=set(),
         link_rel=None,
     )
@@ -198,6 +226,12 @@ def _small_span(tag: str, attribute: str, value: str) -> str | None:
     return (
         value if attribute in _SPANS and re.fullmatch(r"[1-9][0-9]?", value) and tag in {"td", "th"} else None
     )
+
+
+def _prose_attribute(tag: str, attribute: str, value: str) -> str | None:
+    if tag == "img" and attribute == "src":
+        return value if value.startswith(("data:image/png;base64,", "data:image/jpeg;base64,")) else None
+    return _small_span(tag, attribute, value) if attribute in _SPANS else value
 
 
 def _png_size(content: bytes) -> tuple[int, int] | None:

@@ -1,0 +1,105 @@
+"""The templates: what a question of each kind looks like, as one Markdown file of fenced blocks.
+
+A template's blocks are named by the first line of their fence::
+
+    ```toml assignment     what the assignment needs: ``preload`` and ``symbols``; may be missing
+    ```toml rubric         one [[question]]
+    ```markdown prompt     the text of the question
+    ```python given        code that students get; may be missing
+    ```python answer       the answer cell, solution between markers (or ``markdown answer``)
+    ```markdown ID         the answer key of a manually graded cell with this id; may be missing
+    ```python reference    for the reference folder; may be missing
+
+``MODULE`` stands for the module of the reference folder. A new kind needs one new file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.checks import KINDS
+from autograder.errors import CourseError
+
+FOLDER = Path(__file__).parent / "kinds"
+ALIASES: Mapping[str, str] = {"formula": "symbolic", "number": "count", "code": "behaviour"}
+"""Plain words for kinds."""
+
+_BLOCK = re.compile(r"^```(\w+) ([\w-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+class Template(Struct, frozen=True):
+    """One kind's question."""
+
+    kind: str
+    rubric: str
+    """The TOML text, with its comments."""
+    prompt: str
+    answer: str
+    text_answer: bool
+    """The answer is a text cell, not code."""
+    assignment: Mapping[str, Any] = {}
+    given: str = ""
+    reference: str = ""
+    written: Mapping[str, str] = {}
+    """Key of each further text cell, by its id."""
+
+    @property
+    def question(self) -> Mapping[str, Any]:
+        """The rubric's table."""
+        entry: Mapping[str, Any] = tomllib.loads(self.rubric, parse_float=Decimal)["question"][0]
+        return entry
+
+
+def known_kinds() -> tuple[str, ...]:
+    """The kinds that have a template, in the order of the rubric's page."""
+    return tuple(kind for kind in KINDS if (FOLDER / f"{kind}.md").is_file())
+
+
+def load(kind: str, module: str) -> Template:
+    """The template of a kind, for a reference module.
+
+    Raises:
+        CourseError: there is no such kind (with a suggestion).
+    """
+    known = known_kinds()
+    kind = ALIASES.get(kind, kind)
+    if kind not in known:
+        close = difflib.get_close_matches(kind, (*known, *ALIASES), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join((*ALIASES, *known))}"
+        raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
+    text = (FOLDER / f"{kind}.md").read_text("utf-8").replace("MODULE", module)
+    blocks = {(language, name): body.rstrip("\n") for language, name, body in _BLOCK.findall(text)}
+    named = {name: body for (_, name), body in blocks.items()}
+    return Template(
+        kind=kind,
+        rubric=named["rubric"],
+        prompt=named["prompt"],
+        answer=named["answer"],
+        text_answer=("markdown", "answer") in blocks,
+        assignment=tomllib.loads(named.get("assignment", "")),
+        given=named.get("given", ""),
+        reference=named.get("reference", ""),
+        written={
+            name: body
+            for (language, name), body in blocks.items()
+            if language == "markdown" and name not in {"prompt", "answer"}
+        },
+    )
+
+
+def chosen(names: Sequence[str], module: str) -> tuple[Template, ...]:
+    """The templates of these kinds, each once and in the given order; all of them where none is named.
+
+    Raises:
+        CourseError: there is no such kind.
+    """
+    found = {template.kind: template for template in (load(name, module) for name in names or known_kinds())}
+    return tuple(found.values())

@@ -1,0 +1,135 @@
+"""What graders read about an item: what is right, what else is, what is worth a part, and the guide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+
+from autograder.feedback.typeset import Typesetter
+from autograder.paper.prose import prose
+from autograder.paper.words import Words
+from autograder.rubric import Item, Question
+
+_FORMULAS = ("symbolic",)
+_STATED = ("value", "right", "accept")
+"""Keys of an item that say what is right, the plainest first."""
+_PARTS = ("mistake", "remark", "step")
+
+
+class Note(Struct, frozen=True):
+    """One line about an item."""
+
+    label: str
+    text: Markup
+
+
+class ItemGuide(Struct, frozen=True):
+    """One item of the rubric, for graders."""
+
+    id: str
+    text: str
+    points: str
+    notes: tuple[Note, ...]
+
+
+def item_guide(question: Question, item: Item, words: Words, typesetter: Typesetter) -> ItemGuide:
+    """Everything the rubric says about an item, in words."""
+    notes = [*_manual(item, words)] if item.manual else [*_automatic(question, item, words, typesetter)]
+    if item.needs:
+        notes.append(Note(words("needs"), Markup(", ").join(item.needs)))
+    return ItemGuide(item.id, words.pick(item.text, item.id), words.number(item.points), tuple(notes))
+
+
+def _manual(item: Item, words: Words) -> Iterator[Note]:
+    yield Note("", escape(words("by-person")))
+    for text in _texts(item.options.get("guide"), words):
+        yield Note(words("guide"), prose(text))
+    examples = item.options.get("examples")
+    if isinstance(examples, Mapping):
+        for worth in ("full", "half", "none"):
+            for text in _texts(examples.get(worth), words):
+                yield Note(words(worth), prose(text))
+
+
+def _texts(guide: Any, words: Words) -> list[str]:
+    """A guide is a text, or one in several languages."""
+    if isinstance(guide, str):
+        return [guide] if guide else []
+    if isinstance(guide, Mapping) and all(isinstance(text, str) for text in guide.values()):
+        return [words.pick(dict(guide))] if guide else []
+    return []
+
+
+def _automatic(question: Question, item: Item, words: Words, typesetter: Typesetter) -> Iterator[Note]:
+    shown = _Shown(question, words, typesetter)
+    right = [entry for key in _STATED for entry in _entries(item, key)]
+    if not right:
+        yield Note("", escape(words("by-tests")))
+    elif question.kind == "choice":
+        chosen = Markup(", ").join(map(shown, right))
+        yield Note(words("right"), chosen)
+        if item.options.get("pick", 1) != 1:
+            yield Note("", escape(words("pick", number=item.options["pick"])))
+    else:
+        for number, entry in enumerate(right):
+            yield Note(words("also-right" if number else "right"), shown(entry))
+    for key in _PARTS:
+        for entry in item.options.get(key, ()):
+            if isinstance(entry, Mapping) and "when" in entry:
+                yield _part(entry, key, words, shown)
+
+
+def _entries(item: Item, key: str) -> list[Any]:
+    """What a key states: ``accept`` and ``right`` are lists, a ``value`` is one thing whatever it is."""
+    if key not in item.options:
+        return []
+    found = item.options[key]
+    return (
+        list(found)
+        if key != "value" and isinstance(found, Sequence) and not isinstance(found, str)
+        else [found]
+    )
+
+
+def _part(entry: Mapping[str, Any], key: str, words: Words, shown: _Shown) -> Note:
+    label = words("full")
+    if key != "remark":
+        label = words("worth", points=words.points(Decimal(str(entry.get("points", 0)))))
+    text = entry.get("text")
+    said = words.pick(text) if isinstance(text, Mapping) else ""
+    return Note(label, Markup("{}{}").format(shown(entry["when"]), f" – {said}" if said else ""))
+
+
+class _Shown:
+    """Puts what a rubric states into a line."""
+
+    def __init__(self, question: Question, words: Words, typesetter: Typesetter) -> None:
+        self._question, self._words, self._typesetter = question, words, typesetter
+        options = question.options.get("option", ())
+        self._options = {
+            str(option.get("id")): option.get("text") for option in options if isinstance(option, Mapping)
+        }
+
+    def __call__(self, value: Any) -> Markup:
+        if isinstance(value, str) and self._question.kind in _FORMULAS:
+            formula = self._typesetter.markup(value)
+            if formula is not None:
+                return formula
+        if self._question.kind == "quantity" and not isinstance(value, str):
+            value = f"{value} {self._question.options.get('unit', '')}".strip()
+        text = self._options.get(str(value))
+        if isinstance(text, Mapping):
+            return Markup("<code>{}</code> ({})").format(value, self._words.pick(dict(text)))
+        return Markup("<code>{}</code>").format(_plain(value))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_plain(entry)}" for key, entry in value.items())
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_plain, value))})"
+    return str(value)

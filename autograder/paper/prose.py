@@ -1,0 +1,75 @@
+"""Markdown cells as HTML for paper: formulas typeset, pictures inside the page, all of it sanitised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+import mistune
+from latex2mathml.converter import convert
+from markupsafe import Markup
+
+from autograder.feedback.sanitise import clean_prose, visible
+
+MOST_TEX = 4_000
+"""Characters of one formula that is typeset; a longer one is printed as it was written."""
+
+Pictures = Mapping[str, str]
+"""Data URIs by the address that a text uses for a picture."""
+
+
+def prose(text: str, pictures: Pictures | None = None) -> Markup:
+    """The HTML of a Markdown text.
+
+    ``$…$`` and ``$$…$$`` are typeset; TeX that cannot be read stands there as it was written. A picture that
+    is not among ``pictures`` becomes its description.
+    """
+    raw = _renderer(pictures or {})(text)
+    cleaned = clean_prose(str(raw))
+    if cleaned is None:
+        return Markup("<pre>{}</pre>").format(visible(text))
+    return Markup(cleaned)  # noqa: S704 - through the allow-list
+
+
+class _Renderer(mistune.HTMLRenderer):
+    """Mistune's, with pictures that are at hand only."""
+
+    def __init__(self, pictures: Pictures) -> None:
+        super().__init__(escape=False)
+        self._pictures = pictures
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        """The picture itself, or what its description says."""
+        del title
+        described = Markup(text).striptags()  # noqa: S704 - of which only the text is used
+        source = self._pictures.get(url)
+        if source is None:
+            return f"<em>[{escape(described or url)}]</em>"
+        return f'<img src="{escape(source)}" alt="{escape(described)}">'
+
+
+def _renderer(pictures: Pictures) -> Callable[[str], Any]:
+    markdown = mistune.create_markdown(
+        renderer=_Renderer(pictures), plugins=["math", "table", "strikethrough"]
+    )
+    if markdown.renderer is not None:
+        markdown.renderer.register("inline_math", lambda _renderer, text: _formula(text, "inline"))
+        markdown.renderer.register("block_math", lambda _renderer, text: _formula(text, "block"))
+    return markdown
+
+
+def _formula(tex: str, display: str) -> str:
+    """MathML, or the TeX itself; the result is sanitised with the text around it."""
+    typeset = _typeset(tex.strip(), display)
+    shown = typeset or f"<code>{escape(tex.strip())}</code>"
+    return f"<div>{shown}</div>\n" if display == "block" else shown
+
+
+def _typeset(tex: str, display: str) -> str:
+    if len(tex) > MOST_TEX:
+        return ""
+    try:
+        return convert(tex, display=display)
+    except Exception:  # noqa: BLE001 - the library's errors have no common base, and the text is there in any case
+        return ""

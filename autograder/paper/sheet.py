@@ -1,0 +1,220 @@
+"""What is printed, in order: texts, given code, and a box for every answer of the release."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from markupsafe import Markup
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.feedback.sanitise import image_uri
+from autograder.feedback.typeset import Typesetter
+from autograder.notebook.document import load_tree
+from autograder.notebook.release import ReleaseCell, load_release
+from autograder.paper.boxes import Box, empty_box, form, solved_box
+from autograder.paper.guide import ItemGuide, item_guide
+from autograder.paper.prose import Pictures, prose
+from autograder.paper.words import Words
+from autograder.rubric import Question, Rubric
+
+_CHAPTER = re.compile(r"\s*#{1,2}\s")
+_CHECKING = re.compile(r"\s*(from coursecheck import .*|import coursecheck)?\s*")
+_MOST_TOGETHER = 30
+"""Lines of given code that are kept on one page with their question."""
+
+
+class Given(Struct, frozen=True):
+    """A text or a code that everybody gets."""
+
+    markup: Markup = Markup()
+    code: str = ""
+    form: bool = False
+    """Students fill it in with their own details."""
+    chapter: bool = False
+    """Begins with a heading of one of the two highest levels."""
+
+
+class Section(Struct, frozen=True):
+    """A question with what stands before it, or a text that belongs to no question."""
+
+    question: str = ""
+    """Its id; empty for a text between questions."""
+    points: str = ""
+    before: tuple[Given, ...] = ()
+    boxes: tuple[Box | Given, ...] = ()
+    """The answers' boxes, with what stands between them."""
+    items: tuple[ItemGuide, ...] = ()
+    """Of the solutions only."""
+
+    @property
+    def front(self) -> bool:
+        """A title page: what students fill in stands on it, and the questions begin on the next one."""
+        return not self.question and any(given.form for given in self.before)
+
+    @property
+    def together(self) -> bool:
+        """Short enough to be kept on one page."""
+        return bool(self.question) and all(given.code.count("\n") < _MOST_TOGETHER for given in self.before)
+
+
+class Part(Struct, frozen=True):
+    """One notebook."""
+
+    name: str
+    sections: tuple[Section, ...]
+
+
+class Sheet(Struct, frozen=True):
+    """A whole assignment on paper."""
+
+    title: str
+    student: str
+    """Whose variant it is; empty where everybody has the same."""
+    version: int
+    solutions: bool
+    words: Words
+    parts: tuple[Part, ...]
+
+
+def make_sheet(
+    rubric: Rubric,
+    releases: Mapping[str, bytes],
+    *,
+    language: str,
+    key: Mapping[str, bytes] | None = None,
+    pictures: Mapping[str, bytes] | None = None,
+    student: str = "",
+) -> Sheet:
+    """The sheet of a release.
+
+    Args:
+        rubric: of the assignment, or of one student's variant of it.
+        releases: notebooks as students get them, by name.
+        language: of the sheet's own words and the rubric's texts.
+        key: the source notebooks with their solutions, by name: makes the sheet for graders.
+        pictures: contents of data files that texts show, by file name.
+        student: whose variant it is.
+
+    Raises:
+        CourseError: a notebook is not usable.
+    """
+    words = Words(language)
+    parts = tuple(
+        Part(
+            notebook.name,
+            tuple(
+                _Maker(rubric, notebook.name, words, key).sections(releases[notebook.name], pictures or {})
+            ),
+        )
+        for notebook in rubric.assignment.notebooks
+    )
+    title = words.pick(rubric.assignment.title, rubric.assignment.name)
+    return Sheet(title, student, rubric.version, key is not None, words, parts)
+
+
+class _Maker:
+    """Makes the sections of one notebook."""
+
+    def __init__(self, rubric: Rubric, notebook: str, words: Words, key: Mapping[str, bytes] | None) -> None:
+        self._rubric, self._words = rubric, words
+        self._questions = [question for question in rubric.questions if question.notebook == notebook]
+        self._key: Mapping[str, ReleaseCell] | None = None
+        if key is not None:
+            self._key = load_release(key[notebook], notebook).by_id
+
+    def sections(self, data: bytes, files: Mapping[str, bytes]) -> Iterator[Section]:
+        """In the notebook's order; every question is there once, with all of its boxes."""
+        release = load_release(data, "release")
+        answers = {cell.grade_id for cell in release.cells if cell.is_answer}
+        owners = self._owners(answers)
+        waiting: list[Given] = []
+        section: Section | None = None
+        for cell, pictures in zip(release.cells, _pictures(data, files), strict=True):
+            owner = owners.get(cell.grade_id) if cell.is_answer else None
+            if owner is not None:
+                box = self._box(owner, cell, answers)
+                if section is not None and section.question == owner.id:
+                    section = replace(section, boxes=(*section.boxes, *waiting, box))
+                else:
+                    yield from (section,) if section else ()
+                    if len(waiting) > 1 and waiting[0].chapter:
+                        yield Section(before=(waiting.pop(0),))
+                    section = self._section(owner, tuple(waiting), box)
+                waiting = []
+            elif given := _given(cell, pictures):
+                if given.chapter:
+                    yield from (section,) if section else ()
+                    yield from _loose(waiting)
+                    section, waiting = None, []
+                waiting.append(given)
+        yield from (section,) if section else ()
+        yield from _loose(waiting)
+
+    def _owners(self, answers: set[str]) -> dict[str, Question]:
+        """The question that each answer cell belongs to."""
+        found: dict[str, Question] = {}
+        for question in self._questions:
+            for name in (question.answer_cell, question.id, *question.cells()):
+                if name in answers:
+                    found.setdefault(name, question)
+        return found
+
+    def _section(self, question: Question, before: tuple[Given, ...], box: Box) -> Section:
+        items: tuple[ItemGuide, ...] = ()
+        if self._key is not None:
+            typesetter = Typesetter(self._rubric.symbols(question))
+            items = tuple(item_guide(question, item, self._words, typesetter) for item in question.items)
+        return Section(question.id, self._words.points(question.points), before, (box,), items)
+
+    def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> Box:
+        """The box of one cell; a code cell answers for all points that have no answer cell of their own."""
+        cells = question.cells()
+        points = cells.get(cell.grade_id, Decimal(0))
+        if cell.grade_id not in cells or not cell.grade:
+            points = sum((worth for name, worth in cells.items() if name not in answers), Decimal(0))
+        if self._key is None:
+            return empty_box(question, cell, points)
+        source = self._key[cell.grade_id].source if cell.grade_id in self._key else ""
+        return solved_box(question, cell, points, source)
+
+
+def _loose(waiting: Sequence[Given]) -> Iterator[Section]:
+    if waiting:
+        yield Section(before=tuple(waiting))
+
+
+def _is_checking(cell: ReleaseCell) -> bool:
+    """Code that only has a meaning on a computer."""
+    return cell.cell_type == "code" and (cell.grade or bool(_CHECKING.fullmatch(cell.source)))
+
+
+def _given(cell: ReleaseCell, pictures: Pictures) -> Given | None:
+    if cell.cell_type == "markdown" and cell.source.strip():
+        return Given(prose(cell.source, pictures), chapter=bool(_CHAPTER.match(cell.source)))
+    if cell.cell_type != "code" or _is_checking(cell):
+        return None
+    fields = None if cell.grade_id else form(cell.source)
+    return Given(fields, form=True) if fields else Given(code=cell.source.strip("\n"))
+
+
+def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
+    """For every cell the pictures that its text may show: files of the assignment, and its attachments."""
+
+    def uri(name: str, encoded: str) -> str | None:
+        mime = "image/png" if name.lower().endswith(".png") else "image/jpeg"
+        return image_uri(mime, encoded)
+
+    shared = {name: uri(name, base64.b64encode(content).decode()) for name, content in files.items()}
+    for cell in load_tree(data, [])["cells"]:
+        attached: dict[str, Any] = cell.get("attachments") or {}
+        own = {
+            f"attachment:{name}": image_uri(mime, "".join(encoded))
+            for name, bundle in attached.items()
+            for mime, encoded in bundle.items()
+        }
+        yield {name: found for name, found in {**shared, **own}.items() if found}

@@ -1,0 +1,134 @@
+"""New assignments: a template for every kind, which proves itself, and nothing is ever harmed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder import assignment, generate
+from autograder import rubric as rubrics
+from autograder.authoring import ALIASES, known_kinds, start
+from autograder.checks import KINDS, make_check
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.sandbox.pool import Pool
+from autograder.verify import verify
+
+SECONDS = 15
+"""Of processor and waiting time for all kinds; the command says so much to whoever tries it out."""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_kind_has_a_template() -> None:
+    """Each kind of question has one, and the plain words stand for kinds that exist."""
+    assert list(KINDS) == list(known_kinds())
+    assert set() == set(ALIASES.values()) - set(KINDS)
+
+
+@pytest.mark.sandbox
+def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
+    """The new assignment verifies without findings: every automatic item is lost by a trial."""
+    start(tmp_path, "every-kind")
+    course = Course.at(tmp_path)
+    generate.generate(course, "every-kind")
+    loaded = assignment.load(course, "every-kind")
+    assert list(KINDS) == [question.kind for question in loaded.rubric.questions]
+    started = time.monotonic()
+    with Pool() as pool:
+        verified = verify(loaded, pool)
+    assert () == tuple(verified.findings)
+    assert 8 * SECONDS > time.monotonic() - started  # other work may share the cores
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *ALIASES])
+def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
+    """Every kind by itself makes a valid rubric and a release, with one question."""
+    start(tmp_path / "course", "one", [kind])
+    course = Course.at(tmp_path / "course")
+    rubric = rubrics.load(course.rubric("one"))
+    (question,) = rubric.questions
+    assert ALIASES.get(kind, kind) == question.kind
+    make_check(question, rubric)
+    assert generate.generate(course, "one")
+
+
+def test_questions_in_the_order_that_was_asked_for(tmp_path: Path) -> None:
+    """``--kinds`` decides which questions there are, and in which order; each is there once."""
+    start(tmp_path, "sheet", ["written", "formula", "symbolic", "code"])
+    rubric = rubrics.load(tmp_path / "rubrics/sheet.toml")
+    assert ["written", "symbolic", "behaviour"] == [question.kind for question in rubric.questions]
+
+
+def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
+    """A folder that is not there becomes a course; a second assignment leaves the first alone."""
+    folder = tmp_path / "deep" / "course"
+    assert start(folder, "first", ["formula"]).course
+    assert "secret" in (folder / "README.md").read_text()
+    assert "/.autograder/" in (folder / ".gitignore").read_text()
+    before = contents(folder)
+    second = start(folder, "second", ["formula", "code"])
+    assert not second.course
+    assert before == {name: text for name, text in contents(folder).items() if name in before}
+    assert {"rubrics/second.toml", "assignments/second/second.ipynb", "reference/second.py"} == set(
+        contents(folder)
+    ) - set(before)
+
+
+def test_what_is_hidden_does_not_make_a_folder_full(tmp_path: Path) -> None:
+    """A fresh repository is empty; its own README and .gitignore stay."""
+    (tmp_path / ".git").mkdir()
+    for name in ("README.md", ".gitignore"):
+        (tmp_path / name).write_text("mine\n")
+    assert start(tmp_path, "sheet", ["formula"]).course
+    assert ["mine\n"] * 2 == [(tmp_path / name).read_text() for name in ("README.md", ".gitignore")]
+
+
+@pytest.mark.parametrize(
+    "taken",
+    ["rubrics/sheet.toml", "assignments/sheet/notes.txt", "reference/sheet.py", "reference/sheet/a.py"],
+)
+def test_nothing_is_replaced(tmp_path: Path, taken: str) -> None:
+    """Whatever has the name already stays as it is, and nothing is written beside it."""
+    start(tmp_path, "other", ["formula"])
+    (tmp_path / taken).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / taken).write_text("mine")
+    before = contents(tmp_path)
+    with pytest.raises(CourseError, match="nothing is replaced"):
+        start(tmp_path, "sheet")
+    assert before == contents(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "1st", "-x", "a/b", "ä", "a.b", "x" * 61, "a\n"])
+def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
+    """A bad name is refused with what is allowed, before anything is written."""
+    with pytest.raises(CourseError, match="expected a letter, then up to 59 letters, digits, '-' or '_'"):
+        start(tmp_path, name)
+    assert {} == contents(tmp_path)
+
+
+def test_a_name_that_python_reserves(tmp_path: Path) -> None:
+    """The reference of an assignment called ``class`` is still a module that can be named."""
+    start(tmp_path, "class", ["code"])
+    assert 'reference = "class_:softmax"' in (tmp_path / "rubrics/class.toml").read_text()
+    assert (tmp_path / "reference/class_.py").is_file()
+
+
+def test_a_kind_that_is_not_known(tmp_path: Path) -> None:
+    """A misspelt kind is refused with the one that was meant."""
+    with pytest.raises(CourseError, match="no kind 'formla'; did you mean 'formula'"):
+        start(tmp_path, "sheet", ["formla"])
+    assert {} == contents(tmp_path)
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    """A folder that holds other things is no place for a course, and is left as it was."""
+    (tmp_path / "holiday.jpg").write_bytes(b"x")
+    with pytest.raises(CourseError, match="or an empty folder to begin a course in"):
+        start(tmp_path, "sheet")
+    assert {"holiday.jpg": b"x"} == contents(tmp_path)

@@ -1,0 +1,87 @@
+"""``autograder print`` as people type it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import PROGRAMS, ROOT, run
+
+NAME = "variants-practice"
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """The practice sheet with variants in a course of its own."""
+    for folder in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_an_html_page_where_it_was_asked_for(course: Path) -> None:
+    """The ending of --output decides what is written, and the release is not touched."""
+    made = course / "sheet.html"
+    done = run("print", NAME, "--language", "de", "--output", str(made), cwd=course)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert f"wrote {made}" in done.stdout
+    assert "Matrikelnummer" in made.read_text("utf-8")
+    assert not (course / "release").exists()
+
+
+def test_without_a_browser_there_is_a_page_and_a_sentence(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no PDF can be made, the page stands in its place; the exit code is 1."""
+    monkeypatch.setattr("tests.cli.running.PROGRAMS", course / "bin")
+    (course / "bin").mkdir()
+    (course / "bin" / "autograder").symlink_to(PROGRAMS / "autograder")
+    program = course / "bin" / "chromium"
+    program.write_text("#!/bin/sh\nexit 7\n")
+    program.chmod(0o755)
+    done = run("print", NAME, "--solutions", "--paper", "letter", cwd=course)
+    assert 1 == done.returncode, done.stderr
+    assert "No PDF was made:" in done.stderr
+    assert "Traceback" not in done.stderr
+    page = (course / "paper" / f"{NAME}-solutions.html").read_text("utf-8")
+    assert "size: letter" in page
+    assert "Solutions, for graders only" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--language", "fr"), "--language: expected one of en, de, got 'fr'"),
+        (("--output", "sheet.docx"), "expected a file that ends in .pdf or .html"),
+        (("--student", "../ada"), "--student: '../ada' cannot be a student's id: it holds '/'"),
+    ],
+)
+def test_wrong_options_are_sentences(course: Path, words: tuple[str, ...], said: str) -> None:
+    """A language or an ending that is not there is refused with those that are."""
+    done = run("print", NAME, *words, cwd=course)
+    assert 3 == done.returncode
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_students_own_variant(course: Path) -> None:
+    """The sheet of a student is that of the notebook they were handed out, and says whose it is."""
+    (course / "roster.csv").write_text(
+        "id,first_name,last_name,email\nada,Ada,L,a@example.org\nalan,Alan,T,b@example.org\n"
+    )
+    assert 0 == run("generate", NAME, cwd=course).returncode
+    for name in ("ada", "alan"):
+        done = run("print", NAME, "--student", name, "--output", f"{name}.html", cwd=course)
+        assert 0 == done.returncode, done.stderr
+    sheets = {name: (course / f"{name}.html").read_text("utf-8") for name in ("ada", "alan")}
+    assert "<b>ada</b>" in sheets["ada"]
+    assert sheets["ada"].replace("ada", "alan") != sheets["alan"]
+    done = run("print", NAME, "--student", "ada", "--solutions", "--output", "key.html", cwd=course)
+    assert 0 == done.returncode, done.stderr
+    assert 'id="item-' in (course / "key.html").read_text("utf-8")
+    stranger = run("print", NAME, "--student", "eve", cwd=course)
+    assert 3 == stranger.returncode
+    assert "nothing was handed out to 'eve'" in stranger.stderr
+    refused = run("print", "counting", "--student", "ada", cwd=course)
+    assert 3 == refused.returncode
+    assert "everybody has the same" in refused.stderr

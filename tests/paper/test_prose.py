@@ -1,0 +1,72 @@
+"""Markdown on paper: formulas are typeset, pictures are inside, and nothing acts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from autograder.paper.prose import prose
+
+PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"
+    "hgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize(
+    ("tex", "shown"),
+    [
+        (r"\frac{QK^\top}{\sqrt{d_k}}", r"<mfrac>.*<msqrt>"),
+        (r"n_{\text{layers}}", r"<msub>.*<mtext>layers</mtext>"),
+        (r"\mathbb{R}^{n \times d}", "<msup>"),
+    ],
+)
+def test_tex_is_typeset(tex: str, shown: str) -> None:
+    """What stands between dollars becomes MathML, in a line and on lines of its own."""
+    for text in (f"The formula ${tex}$.", f"$$\n{tex}\n$$"):
+        found = str(prose(text))
+        assert re.search(shown, found, re.DOTALL), found
+        assert "$" not in found
+
+
+def test_tex_that_cannot_be_read_stays_readable() -> None:
+    """A formula that is broken stands there as it was written."""
+    assert "<code>{{{</code>" in prose("So ${{{$ it is.")
+    assert "<code>" in prose("$" + "x" * 5000 + "$")
+
+
+def test_tables_are_tables() -> None:
+    """A Markdown table is one on paper."""
+    found = prose("| a | b |\n|---|---|\n| 1 | `2` |\n")
+    assert "<th>a</th>" in found
+    assert "<code>2</code>" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        '<img src="https://example.org/x.png" onerror="alert(1)">',
+        "[link](javascript:alert(1))",
+        '<svg onload="alert(1)"></svg>',
+        "<style>body{display:none}</style>",
+        r"$\text{<script>alert(1)</script>}$",
+        r"$\href{javascript:alert(1)}{x}$",
+        '<iframe src="file:///etc/passwd"></iframe>',
+        "![p](file:///etc/passwd)",
+        '<img src="data:text/html;base64,PHA+">',
+    ],
+)
+def test_nothing_acts(text: str) -> None:
+    """No text brings a script, a style, a link or an address into the page."""
+    found = str(prose(text)).lower()
+    assert not re.search(r"<script|<style|<svg|<iframe|<a |onerror=|onload=|href=|src=", found), found
+
+
+def test_pictures_at_hand_are_shown_and_others_described() -> None:
+    """A picture of the assignment is inside the page; of another one the description is left."""
+    assert f'src="{PNG}"' in prose("![a point](dot.png)", {"dot.png": PNG})
+    found = prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
+    assert "<img" not in found
+    assert "[a point]" in found

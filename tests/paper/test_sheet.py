@@ -1,0 +1,217 @@
+"""The printed sheets: everything that is asked, nothing that is secret, room for every answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from html import unescape
+
+import pytest
+
+from autograder import generate
+from autograder.feedback.typeset import Typesetter
+from autograder.notebook.markers import solution_fragments
+from autograder.notebook.release import ReleaseCell
+from autograder.paper import make_sheet, render
+from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form
+from autograder.paper.guide import item_guide
+from autograder.paper.words import WORDS, Words
+from autograder.rubric import Rubric, parse
+from tests.paper.conftest import COURSE
+
+Page = Callable[..., str]
+
+
+def plain(page: str) -> str:
+    """The text of a page without its elements."""
+    return unescape(re.sub(r"<[^>]*>", "", page))
+
+
+def cell(source: str, cell_type: str = "code") -> ReleaseCell:
+    """A released answer cell."""
+    return ReleaseCell(1, cell_type, source, "q-answer", solution=True)
+
+
+def rubric(kind: str, more: str, item: str) -> Rubric:
+    """A rubric of one question, four points."""
+    return parse(
+        f'version = 1\n[assignment]\nname = "a"\npoints = 4\n[[question]]\nid = "q"\nkind = "{kind}"\n'
+        "points = 4\n"
+        f'{more}\n[[question.item]]\nid = "i"\npoints = 4\ntext = {{ en = "t" }}\n{item}\n'.encode()
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_question_is_there_once_with_its_points(page: Page, exam: Rubric, language: str) -> None:
+    """The sheet has each question of the rubric in its order, with what it is worth."""
+    unit = WORDS["points"][language], WORDS["point"][language]
+    found = re.findall(r'id="question-([^"]+)" data-points="([^"]+) (\w+)"', page(language))
+    assert [question.id for question in exam.questions] == [name for name, _, _ in found]
+    for question, (_, points, word) in zip(exam.questions, found, strict=True):
+        assert question.points == Decimal(points.replace(",", "."))
+        assert word == unit[question.points == 1]
+
+
+def test_the_boxes_are_worth_the_exam(page: Page, exam: Rubric) -> None:
+    """The points beside the boxes add up to those of the assignment."""
+    worth = re.findall(r"</span> / ([0-9.]+) points?</span>", page())
+    assert exam.assignment.points == sum(map(Decimal, worth))
+
+
+def test_no_solution_on_the_students_sheet(page: Page, exam: Rubric) -> None:
+    """No line of the answer key that the release withholds is printed for students, and no item."""
+    text = plain(page())
+    for source in generate.sources(COURSE, exam).values():
+        assert [] == [line for line in solution_fragments(source) if line in text]
+    assert "item-" not in page()
+
+
+def test_every_item_on_the_graders_sheet(page: Page, exam: Rubric) -> None:
+    """The solutions have each item with its points, and the answer key's cells."""
+    solved = page(solutions=True)
+    found = re.findall(r'<tr id="item-([^"]+)"><td class="num">([^<]+)</td>', solved)
+    assert [
+        (f"{question.id}-{item.id}", item.points) for question in exam.questions for item in question.items
+    ] == [(name, Decimal(points.replace("−", "-"))) for name, points in found]
+    for line in ('parallel_time = "O(1)"', "a vector, its last hidden state", "return self.output_head(x)"):
+        assert line in plain(solved)
+
+
+def test_graders_read_alternatives_and_guides(page: Page) -> None:
+    """Right formulas are typeset, others have their worth and sentence, and manual items their guide."""
+    solved = page(solutions=True)
+    assert "Also right:" in solved
+    assert re.search(
+        r"Worth 0 points:</span> <math.*?</math> – That is the order of a layer that passes", solved
+    )
+    assert "Guide:" in solved
+    assert "A person decides." in solved
+    assert "every right way counts" in solved
+
+
+def test_a_repair_shows_which_lines_are_new(page: Page) -> None:
+    """In the solution of a repair the corrected lines stand out, and the others do not."""
+    solved = page(solutions=True)
+    new = [unescape(line) for line in re.findall(r'<span class="new">(.*?)</span>', solved)]
+    assert "return self.output_head(x)" in [line.strip() for line in new]
+    assert "self.norm = nn.LayerNorm(d_model)" not in [line.strip() for line in new]
+
+
+def test_the_same_sheet_again(page: Page, exam: Rubric) -> None:
+    """A sheet depends on the release and the language alone."""
+    files = generate.build(COURSE, exam, "de")
+    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+    assert page("de") == render(make_sheet(exam, releases, language="de"))
+
+
+def test_name_number_and_page_on_every_page(page: Page) -> None:
+    """The header has fields for name and number, the footer the page's number; solutions have no name."""
+    german = page("de")
+    assert re.search(r'@top-left \{ content: "Name: _+   Matrikelnummer: _+"', german)
+    assert 'content: "Seite " counter(page) " von " counter(pages)' in german
+    assert "Student number" not in page(solutions=True)
+
+
+def test_nothing_of_the_computer_is_printed(page: Page) -> None:
+    """Cells that only check, and what stands for an answer that is missing, are left out."""
+    text = plain(page().partition("Task 1: neural")[2])
+    for word in ("coursecheck", 'check("', "NotImplementedError", "YOUR ANSWER HERE"):
+        assert word not in text
+
+
+def test_room_grows_with_points() -> None:
+    """A box for a text is as high as its points ask for, within a page."""
+    question = rubric("written", "", "manual = true").questions[0]
+    heights = [
+        empty_box(question, cell("YOUR ANSWER HERE", "markdown"), Decimal(points)).pieces[0].millimetres
+        for points in (0, 2, 4, 40)
+    ]
+    assert LEAST_TEXT == heights[0] < heights[1] < heights[2] < heights[3] == MOST_MILLIMETRES
+
+
+def test_a_short_answer_has_a_line() -> None:
+    """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
+    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    hinted = empty_box(question, cell('# total = "..."\n# YOUR CODE HERE'), Decimal(1))
+    bare = empty_box(question, cell("# YOUR CODE HERE\nraise NotImplementedError()"), Decimal(1))
+    for box in (hinted, bare):
+        assert ["blanks"] == [piece.kind for piece in box.pieces]
+        assert re.fullmatch(r'total = <span class="blank" style="width:\d+mm"></span>', box.pieces[0].markup)
+
+
+def test_code_has_space_where_the_stub_stood() -> None:
+    """Given lines stand before and behind the space for the answer."""
+    question = rubric(
+        "value", 'answer = "f"\nreference = "m:f"\n[[question.case]]\nargs = [1]', ""
+    ).questions[0]
+    source = "def f(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n\nprint(f(1))"
+    pieces = empty_box(question, cell(source), Decimal(1)).pieces
+    assert [("code", "def f(x):"), ("space", ""), ("code", "print(f(1))")] == [
+        (piece.kind, piece.text) for piece in pieces
+    ]
+
+
+def test_a_table_is_ruled_without_its_rows_names() -> None:
+    """A table has the columns' names and empty rows; what stands in them is the answer."""
+    question = rubric(
+        "table",
+        '[[question.column]]\nid = "name"\nkind = "key"\n[[question.column]]\nid = "size"\nkind = "count"\n'
+        '[[question.row]]\nid = "secret_row"\ncells = { size = 77 }',
+        'columns = ["size"]',
+    ).questions[0]
+    box = empty_box(question, cell("# YOUR CODE HERE"), Decimal(4))
+    assert [("grid", ("name", "size"), 3)] == [
+        (piece.kind, piece.columns, piece.rows) for piece in box.pieces
+    ]
+
+
+def test_own_details_are_a_form() -> None:
+    """A cell with names of empty texts is filled in by hand; one with anything else in it is code."""
+    found = form("# Name and number\nname = \"\"\nnumber = ''\n")
+    assert found is not None
+    assert 2 == found.count('class="blank"')
+    assert "# Name and number" in found
+    for source in ("", "# nothing\n", 'name = ""\nprint(name)', 'name = "Ada"'):
+        assert form(source) is None, source
+
+
+def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
+    """Where students fill in their details, the questions begin on the next page, and only there."""
+    import json
+
+    files = generate.build(COURSE, exam, "en")
+    (name,) = (one.name for one in exam.assignment.notebooks)
+    notebook = json.loads(files[f"{name}.ipynb"])
+    details = {"cell_type": "code", "id": "details", "metadata": {}, "outputs": [], "execution_count": None}
+    plain_sheet = render(make_sheet(exam, {name: files[f"{name}.ipynb"]}, language="en"))
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader")]
+    notebook["cells"].insert(1, {**details, "source": 'family_name = ""\n'})
+    page = render(make_sheet(exam, {name: json.dumps(notebook).encode()}, language="en"))
+    assert re.search(r'<section class="text front">(?:(?!</section>).)*family_name = <span', page, re.DOTALL)
+    assert 1 == page.count('class="text front"') >= plain_sheet.count('class="text front"')
+
+
+def test_graders_read_examples() -> None:
+    """Answers worth all, half and nothing stand below a manual item, where the rubric has them."""
+    asked = rubric(
+        "written", "", 'manual = true\nexamples = { full = "All of it.", none = "Nothing of it." }'
+    )
+    item = asked.questions[0].items[0]
+    notes = item_guide(asked.questions[0], item, Words("en"), Typesetter({})).notes
+    assert [("Full points", "All of it."), ("No points", "Nothing of it.")] == [
+        (note.label, plain(note.text).strip()) for note in notes[1:]
+    ]
+
+
+def test_a_title_cannot_leave_its_place(exam: Rubric) -> None:
+    """A title with quotes and elements stays text, in the page and in its style sheet."""
+    from msgspec.structs import replace
+
+    title = {"en": '"; } </style><script>alert(1)</script>'}
+    odd = replace(exam, assignment=replace(exam.assignment, title=title))
+    files = generate.build(COURSE, exam, "en")
+    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+    page = render(make_sheet(odd, releases, language="en"))
+    assert "<script" not in page
+    assert 1 == page.count("</style>")
