@@ -44,7 +44,7 @@ ROOMS = {
         {"notation", "forms"},
         {"equality"},
         {"growth", "sizes", "mistakes"},
-        {"key"},
+        {"key", "reading"},
     ),
 }
 """The rooms of a part that is too large for one, from the ground up, with the same rule between them."""

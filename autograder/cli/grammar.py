@@ -9,12 +9,12 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.algebra.equality.inequalities import parse_single
 from autograder.algebra.greek import GREEK
 from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import FUNCTIONS
 from autograder.algebra.notation import descent, parse, tokens
 from autograder.algebra.notation.characters import rewrite
+from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.printing.text import to_text
