@@ -14,6 +14,7 @@ from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
+from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
 from autograder.rubric import Rubric
 
@@ -70,9 +71,13 @@ def build(
         listings: of a personal variant, by question id.
     """
     folder = course.sources / rubric.assignment.name
-    files = {FILE_NAME: build_student_check(rubric, language=language)}
-    for name, source in sources(course, rubric, listings).items():
-        files[f"{name}.ipynb"] = build_release(source, rubric, name, language)
+    released = {
+        name: build_release(source, rubric, name, language)
+        for name, source in sources(course, rubric, listings).items()
+    }
+    releases = [load_release(data, name) for name, data in released.items()]
+    files = {FILE_NAME: build_student_check(rubric, language=language, releases=releases)}
+    files |= {f"{name}.ipynb": data for name, data in released.items()}
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:
             if not (folder / data).is_file():

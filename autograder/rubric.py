@@ -26,6 +26,7 @@ from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
 from autograder.variants.options import Draws
 from autograder.variants.placeholders import fill_table, has_placeholder
+from autograder.visible import Visible
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
@@ -105,6 +106,8 @@ class Question(Struct, frozen=True):
     """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
     symbols: dict[str, Symbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
+    visible: tuple[Visible, ...] = ()
+    """What students can check themselves; see docs/rubric.md."""
     options: Mapping[str, Any] = {}
     """What only this kind understands."""
 
@@ -281,6 +284,8 @@ def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Q
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
         raise RubricError(f"{place}: {error}") from error
+    for number, visible in enumerate(question.visible, start=1):
+        visible.check(f"{place}, visible {number}")
     _sum(question.points, (item.points for item in items if item.points > 0), place)
     names = [notebook.name for notebook in assignment.notebooks]
     notebook = question.notebook or (names[0] if len(names) == 1 else "")

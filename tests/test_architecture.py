@@ -19,12 +19,12 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"records"},
     {"errors", "atomic"},
-    {"limits", "tables"},
+    {"limits", "tables", "visible"},
     {"variants"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger", "manifest"},
-    {"scoring", "feedback"},
+    {"scoring", "feedback", "student"},
     {"gradebook", "export"},
     {"assignment"},
     {"expected", "generate"},
@@ -53,8 +53,9 @@ GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.shell",
+    "autograder.notebook.coursecheck",
 }
-"""What runs on the untrusted side, or starts it."""
+"""What runs on the untrusted side, or starts it; the last one in notebooks of students."""
 
 STUDENTS_LIBRARIES = {"torch", "transformers", "reference"}
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "joblib", "cloudpickle", "marshal", "shelve"}
@@ -261,3 +262,8 @@ def test_help_answers_at_once() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert statistics.median(spent) < HELP_SECONDS
+
+
+def test_what_students_get_is_a_text_to_us() -> None:
+    """No module imports the file that students run beside their notebooks; it is read, and filled in."""
+    assert [] == [name for name in FILES if "autograder.notebook.coursecheck" in imports(name)]

@@ -12,6 +12,7 @@ import sys
 import typer
 
 from autograder.cli.algebra import algebra
+from autograder.cli.checking import check
 from autograder.cli.grading import feedback, grade
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.releasing import generate, validate
@@ -42,6 +43,7 @@ COMMANDS = (
     (verify, "verify dl4nlp-exam"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
+    (check, "check exam.ipynb"),
     (doctor, "doctor --json"),
     (demo, "demo --students 12 --seed 7 --folder /tmp/course"),
     (algebra, 'algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),

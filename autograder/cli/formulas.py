@@ -23,7 +23,7 @@ from autograder.course import Course
 from autograder.errors import RubricError, Unreadable
 from autograder.feedback.typeset import caret
 from autograder.messages import render
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Assignment, Item, Question, Rubric, Symbol
 

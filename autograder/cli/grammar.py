@@ -21,7 +21,8 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
-from autograder.messages.algebra import SENTENCES, unreadable
+from autograder.messages.algebra import SENTENCES
+from autograder.messages.reading import unreadable
 from autograder.rubric import Symbol
 
 SYMBOLS: Mapping[str, Symbol] = {

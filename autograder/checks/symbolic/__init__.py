@@ -37,7 +37,7 @@ from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_t
 from autograder.checks.symbolic.special import Special
 from autograder.checks.symbolic.trials import ItemTrials, earlier_question
 from autograder.errors import Undecided, Unreadable
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
 from autograder.rubric import Question, Rubric
 
