@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import runpy
 import tomllib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -308,3 +309,7 @@ def _sum(stated: Decimal, parts: Iterable[Decimal], place: str) -> None:
     total = sum(parts, Decimal(0))
     if total != stated:
         raise RubricError(f"{place}: points: {stated} are stated, but the parts add up to {total}")
+
+
+if __name__ == "__main__":
+    runpy.run_module("autograder.schema", run_name="__main__")

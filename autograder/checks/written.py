@@ -29,6 +29,8 @@ class WrittenCheck:
     """Every item waits for a person; a cell that was left alone has no points and needs nobody."""
 
     kind: ClassVar[str] = "written"
+    question_type = WrittenQuestion
+    item_type = WrittenItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

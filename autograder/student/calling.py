@@ -67,7 +67,8 @@ def _call(name: str, value: Any, visible: Mapping[str, Any], library: str, langu
     except Exception as error:  # noqa: BLE001 - a result that cannot even be looked at
         return Tried(good=False, text=sentence("call-raises", language, call=call, found=_error(error)))
     if problem is None:
-        return Tried(good=True, text=sentence("call-good", language, call=call))
+        key = "call-good" if "value" in visible else "call-form"
+        return Tried(good=True, text=sentence(key, language, call=call))
     key, found, expected = problem
     return Tried(good=False, text=sentence(key, language, call=call, found=found, expected=expected))
 

@@ -73,6 +73,10 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "en": "{call} gives what it should",
         "de": "{call} ergibt, was es soll",
     },
+    "call-form": {
+        "en": "{call} runs, and gives a value of the form that is asked for",
+        "de": "{call} läuft und ergibt einen Wert der verlangten Form",
+    },
     "call-raises": {
         "en": "{call} raises {found}",
         "de": "{call} löst einen Fehler aus: {found}",
@@ -146,7 +150,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     "cells-unknown": {
         "en": "Whether these given cells were changed cannot be told, because some program took out their "
         "checksums: {name}.",
-        "de": "Ob diese vorgegebenen Zellen geändert wurden, ist nicht zu sagen, weil irgendein Programm ihre "
+        "de": "Ob diese vorgegebenen Zellen geändert wurden, ist nicht zu sagen, weil ein Programm ihre "
         "Prüfsummen entfernt hat: {name}.",
     },
     "cells-fine": {

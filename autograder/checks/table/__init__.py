@@ -29,6 +29,8 @@ class TableCheck:
     """A table that is written down, judged cell by cell."""
 
     kind: ClassVar[str] = "table"
+    question_type = TableQuestion
+    item_type = TableItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
