@@ -24,7 +24,7 @@ LAYERS = (
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger", "manifest"},
-    {"scoring", "feedback", "student"},
+    {"scoring", "feedback", "student", "schema"},
     {"gradebook", "export"},
     {"assignment"},
     {"expected", "generate"},
