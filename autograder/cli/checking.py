@@ -38,11 +38,14 @@ def check(
     Shows which questions are answered, how formulas are read, and which given cells were changed or deleted.
     What only running tells, check() in the notebook shows. Exits with 1 when something is missing.
     """
+    from autograder.messages import LANGUAGES
     from autograder.notebook.document import parse
     from autograder.notebook.files import read_file
     from autograder.notebook.student_check import FILE_NAME
     from autograder.student.paper import look
 
+    if language not in ("", *LANGUAGES):
+        raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     specification = _specification(check_file or notebook.with_name(FILE_NAME))
     spoken = language or specification["language"]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 from collections.abc import Iterable
 from decimal import Decimal
@@ -100,14 +101,12 @@ def build_student_check(
         },
     }
     source = _TEMPLATE.read_text(encoding="utf-8")
-    for name, content in (("SPECIFICATION", specification), ("SOURCES", sources())):
+    for name, literal in (("SPECIFICATION", _literal(specification)), ("SOURCES", _sources())):
         place = f'\n{name} = "{{}}"\n'
         if source.count(place) != 1:
             raise CourseError(
                 f"{_TEMPLATE.name}: the line {place.strip()!r} is missing; install the package again"
             )
-        # A JSON string is a Python string literal, so this is JSON inside a literal: data, not code.
-        literal = json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
         source = source.replace(place, f"\n{name} = {literal}\n")
     return source.encode()
 
@@ -171,6 +170,17 @@ def sources() -> dict[str, str]:
         }
         waiting += [one for one in imported if one.startswith("autograder.") and one not in _STAND_INS]
     return found
+
+
+@functools.cache
+def _sources() -> str:
+    """Once for a class of personal notebooks: they are the same for all."""
+    return _literal(sources())
+
+
+def _literal(content: dict[str, Any]) -> str:
+    """JSON in a JSON string, which is a Python string as well: data, not code."""
+    return json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
 
 
 def _specification(question: Question, rubric: Rubric, release: Release | None) -> dict[str, Any]:

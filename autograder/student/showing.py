@@ -17,11 +17,11 @@ _SMALL = "opacity:.7;font-size:.9em;margin:.4em 0"
 def as_text(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
     """Lines for a terminal, one for each remark; the notes stand below."""
     lines = [
-        f"{MARKS[line.state]} {report.question}: {_plain(line)}"
+        f"{MARKS[line.state]} {report.question}: {line.text}{line.reading}"
         for report in reports
         for line in report.lines
     ]
-    return "".join(f"{line}\n" for line in (*lines, *notes))
+    return "".join(f"{_printable(line).rstrip()}\n" for line in (*lines, *notes))
 
 
 def as_html(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
@@ -47,8 +47,9 @@ def counted(reports: Sequence[Report], language: str) -> str:
     return sentence("counted" if person else "counted-all", language, **numbers)
 
 
-def _plain(line: Line) -> str:
-    return f"{line.text}{line.reading}".rstrip()
+def _printable(line: str) -> str:
+    """Errors and names are a student's words: a terminal must not act on them."""
+    return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
 def _panel(report: Report) -> str:

@@ -7,8 +7,10 @@ import contextlib
 import io
 import json
 import random
+import re
 import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.reading import read_formula
 from autograder.errors import Unreadable
-from autograder.notebook.student_check import build_student_check, sources
+from autograder.notebook.student_check import SILENT, build_student_check, sources
 from autograder.rubric import Rubric, Symbol
 from autograder.student.report import examine
 from autograder.student.sentences import SENTENCES
@@ -290,6 +292,46 @@ def test_every_sentence_has_both_languages() -> None:
     for texts in SENTENCES.values():
         assert sorted(texts) == ["de", "en"]
         assert texts["en"].count("{") == texts["de"].count("{")
+
+
+def test_a_notebook_gets_html_without_anybodys_markup(
+    module: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where IPython runs, the formula is set as MathML, and what a student wrote is escaped."""
+    shown: list[dict[str, str]] = []
+    display = types.SimpleNamespace(display=lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shown))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    exec("check('formula')", {"check": module["check"], "size": "8 d²"})
+    exec("check('formula')", {"check": module["check"], "size": "<img src=x onerror=alert(1)>"})
+    right, wrong = (bundle["text/html"] for bundle in shown)
+    assert "<msubsup><mi>d</mi><mtext>model</mtext><mrow><mn>2</mn></mrow></msubsup>" in right
+    assert "size is read as 8*d_model^2" in repr(shown[0]["text/plain"])
+    assert "<img" not in wrong
+    assert "&lt;img" in wrong
+
+
+def test_a_terminal_gets_no_control_characters(module: dict[str, Any]) -> None:
+    """An error with an escape sequence in it is printed as plain words."""
+    show, look = (module["_module"](f"autograder.student.{name}") for name in ("showing", "report"))
+    report = look.Report("q", "", look.PROBLEM, (look.Line(look.PROBLEM, "\x1b[31mred\u202e\n✓ fine"),))
+    assert "✗ q:  [31mred  ✓ fine\n" == show.as_text([report])
+
+
+def test_all_questions_are_looked_at_in_order(say: Callable[..., str]) -> None:
+    """Without a name every question has its lines, and the number of answers stands below."""
+    said = say("", size="d", total=3)
+    assert list(KINDS) == list(dict.fromkeys(re.findall(r"^\S (\S+): ", said, re.MULTILINE)))
+    assert f"2 of 10 questions are answered; 1 more are read by a person.\n{NOT_A_MARK}" in said
+
+
+def test_while_grading_it_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    """What lies in its place in a student's box takes any call, prints nothing and knows nothing."""
+    silent: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(SILENT.read_text("utf-8"), silent)
+    assert silent["check"]("formula", language="de") is None
+    assert silent["__getattr__"]("anything_else")(1) is None
+    assert ("", "") == capsys.readouterr()
 
 
 class Hostile:

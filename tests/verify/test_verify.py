@@ -166,7 +166,8 @@ SLOW = Defect(
 MISLEADING = Defect(
     of_rubric(
         'reference = "small:softmax"\n',
-        'reference = "small:softmax"\nvisible = [{ args = [{ array = [[1.0, 1.0]] }], value = [[0.5, 0.6]] }]\n',
+        'reference = "small:softmax"\n'
+        "visible = [{ args = [{ array = [[1.0, 1.0]] }], value = [[0.5, 0.6]] }]\n",
     ),
     *("answer key", "softmax, visible", "visible checks that pass"),
     "softmax(numpy.array([[1.0, 1.0]])) gives [[0.5, 0.5]]; expected [[0.5, 0.6]]",
