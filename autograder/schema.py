@@ -71,9 +71,10 @@ def _question(name: str, common: Schema, options: Schema, item: Schema, item_opt
     """A question of one kind: what every question has, and what this kind adds."""
     automatic = _joined(item, item_options, f"An item of a {name!r} question.")
     automatic["properties"]["manual"] = {"const": name == "written"}
+    common_keys = {key: one for key, one in item["properties"].items() if key != "options"}
     manual = {
         **item,
-        "properties": {**item["properties"], "manual": {"const": True}},
+        "properties": {**common_keys, "manual": {"const": True}},
         "required": [*item["required"], "manual"],
         "description": "An item that a person decides on.",
     }

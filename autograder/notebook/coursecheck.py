@@ -135,6 +135,7 @@ _STAND_INS: Mapping[str, Any] = {
     "autograder.records": types.SimpleNamespace(Message=_Message, Text=dict),
 }
 _LOADED: dict[str, Any] = {}
+_TEXTS: dict[str, str] = {}
 
 
 def _module(name: str) -> Any:
@@ -142,7 +143,9 @@ def _module(name: str) -> Any:
     if name in _STAND_INS:
         return _STAND_INS[name]
     if name not in _LOADED:
-        code = compile(json.loads(SOURCES)[name], f"<{name} in coursecheck>", "exec", dont_inherit=True)
+        if not _TEXTS:
+            _TEXTS.update(json.loads(SOURCES))
+        code = compile(_TEXTS[name], f"<{name} in coursecheck>", "exec", dont_inherit=True)
         made = types.ModuleType(f"coursecheck:{name}")
         own = {**vars(builtins), "__import__": _import}
         if sys.version_info < (3, 10):  # noqa: UP036 - students' machines, not ours

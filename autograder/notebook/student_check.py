@@ -114,7 +114,7 @@ def build_student_check(
 def specification_of(source: str) -> dict[str, Any] | None:
     """What a ``coursecheck.py`` says of its assignment, read as data; None where it says nothing readable."""
     try:
-        literal = next(line for line in source.splitlines() if line.startswith("SPECIFICATION = "))
+        literal = next(line for line in source.split("\n") if line.startswith("SPECIFICATION = "))
         specification = json.loads(json.loads(literal.partition(" = ")[2]))
     except (ValueError, StopIteration, TypeError, RecursionError):
         return None
