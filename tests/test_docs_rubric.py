@@ -34,10 +34,12 @@ from autograder.checks.training import options as training_options
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 from autograder.variants import options as variant_options
+from autograder.visible import Made, Visible
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 RECORDS = (
+    *(Made, Visible),
     *(options.Rules, options.Mistake, options.Case, options.AnswerItem, options.ComparedOptions),
     *(table_options.TableQuestion, table_options.TableItem, table_options.Row),
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),

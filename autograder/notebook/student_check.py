@@ -25,8 +25,8 @@ _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
 _STAND_INS = ("autograder.rubric", "autograder.records")
 """Modules of the program that the template has its own short versions of."""
-_SEEN_BY_STUDENTS = "autograder.student.showing"
-"""The module everything that is taken along is imported by."""
+_TAKEN_ALONG = ("autograder.student.showing",)
+"""The modules that travel to students, with all that these import."""
 
 
 class _Symbol(Struct, frozen=True):
@@ -157,7 +157,7 @@ def released_language(path: Path) -> str:
 def sources() -> dict[str, str]:
     """The modules that travel with the check, by name: as they lie here, whatever the assignment is."""
     found: dict[str, str] = {}
-    waiting = [_SEEN_BY_STUDENTS]
+    waiting = [*_TAKEN_ALONG]
     while waiting:
         name = waiting.pop()
         if name in found:
