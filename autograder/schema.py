@@ -203,7 +203,3 @@ def main(words: Sequence[str]) -> int:
         return 2
     sys.stdout.write(json.dumps(schema(), ensure_ascii=False, indent=1) + "\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -93,7 +93,12 @@ def imports(name: str) -> set[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``."""
+    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``.
+
+    A ``__main__`` is a command, wherever it lies: nothing imports it.
+    """
+    if module.endswith(".__main__"):
+        return "cli"
     return module.split(".")[1] if module.count(".") else ""
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import runpy
 import tomllib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -20,7 +19,7 @@ from msgspec import Struct
 from autograder import limits
 from autograder.errors import RubricError
 from autograder.records import Limits
-from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
+from autograder.tables import convert as convert
 from autograder.tables import field_names, known
 from autograder.variants import entries, options
 from autograder.variants.arithmetic import Value
@@ -309,7 +308,3 @@ def _sum(stated: Decimal, parts: Iterable[Decimal], place: str) -> None:
     total = sum(parts, Decimal(0))
     if total != stated:
         raise RubricError(f"{place}: points: {stated} are stated, but the parts add up to {total}")
-
-
-if __name__ == "__main__":
-    runpy.run_module("autograder.schema", run_name="__main__")
