@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder import timestamps
 from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import NotebookError
@@ -22,6 +23,8 @@ from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
+from autograder.scoring import LATE
+from autograder.timestamps import Timing
 
 
 class Outcome(Struct, frozen=True):
@@ -32,6 +35,8 @@ class Outcome(Struct, frozen=True):
     submitted_at: datetime | None
     fresh: bool
     """False when the ledger already held the result."""
+    timing: Timing | None = None
+    """How it stands to the time allowed, where there is one."""
 
 
 def grade_class(
@@ -79,8 +84,7 @@ def grade_class(
     grader = Grader(assignment, pool) if waiting else None
     gradebook.prepare(assignment.rubric, assignment.release_bytes)
     for handin, key, result in known:
-        records.keep(key, result, handin.submitted_at)
-        yield Outcome(handin.student, result, handin.submitted_at, fresh=False)
+        yield records.keep(key, result, handin)
     if grader is None:
         return
     environment = environment_digest(environment, pool.isolation)
@@ -88,8 +92,7 @@ def grade_class(
     workers = workers or os.cpu_count() or 1
     for handin, graded in _in_parallel(grader, waiting, workers):
         key = Key.of(handin.student, graded.digest, assignment.rubric, environment)
-        records.keep(key, graded, handin.submitted_at, run)
-        yield Outcome(handin.student, graded, handin.submitted_at, fresh=True)
+        yield records.keep(key, graded, handin, run)
     ledger.finish(run)
 
 
@@ -134,17 +137,37 @@ class _Records(Struct, frozen=True):
     gradebook: Gradebook
     ledger: Ledger
 
-    def keep(self, key: Key, graded: Graded, submitted_at: datetime | None, run: int | None = None) -> None:
-        """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it."""
+    def keep(self, key: Key, graded: Graded, handin: Handin, run: int | None = None) -> Outcome:
+        """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it.
+
+        Args:
+            key: of the result.
+            graded: the result; what is said of the time is not part of what the ledger is asked for, and new.
+            handin: whose it is.
+            run: that computed it; None: the ledger held it.
+        """
+        submitted_at = handin.submitted_at
+        graded = _timed(graded, handin.timing)
         rubric = self.assignment.rubric_of(graded.score.student)
         with self.gradebook.transaction() as within:
             self.gradebook.record(graded, rubric, submitted_at, within=within)
             self.ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
         write_autograded(self.assignment.course.root, graded, self.assignment.release_bytes)
+        return Outcome(handin.student, graded, submitted_at, fresh=run is not None, timing=handin.timing)
+
+
+def _timed(graded: Graded, timing: Timing | None) -> Graded:
+    """The result with the remarks about its time, in the place of older ones."""
+    others = [note for note in graded.score.notes if note.code not in timestamps.NOTES]
+    notes = (*(timing.notes() if timing else ()), *others)
+    return replace(graded, score=replace(graded.score, notes=notes))
 
 
 def collect(assignment: Assignment, handin: Handin) -> Handed:
-    """Read what one student handed in; what cannot be read is kept as the reason why."""
+    """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
+    if handin.timing and handin.timing.refused:
+        late = NotebookError(LATE, "handed in after the end")
+        return Handed(handin.student, {one.name: late for one in assignment.rubric.assignment.notebooks})
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes] = {}
     for notebook in assignment.rubric.assignment.notebooks:

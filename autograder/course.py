@@ -9,12 +9,13 @@ import secrets
 import stat
 import unicodedata
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from autograder.errors import CourseError
+from autograder.timestamps import Timing, read_stamp
 
 SECRET_BYTES = 32
 PRIVATE = ".autograder"
@@ -27,11 +28,21 @@ _BEGINS_A_FORMULA = ("=", "+", "-", "@")
 
 
 class Handin(Struct, frozen=True):
-    """One student's folder below submitted/."""
+    """One student's folder below submitted/, or below earlier/."""
 
     student: str
     folder: Path
     submitted_at: datetime | None = None
+    time_fault: str = ""
+    """Why it is not known when that was, for staff."""
+    timing: Timing | None = None
+    """How that stands to the time allowed; None where no time is (`autograder.schedule`)."""
+
+    @classmethod
+    def at(cls, student: str, folder: Path) -> Handin:
+        """What lies in a folder, with the time of its timestamp.txt."""
+        stamp = read_stamp(folder)
+        return cls(student, folder, stamp.moment, stamp.fault)
 
 
 class Course(Struct, frozen=True):
@@ -79,6 +90,11 @@ class Course(Struct, frozen=True):
     def roster(self) -> Path:
         """The class list."""
         return self.root / "roster.csv"
+
+    @property
+    def exams(self) -> Path:
+        """When exams are sat, and who has more time."""
+        return self.root / "exams.toml"
 
     @property
     def private(self) -> Path:
@@ -131,10 +147,17 @@ class Course(Struct, frozen=True):
             CourseError: there is no folder of submissions.
         """
         return [
-            Handin(student.name, student / assignment, _timestamp(student / assignment))
+            Handin.at(student.name, student / assignment)
             for student in self._students(assignment)
             if not name_fault(student.name)
         ]
+
+    def earlier(self, student: str, assignment: str) -> list[Handin]:
+        """Attempts of a student that staff kept below earlier/, a folder for each, by name."""
+        kept = self.root / "earlier" / student / assignment
+        if not kept.is_dir() or kept.is_symlink():
+            return []
+        return [Handin.at(student, folder) for folder in sorted(kept.iterdir()) if _is_folder(folder)]
 
     def misnamed(self, assignment: str) -> dict[str, str]:
         """Folders below submitted/ that are not graded for their name, in ASCII, and what is wrong with it.
@@ -225,16 +248,3 @@ def _is_there(path: Path) -> bool:
     except OSError:
         return True
     return True
-
-
-def _timestamp(folder: Path) -> datetime | None:
-    """The time in nbgrader's timestamp.txt; None when there is none that can be read."""
-    path = folder / "timestamp.txt"
-    try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > 200:
-            return None
-        text = path.read_text(errors="replace").strip().removesuffix(" UTC")
-        moment = datetime.fromisoformat(text)
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (OSError, ValueError, OverflowError):  # the last: another zone's first or last day of all
-        return None

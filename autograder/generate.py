@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder import atomic
+from autograder import atomic, schedule
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.course import Course
@@ -71,13 +71,15 @@ def build(
         listings: of a personal variant, by question id.
     """
     folder = course.sources / rubric.assignment.name
+    times = schedule.load(course, rubric)
+    window = times.common if times else None
     released = {
-        name: build_release(source, rubric, name, language)
+        name: build_release(source, rubric, name, language, window)
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
-    files = {FILE_NAME: build_student_check(rubric, language=language, releases=releases)}
-    files |= {f"{name}.ipynb": data for name, data in released.items()}
+    check = build_student_check(rubric, language=language, releases=releases, window=window)
+    files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:
             if not (folder / data).is_file():

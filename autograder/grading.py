@@ -14,10 +14,11 @@ from msgspec.structs import astuple, replace
 from autograder import scoring
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
+from autograder.checks.results import blank, review
 from autograder.checks.results import result as item_result
-from autograder.checks.results import review
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.expected import box_seed, tried_values
+from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
@@ -139,7 +140,8 @@ class Grader:
                     for result in results
                 },
             )
-            evidence = self._asked_again(sitting.assignment, question, evidence, ask)
+            if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
+                evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = check.judge(evidence)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
@@ -159,7 +161,7 @@ class Grader:
     ) -> Evidence:
         """The evidence with the second round's answers, where the kind has one."""
         check = assignment.checks[question.id]
-        if not isinstance(check, AsksAgain) or not evidence.observed:
+        if not isinstance(check, AsksAgain):
             return evidence
         second = check.second_round(evidence)
         again = ask(second.student) if second.student else ()
@@ -187,6 +189,7 @@ class Grader:
             seconds=time.monotonic() - started,
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
+            stated=run.stated,
         )
 
     def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
@@ -214,6 +217,7 @@ class _Run:
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
+        self.stated: dict[str, str] = {}
 
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions."""
@@ -231,6 +235,8 @@ class _Run:
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
             return
         self.notes += submission.notes
+        if assignment.rubric.assignment.exam:
+            self.stated = {**details(submission.cells), **self.stated}
         try:
             sandbox = self._grader.pool.lasting(assignment.environment(notebook))
         except SandboxError as fault:

@@ -345,3 +345,5 @@ class Graded(Struct, frozen=True):
     """The part of ``seconds`` that was spent opening and closing boxes and on the wire."""
     spent: Spent = Spent()
     """Of the notebook that used most, for each limit."""
+    stated: Mapping[str, str] = {}
+    """What students wrote of themselves on the title page. It identifies nobody."""

@@ -12,6 +12,8 @@ from autograder.records import ItemResult, Message, Note, Score, Status
 from autograder.rubric import Item, Question, Rubric
 
 NO_POINTS = Decimal(0)
+LATE = "late"
+"""The code of a refusal because of the time."""
 
 _OURS = frozenset({"not-readable", "hard-link"})
 """Refusals that may be our own fault: a person looks before anybody loses a point."""
@@ -73,7 +75,10 @@ def refused_results(
     """
     ours = error.code in _OURS
     status = Status.NEEDS_REVIEW if ours else Status.NO_ANSWER
-    message = Message("refused.review" if ours else "refused", {"reason": str(error)})
+    late = error.code == LATE
+    message = Message(
+        f"refused.{LATE}" if late else "refused.review" if ours else "refused", {"reason": str(error)}
+    )
     return {
         question.id: tuple(
             ItemResult(

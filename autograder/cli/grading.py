@@ -73,20 +73,27 @@ def grade_class(
 ) -> list[Outcome]:
     """Grade what lies there of a class, or of some students of it, showing how far it has come."""
     from autograder import assignment as assignments
-    from autograder import batch
+    from autograder import batch, schedule
     from autograder.cli import report
     from autograder.errors import CourseError
     from autograder.gradebook import Gradebook, read_roster
     from autograder.sandbox.pool import Pool
 
     assignment = assignments.load(course, name)
-    handins = [one for one in course.handins(name) if not students or one.student in students]
+    times = schedule.load(course, assignment.rubric)
+    if times is None and assignment.rubric.assignment.exam:
+        sys.stderr.write(f"autograder: {course.exams.name} does not say when {name} is sat: nobody is late\n")
+    collected = [one for one in course.handins(name) if not students or one.student in students]
+    handins = schedule.settled(course, times, collected, name)
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
         if course.roster.is_file():
-            gradebook.enrol(read_roster(course.roster))
+            roster = read_roster(course.roster)
+            if times:
+                times.check_students({one.id for one in roster})
+            gradebook.enrol(roster)
         graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
         return list(report.with_progress(graded, len(handins), "grading"))
 
@@ -109,6 +116,7 @@ def feedback(
 def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     """Write the pages of everybody who has a result, showing how far it has come."""
     from autograder import assignment as assignments
+    from autograder import schedule
     from autograder.cli import report
     from autograder.feedback import publish
     from autograder.gradebook import Gradebook
@@ -117,8 +125,14 @@ def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     assignment = assignments.load(course, name)
     with Gradebook(course.gradebook) as gradebook:
         results = Ledger(gradebook.engine).current(name)
-    submitted = {handin.student: handin.submitted_at for handin in course.handins(name)}
+    times = schedule.load(course, assignment.rubric)
+    handins = schedule.settled(course, times, course.handins(name), name)
+    submitted = {handin.student: handin.submitted_at for handin in handins}
+    timings = {handin.student: handin.timing for handin in handins if handin.timing}
     rubrics = {student: assignment.rubric_of(student) for student in results}
     chosen = language or assignment.rubric.assignment.languages[0]
-    pages = publish.pages(course, assignment.rubric, results, rubrics, submitted=submitted, language=chosen)
+    common = assignment.rubric
+    pages = publish.pages(
+        course, common, results, rubrics, submitted=submitted, timings=timings, language=chosen
+    )
     return list(report.with_progress(pages, len(results) + 1, "feedback"))

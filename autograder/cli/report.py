@@ -123,7 +123,7 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
         "submissions": len(outcomes),
         "graded now": len(fresh),
         "known before": len(outcomes) - len(fresh),
-        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes),
+        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _refused(outcome)),
         "mean points": round(statistics.fmean(float(score.points) for score in scores), 2) if scores else 0.0,
         "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
         "items for review by fault": faults,
@@ -132,18 +132,32 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
         "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
         "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
         "isolation": sorted({score.isolation for score in scores}),
-        **({"fit another's variant": flagged} if (flagged := coincidences(outcomes)) else {}),
+        **{title: found for title, code in REMARKED.items() if (found := remarked(outcomes, code))},
     }
 
 
-def coincidences(outcomes: Sequence[Outcome]) -> list[str]:
-    """Answers that fit the variant of somebody else, a line for each: who, which question, whose."""
+REMARKED = {
+    "fit another's variant": FITS_ANOTHER,
+    "handed in late": "late",
+    "time of handing in not known": "time-not-known",
+    "graded by an earlier attempt": "earlier-attempt",
+}
+"""What the figures of a run list by name, and the codes of the remarks."""
+
+
+def remarked(outcomes: Sequence[Outcome], code: str) -> list[str]:
+    """The remarks with a code, a line for each: who, about which question where it is about one, what."""
     return [
-        f"{outcome.student}, {note.place}: {note.text}"
+        f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
         for outcome in sorted(outcomes, key=lambda one: one.student)
         for note in outcome.graded.score.notes
-        if note.code == FITS_ANOTHER
+        if note.code == code
     ]
+
+
+def _refused(outcome: Outcome) -> bool:
+    """For its time: whether it could be read was not tried."""
+    return outcome.timing is not None and outcome.timing.refused
 
 
 def _median(seconds: list[float]) -> float:

@@ -37,6 +37,11 @@ class Person(Struct, frozen=True):
         return f"{self.id}@example.org"
 
 
+def student_id(number: int) -> str:
+    """The id of a student, who are counted from 1."""
+    return f"s{1000 + number}"
+
+
 def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
     """So many people with different names and ids, in the order of their ids.
 
@@ -47,7 +52,7 @@ def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
         raise ValueError(f"students: expected a number from 1 to {MAX_STUDENTS}, got {count}")
     drawn = generator.permutation(MAX_STUDENTS)[:count]
     return tuple(
-        Person(f"s{1000 + number}", _FIRST[int(index) % len(_FIRST)], _LAST[int(index) // len(_FIRST)])
+        Person(student_id(number), _FIRST[int(index) % len(_FIRST)], _LAST[int(index) // len(_FIRST)])
         for number, index in enumerate(drawn, start=1)
     )
 

@@ -14,6 +14,7 @@ from autograder import assignment as assignments
 from autograder.batch import Outcome
 from autograder.course import Course
 from autograder.demo.students import ASSIGNMENT, DemoStudent, write_class
+from autograder.demo.timetable import exams
 from autograder.errors import CourseError
 from autograder.generate import generate
 
@@ -71,6 +72,7 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, list[DemoSt
     if (shipped / CONFIGURATION).is_file():
         shutil.copyfile(shipped / CONFIGURATION, folder / CONFIGURATION)
     course = Course.at(folder)
+    course.exams.write_text(exams(ASSIGNMENT, students), encoding="utf-8")
     generate(course, ASSIGNMENT)
     release = assignments.load(course, ASSIGNMENT).release_bytes[ASSIGNMENT]
     return course, write_class(release, course.root, students=students, seed=seed)

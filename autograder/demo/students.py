@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,11 @@ from autograder.demo.papers import (
     Paper,
     write_paper,
 )
+from autograder.demo.timetable import AFTER, MINUTES, START
 from autograder.errors import NotebookError
 
 ASSIGNMENT = "dl4nlp-exam"
-_START = datetime(2026, 2, 12, 9, 0, tzinfo=UTC)
+PROGRAMMES = ("Computational Linguistics", "Computer Science", "Data Science")
 
 
 class DemoStudent(Struct, frozen=True):
@@ -87,13 +88,14 @@ def write_class(
     listing = given_listing(_sources(given).get("task5-a-answer", ""))
     listed = people(students, generator)
     written = []
-    for person, part in zip(listed, _parts(students, generator), strict=True):
+    for number, (person, part) in enumerate(zip(listed, _parts(students, generator), strict=True), start=1):
         paper = write_paper(part.level, listing, generator)
-        student, data = _handed_in(person, part, paper, given)
+        student, data = _handed_in(person, part, paper, _with_details(given, person, number))
         place = folder / "submitted" / person.id / assignment
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{assignment}.ipynb").write_bytes(data)
-        handed_in = _START + timedelta(seconds=int(generator.integers(90 * 60)))
+        minutes = timedelta(seconds=int(generator.integers(MINUTES * 60)))
+        handed_in = START.astimezone(UTC) + AFTER.get(number, minutes)
         (place / "timestamp.txt").write_text(f"{handed_in:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
         written.append(student)
     (folder / "roster.csv").write_text(roster(listed), encoding="utf-8")
@@ -165,6 +167,24 @@ def _attacked(
     cells = [*notebook["cells"]]
     cells.insert(2, extra)
     return attack.portrait, mischief.dumped({**notebook, "cells": cells}), points
+
+
+def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
+    """The notebook with the title page filled in."""
+    written = {
+        "family_name": person.last_name,
+        "first_name": person.first_name,
+        "student_number": str(700_000 + 37 * number),
+        "programme": PROGRAMMES[number % len(PROGRAMMES)],
+    }
+    cells = []
+    for cell in notebook["cells"]:
+        source = cell["source"]
+        if not _grade_id(cell):
+            for name, text in written.items():
+                source = source.replace(f'{name} = ""', f'{name} = "{text}"')
+        cells.append({**cell, "source": source})
+    return {**notebook, "cells": cells}
 
 
 def answered(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:

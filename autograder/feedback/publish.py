@@ -12,6 +12,7 @@ from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.records import Graded
 from autograder.rubric import Rubric
+from autograder.timestamps import Timing
 
 
 def pages(
@@ -21,6 +22,7 @@ def pages(
     rubrics: Mapping[str, Rubric],
     *,
     submitted: Mapping[str, datetime | None],
+    timings: Mapping[str, Timing] | None = None,
     language: str,
 ) -> Iterator[Path]:
     """Write one page per student and the summary for staff; yields each path when it is written.
@@ -31,11 +33,18 @@ def pages(
         results: by student.
         rubrics: the one each of them was asked by.
         submitted: when each handed in.
+        timings: how that stands to the time allowed, where there is one.
         language: ``"en"`` or ``"de"``.
     """
     name = rubric.assignment.name
     for student, graded in results.items():
-        page = render(graded, rubrics[student], language=language, submitted_at=submitted.get(student))
+        page = render(
+            graded,
+            rubrics[student],
+            language=language,
+            submitted_at=submitted.get(student),
+            timing=(timings or {}).get(student),
+        )
         yield _write(course.feedback(student, name) / f"{name}.html", page)
     yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric))
 

@@ -9,14 +9,20 @@ from pathlib import Path
 import jinja2
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import POLICY
-from autograder.feedback.view import page_view
+from autograder.feedback.sanitise import POLICY, sentence
+from autograder.feedback.view import SubmittedView, page_view
 from autograder.records import Graded
 from autograder.rubric import Rubric
+from autograder.timestamps import Timing, by_clock, shown
 
 
 def render(
-    graded: Graded, rubric: Rubric, *, language: str = "en", submitted_at: datetime.datetime | None = None
+    graded: Graded,
+    rubric: Rubric,
+    *,
+    language: str = "en",
+    submitted_at: datetime.datetime | None = None,
+    timing: Timing | None = None,
 ) -> str:
     """The feedback page as HTML.
 
@@ -28,9 +34,10 @@ def render(
         rubric: the rubric it was graded by.
         language: ``"en"`` or ``"de"``; English for any other.
         submitted_at: when it was handed in; a time without zone is taken as UTC.
+        timing: how that stands to the time allowed, where there is one.
     """
     labels = Labels(language)
-    page = page_view(graded, rubric, labels, _moment(submitted_at))
+    page = page_view(graded, rubric, labels, _submitted(submitted_at, timing, labels))
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 
@@ -47,8 +54,13 @@ def environment() -> jinja2.Environment:
     )
 
 
-def _moment(moment: datetime.datetime | None) -> str:
+def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: Labels) -> SubmittedView:
+    """When it was handed in, by the clock of the place where the exam was sat, or else in UTC."""
+    message = timing.message() if timing else None
+    said = sentence(message, labels.language) if message else ""
     if moment is None:
-        return ""
+        return SubmittedView("", said)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-    return aware.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    if timing is None:
+        return SubmittedView(aware.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"), said)
+    return SubmittedView(shown(by_clock(aware, timing.window), timing.window.zone), said)

@@ -16,6 +16,7 @@ from autograder.rubric import Rubric
 
 class _Row(Struct, frozen=True):
     student: str
+    stated: str
     points: str
     pending: str
     counts: tuple[tuple[str, int], ...]
@@ -64,6 +65,7 @@ def _row(graded: Graded, labels: Labels) -> _Row:
     ]
     return _Row(
         student=visible(score.student, 200),
+        stated=visible(", ".join(graded.stated.values()), 500),
         points=labels.number(score.points),
         pending=labels.number(score.pending) if score.pending else "",
         counts=tuple((status.value, statuses.count(status)) for status in Status if status in statuses),

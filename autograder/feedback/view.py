@@ -11,6 +11,7 @@ from msgspec import Struct
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import quoting_sentence, sentence, visible
+from autograder.feedback.tasks import TaskView, task_views
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Question, Rubric
@@ -78,12 +79,23 @@ class QuestionView(Struct, frozen=True):
         return self.status == "no-answer"
 
 
+class SubmittedView(Struct, frozen=True):
+    """When it was handed in."""
+
+    moment: str
+    """Empty where it is not known."""
+    said: str
+    """What that means; empty where it was in time, or no time is stated."""
+
+
 class PageView(Struct, frozen=True):
     """The whole page."""
 
     title: str
     student: str
-    submitted: str
+    stated: str
+    """What the student wrote about themselves; nothing follows from it."""
+    submitted: SubmittedView
     total: str
     possible: str
     pending: str
@@ -93,6 +105,8 @@ class PageView(Struct, frozen=True):
     """The stamp's sentence; empty for full isolation."""
     refusal: str
     """Why nothing could be graded; empty when something was."""
+    tasks: tuple[TaskView, ...]
+    """Empty where the rubric states none."""
     questions: tuple[QuestionView, ...]
     notebooks: tuple[NotebookView, ...]
 
@@ -102,7 +116,7 @@ class PageView(Struct, frozen=True):
         return tuple(question for question in self.questions if question.lost)
 
 
-def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) -> PageView:
+def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: SubmittedView) -> PageView:
     """Everything the page shows; only students' texts, never staff's."""
     score, assignment = graded.score, rubric.assignment
     notebooks = tuple(
@@ -127,6 +141,7 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=visible(score.student, 200),
+        stated=visible(", ".join(graded.stated.values()), 500),
         submitted=submitted,
         total=labels.number(score.points),
         possible=labels.number(assignment.points),
@@ -135,9 +150,20 @@ def page_view(graded: Graded, rubric: Rubric, labels: Labels, submitted: str) ->
         pending_percent=_percent(score.pending, assignment.points),
         isolation=stamp,
         refusal=_refusal(graded, labels),
+        tasks=task_views(assignment.tasks, rubric.questions, _by_question(score.items), labels),
         questions=questions,
         notebooks=notebooks,
     )
+
+
+def _by_question(results: Sequence[ItemResult]) -> dict[str, tuple[Decimal, Decimal]]:
+    """Points earned and points still open, by question."""
+    found: dict[str, tuple[Decimal, Decimal]] = {}
+    for result in results:
+        earned, pending = found.get(result.question, (_NOTHING, _NOTHING))
+        waits = result.possible if result.status is Status.NEEDS_REVIEW else _NOTHING
+        found[result.question] = earned + result.points, pending + waits
+    return found
 
 
 def _refusal(graded: Graded, labels: Labels) -> str:

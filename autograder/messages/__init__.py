@@ -23,6 +23,8 @@ from autograder.messages import (
     repair,
     shapes,
     tables,
+    timing,
+    tracing,
     training,
 )
 from autograder.records import Message, Text
@@ -44,6 +46,8 @@ SENTENCES: Mapping[str, Text] = {
     **repair.SENTENCES,
     **shapes.SENTENCES,
     **tables.SENTENCES,
+    **tracing.SENTENCES,
+    **timing.SENTENCES,
     **training.SENTENCES,
 }
 

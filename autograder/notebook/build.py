@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import nbformat
@@ -30,7 +30,9 @@ from autograder.notebook.document import joined, load_tree
 from autograder.notebook.language import in_language
 from autograder.notebook.markers import check_markers, leaked, solution_fragments
 from autograder.notebook.release import FLAGS, Release, load_release
+from autograder.notebook.title_page import fill_title_page
 from autograder.rubric import Rubric
+from autograder.timestamps import Window
 
 _STEPS = (
     LockCells,
@@ -48,7 +50,9 @@ _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
 
 
-def build_release(source: bytes, rubric: Rubric, notebook: str, language: str = "") -> bytes:
+def build_release(
+    source: bytes, rubric: Rubric, notebook: str, language: str = "", window: Window | None = None
+) -> bytes:
     """Make the release of one notebook. The same source gives the same bytes.
 
     Args:
@@ -56,12 +60,13 @@ def build_release(source: bytes, rubric: Rubric, notebook: str, language: str = 
         rubric: of the assignment the notebook belongs to.
         notebook: the notebook's name without its ending.
         language: one of the assignment's; empty shows the texts of all of them.
+        window: when an exam is sat, for its title page; None: not known yet.
 
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
         NotebookError: ``bad-markers``, ``bad-grade-id``, ``not-python``, ``old-format``,
-            ``not-gradable``, ``not-a-cell``, ``language``, ``nbgrader-refused`` or ``solution-left``; names
-            the cell.
+            ``not-gradable``, ``not-a-cell``, ``language``, ``title-page``, ``nbgrader-refused`` or
+            ``solution-left``; names the cell.
         RubricError: cells or points disagree with the rubric.
     """
     described = load_release(source, notebook)
@@ -69,7 +74,7 @@ def build_release(source: bytes, rubric: Rubric, notebook: str, language: str = 
     check_markers(described.cells, notebook)
     check_agreement(described, rubric)
     node = _bare_notebook(load_tree(source, []), notebook)
-    _speak(node, rubric.assignment.languages, language, notebook)
+    _speak(node, rubric, language, notebook, window)
     try:
         node = MetadataValidator().upgrade_notebook_metadata(node)
         resources: dict[str, Any] = {}
@@ -136,12 +141,13 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
     return nbformat.from_dict(bare)  # type: ignore[no-untyped-call]
 
 
-def _speak(node: Any, languages: Sequence[str], language: str, notebook: str) -> None:
+def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:
     """Leave in every text that is not an answer what the release shows of it."""
     for number, cell in enumerate(node.cells, start=1):
         if cell.cell_type == "markdown" and not cell.metadata.get("nbgrader", {}).get("solution"):
             place = f"notebook {notebook!r}, cell {number}"
-            cell.source = in_language(cell.source, languages, language, place)
+            source = fill_title_page(cell.source, rubric, window, place)
+            cell.source = in_language(source, rubric.assignment.languages, language, place)
 
 
 def _kernel(metadata: Any) -> dict[str, str]:

@@ -56,7 +56,8 @@ def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[s
         if isinstance(entry, look.Line):
             return f"{entry.text}\n", show.as_html((), (entry.text,))
         reports.append(look.examine(name, entry, namespace, chosen))
-    notes = show.closing(reports, chosen)
+    left = _module("autograder.notebook.timeleft").time_left(specification, chosen)
+    notes = (*show.closing(reports, chosen), *filter(None, [left]))
     return show.as_text(reports, notes), show.as_html(reports, notes)
 
 

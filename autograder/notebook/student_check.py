@@ -16,6 +16,7 @@ from msgspec import Struct
 from autograder.errors import CourseError
 from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
+from autograder.timestamps import Window
 
 FILE_NAME = "coursecheck.py"
 """What the file is called beside the released notebook; check cells import it by this name."""
@@ -25,7 +26,7 @@ _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
 _STAND_INS = ("autograder.rubric", "autograder.records")
 """Modules of the program that the template has its own short versions of."""
-_TAKEN_ALONG = ("autograder.student.showing",)
+_TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""
 
 
@@ -66,6 +67,7 @@ def build_student_check(
     notebook: str = "",
     language: str = "",
     releases: Iterable[Release] = (),
+    window: Window | None = None,
 ) -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
@@ -78,6 +80,7 @@ def build_student_check(
         notebook: only questions of this one; empty: all.
         language: that the release was made in; empty: all of them.
         releases: the notebooks as they are handed out, so that missing cells can be named.
+        window: when an exam is sat, where that is known; then the time left is told.
 
     Raises:
         CourseError: the package's own template is damaged.
@@ -100,6 +103,9 @@ def build_student_check(
             if notebook in ("", question.notebook)
         },
     }
+    if window:
+        times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
+        specification["times"] = times
     source = _TEMPLATE.read_text(encoding="utf-8")
     for name, literal in (("SPECIFICATION", _literal(specification)), ("SOURCES", _sources())):
         place = f'\n{name} = "{{}}"\n'

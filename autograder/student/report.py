@@ -25,6 +25,9 @@ WANTED: Mapping[str, str] = {
     "decoding": "want-code",
     "training": "want-code",
     "memorisation": "want-code",
+    "causality": "want-code",
+    "gradient": "want-code",
+    "tracing": "want-table",
     "choice": "want-choice",
     "entries": "want-entries",
     "table": "want-table",
@@ -145,7 +148,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
     digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
     if form == "entries":
         return several or isinstance(value, dict) or callable(value)
-    if kind == "table":
+    if kind in ("table", "tracing"):
         return several or isinstance(value, (dict, str))
     if kind == "symbolic":
         row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)

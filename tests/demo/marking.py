@@ -16,25 +16,36 @@ from autograder.rubric import Rubric
 from tests.support.local_box import LocalBox
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "assignments" / "dl4nlp-exam" / "dl4nlp-exam.ipynb"
-RUBRIC = ROOT / "rubrics" / "dl4nlp-exam.toml"
+EXAM = "dl4nlp-exam"
+SOURCE = ROOT / "assignments" / EXAM / f"{EXAM}.ipynb"
+RUBRIC = ROOT / "rubrics" / f"{EXAM}.toml"
 SECRET = b"not a secret"
 
 
 @functools.cache
+def shipped(name: str) -> Rubric:
+    """The rubric of a shipped assignment."""
+    return rubrics.load(ROOT / "rubrics" / f"{name}.toml")
+
+
 def exam() -> Rubric:
     """The exam's rubric."""
-    return rubrics.load(RUBRIC)
+    return shipped(EXAM)
 
 
 @functools.cache
 def released() -> bytes:
     """The exam's notebook, as students receive it."""
-    return build_release(SOURCE.read_bytes(), exam(), "dl4nlp-exam")
+    return build_release(SOURCE.read_bytes(), exam(), EXAM)
 
 
 def marks(
-    question_id: str, source: str, *, given: str = "", earlier: Mapping[str, ItemResult] | None = None
+    question_id: str,
+    source: str,
+    *,
+    given: str = "",
+    earlier: Mapping[str, ItemResult] | None = None,
+    assignment: str = EXAM,
 ) -> dict[str, ItemResult]:
     """The result of every item of a question, by item id.
 
@@ -43,8 +54,9 @@ def marks(
         source: the answer cell.
         given: code that runs before it.
         earlier: results of earlier questions by ``question.item``.
+        assignment: whose question.
     """
-    rubric = exam()
+    rubric = shipped(assignment)
     question = rubric.question(question_id)
     check = KINDS[question.kind](question, rubric)
     draw = Draw.for_question(SECRET, rubric, question)
@@ -53,7 +65,7 @@ def marks(
     evidence = Evidence(
         answer,
         LocalBox(given, source).ask(asked) if asked else (),
-        _expected(question_id),
+        _expected(assignment, question_id),
         earlier or {},
         draw=draw,
     )
@@ -67,8 +79,8 @@ def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
 
 
 @functools.cache
-def _expected(question_id: str) -> tuple[tuple[object, ...], ...]:
-    rubric = exam()
+def _expected(assignment: str, question_id: str) -> tuple[tuple[object, ...], ...]:
+    rubric = shipped(assignment)
     question = rubric.question(question_id)
     check = KINDS[question.kind](question, rubric)
     asked = check.reference_plan(Draw.for_question(SECRET, rubric, question))

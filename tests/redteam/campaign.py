@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder import batch
+from autograder import schedule as schedules
 from autograder.batch import Outcome
 from autograder.gradebook import Gradebook
 from autograder.grading import Grader
@@ -32,7 +33,7 @@ from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
 FULL = Decimal(54)
-"""What the automatic items of the exam are worth."""
+"""What the automatic items of the paper are worth: 46 in the exam, 8 behind it."""
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
 """What cannot be told from an honest mishap, or from one of ours."""
 OUR_FAULTS = {"sandbox-fault", "needs-review"}
@@ -137,7 +138,8 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
     course = campaign.exam.course
     glance = watch.glance(course.root)
     with Gradebook(course.gradebook) as gradebook:
-        handins = course.handins(NAME)
+        schedule = schedules.load(course, campaign.exam.assignment.rubric)
+        handins = schedules.settled(course, schedule, course.handins(NAME), NAME)
         for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
             line = campaign.lines.get(outcome.student)
             if line is None:

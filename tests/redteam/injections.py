@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from autograder.notebook.details import FIELDS
 from tests.redteam.exam import Notebook
 from tests.redteam.metadata import Change, flags
 
@@ -69,6 +70,17 @@ def _in_texts(texts: Sequence[str]) -> Change:
             if marks.get("solution") and cell["cell_type"] == "markdown":
                 cell["source"] = "\n\n".join(texts)
         notebook["cells"] += [{"cell_type": "markdown", "metadata": {}, "source": text} for text in texts]
+
+    return change
+
+
+def _in_details(texts: Sequence[str]) -> Change:
+    """On the title page, as what students say of themselves."""
+
+    def change(notebook: Notebook) -> None:
+        source = "\n".join(f"{name} = {text!r}" for name, text in zip(FIELDS, texts, strict=True))
+        cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+        notebook["cells"].insert(1, cell)
 
     return change
 
@@ -148,6 +160,9 @@ INJECTIONS: tuple[tuple[str, Change], ...] = (
     ("templates in written answers", _in_texts(TEMPLATES)),
     ("formulas for spreadsheets in written answers", _in_texts(FORMULAS)),
     ("instructions to graders of any kind in written answers", _in_texts(PROMPTS)),
+    ("scripts on the title page", _in_details(SCRIPTS[:4])),
+    ("links and templates on the title page", _in_details((*LINKS[:2], *TEMPLATES[:2]))),
+    ("terminal codes and markup on the title page", _in_details((*CODES[:2], CODES[4], MARKUP[0]))),
     ("scripts as formulas", _in_formulas(SCRIPTS)),
     ("links as formulas", _in_formulas(LINKS)),
     ("templates and markup as formulas", _in_formulas((*TEMPLATES, *MARKUP))),

@@ -106,8 +106,8 @@ def test_a_formula_is_read_from_the_cell(
 
 def test_code_is_found_by_its_definition(seen: Callable[[Change], Paper]) -> None:
     """A class is there as soon as the cell defines it."""
-    paper = seen(answered("mha-answer", "class MyMultiHeadAttention:\n    pass"))
-    assert [(READY, "MyMultiHeadAttention is there (class)")] == lines(paper, "mha")
+    paper = seen(answered("task5-a-answer", "class Decoder:\n    pass"))
+    assert [(READY, "Decoder is there (class)")] == lines(paper, "task5-a")
 
 
 def test_a_text_is_there_as_soon_as_something_is_written(seen: Callable[[Change], Paper]) -> None:

@@ -1,0 +1,236 @@
+"""When an exam is sat: ``exams.toml`` beside the class list. Times are facts of a course, not of a rubric.
+
+[dl4nlp-exam]
+start = 2026-02-12T10:00:00
+zone = "Europe/Berlin"
+
+[dl4nlp-exam.students.ada]
+extra_minutes = 30
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from autograder import tables, timestamps
+from autograder.course import Course, Handin
+from autograder.errors import CourseError, RubricError
+from autograder.rubric import Rubric
+from autograder.timestamps import Timing, Window
+from autograder.variants.drawing import canonical_id
+
+CLOCKS_DIFFER = timedelta(minutes=5)
+"""How far ahead of ours the clock of another machine may be."""
+_NOTHING = timedelta(0)
+
+
+class Own(Struct, frozen=True):
+    """What one student has instead of the common times. TOML: ``[<assignment>.students.<id>]``."""
+
+    extra_minutes: Annotated[int, Meta(ge=0, le=24 * 60)] = 0
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class Times(Struct, frozen=True):
+    """When one assignment is sat. TOML: ``[<assignment>]``."""
+
+    start: datetime
+    end: datetime | None = None
+    """Default: the start and the minutes that the rubric allows."""
+    zone: str = ""
+    """Whose clock the times are by; needed where they state no offset from UTC."""
+    late: Literal["review", "refuse"] = "review"
+    students: Mapping[str, Any] = {}
+
+
+class Schedule(Struct, frozen=True):
+    """Everybody's window of one assignment."""
+
+    common: Window
+    own: Mapping[str, Window]
+    """By canonical id."""
+    refuses: bool
+    """Late submissions are not graded."""
+
+    def of(self, student: str) -> Window:
+        """The window of one student."""
+        return self.own.get(canonical_id(student), self.common)
+
+    def check_students(self, known: Collection[str]) -> None:
+        """Extra time for a name that nobody has is a misspelt one.
+
+        Raises:
+            CourseError: a student with times of their own is not known; names the nearest.
+        """
+        names = {canonical_id(student): student for student in known}
+        for student in self.own:
+            if student not in names:
+                raise CourseError(
+                    f"exams.toml: {student!r} has times of their own, but is not in the class list; "
+                    f"{tables.hint(student, names)}"
+                )
+
+    def counting(self, attempts: Iterable[Handin], now: datetime) -> Handin:
+        """The attempt that counts, with how it stands to the time: the last one in time, if there is any.
+
+        Args:
+            attempts: of one student; the first is what was collected last.
+            now: the time; what claims to be of later is not believed.
+        """
+        latest, *earlier = (self._timed(attempt, now) for attempt in attempts)
+        if latest.timing is None or latest.timing.doubt:
+            return latest
+        in_time = [
+            one for one in (latest, *earlier) if one.timing and not one.timing.late and not one.timing.doubt
+        ]
+        chosen = max(in_time, key=_moment, default=latest)
+        if latest.timing.late and chosen.timing and chosen is not latest:
+            return replace(chosen, timing=replace(chosen.timing, instead=latest.submitted_at))
+        return chosen
+
+    def _timed(self, handin: Handin, now: datetime) -> Handin:
+        window, moment = self.of(handin.student), handin.submitted_at
+        if moment is None:
+            return replace(handin, timing=Timing(window, doubt=handin.time_fault))
+        stated = timestamps.shown(timestamps.by_clock(moment, window), window.zone)
+        told = f"The time of handing in is {stated}, which is"
+        if moment > now + CLOCKS_DIFFER:
+            timing = Timing(window, doubt=f"{told} still to come.")
+        elif moment < window.start:
+            timing = Timing(window, doubt=f"{told} before the start.")
+        else:
+            late = max(moment - window.end, _NOTHING)
+            timing = Timing(window, late, refused=self.refuses and late > _NOTHING)
+        return replace(handin, timing=timing)
+
+
+def _moment(handin: Handin) -> datetime:
+    return handin.submitted_at or datetime.min.replace(tzinfo=UTC)
+
+
+def load(course: Course, rubric: Rubric) -> Schedule | None:
+    """When an assignment is sat; None where ``exams.toml`` says nothing of it.
+
+    Raises:
+        CourseError: the file cannot be read, names an assignment that does not exist, or states impossible
+            times; names the place.
+    """
+    path = course.exams
+    if not path.exists():
+        return None
+    try:
+        written = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CourseError(f"{path}: not valid TOML: {error}") from error
+    name = rubric.assignment.name
+    try:
+        tables.known(written, (*course.assignments(), name), str(path))
+        return read(written[name], rubric, f"{path}: [{name}]") if name in written else None
+    except RubricError as error:
+        raise CourseError(str(error)) from error
+
+
+def settled(course: Course, schedule: Schedule | None, handins: Iterable[Handin], name: str) -> list[Handin]:
+    """Of every student the attempt that counts; without a schedule, what was collected.
+
+    Args:
+        course: whose folder of earlier attempts is looked at.
+        schedule: of the assignment.
+        handins: what was collected.
+        name: of the assignment.
+    """
+    if schedule is None:
+        return list(handins)
+    now = datetime.now(UTC)
+    return [schedule.counting((one, *course.earlier(one.student, name)), now) for one in handins]
+
+
+def read(table: Any, rubric: Rubric, place: str) -> Schedule:
+    """The schedule of one assignment from its table.
+
+    Raises:
+        RubricError: a key is unknown, has another type, or states impossible times.
+    """
+    if not isinstance(table, Mapping):
+        raise RubricError(f"{place}: expected a table with start, and zone or end")
+    times = tables.convert(table, Times, place)
+    exam = rubric.assignment.exam
+    if times.end is None and exam is None:
+        raise RubricError(f"{place}: end: is needed, since the rubric states no [assignment.exam] minutes")
+    needed = timedelta(minutes=exam.whole_minutes if exam else 0)
+    zone = _zone(times, place)
+    start = _at(times.start, zone, f"{place}: start")
+    end = _at(times.end, zone, f"{place}: end") if times.end else _after(start, needed)
+    common = _window(start, end, needed, times.zone, place)
+    own: dict[str, Window] = {}
+    for student, entry in times.students.items():
+        where = f"{place}: student {student!r}"
+        if canonical_id(student) in own:
+            raise RubricError(f"{where}: stands twice; each may stand once")
+        own[canonical_id(student)] = _own(entry, common, zone, needed, times.zone, place=where)
+    return Schedule(common, own, times.late == "refuse")
+
+
+def _own(
+    entry: Any, common: Window, zone: tzinfo | None, needed: timedelta, zone_name: str, *, place: str
+) -> Window:
+    """One student's window: the common one with other ends, or as long elsewhere, and extra time after it."""
+    if not isinstance(entry, Mapping):
+        raise RubricError(f"{place}: expected a table with extra_minutes, start or end")
+    own = tables.convert(entry, Own, place)
+    if own.end and own.extra_minutes:
+        raise RubricError(f"{place}: state either end or extra_minutes, not both")
+    start = _at(own.start, zone, f"{place}: start") if own.start else common.start
+    if own.end:
+        end = _at(own.end, zone, f"{place}: end")
+    else:
+        length = common.end.astimezone(UTC) - common.start.astimezone(UTC)
+        end = _after(start, length + timedelta(minutes=own.extra_minutes))
+    return _window(start, end, needed, zone_name, place)
+
+
+def _zone(times: Times, place: str) -> tzinfo | None:
+    if not times.zone:
+        return None
+    try:
+        return timestamps.named_zone(times.zone)
+    except ValueError as error:
+        raise RubricError(f"{place}: zone: {error}") from error
+
+
+def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
+    """A moment of the file, by the clock of the zone where one is stated."""
+    if moment.tzinfo is not None:
+        return moment.astimezone(zone) if zone else moment
+    if zone is None:
+        raise RubricError(f'{place}: {moment} has no zone; state zone = "Europe/Berlin", or an offset')
+    try:
+        return timestamps.at(moment, zone)
+    except ValueError as error:
+        raise RubricError(f"{place}: {error}") from error
+
+
+def _after(start: datetime, length: timedelta) -> datetime:
+    """So much later by a stopwatch, also in a night in which clocks are changed."""
+    return (start.astimezone(UTC) + length).astimezone(start.tzinfo)
+
+
+def _window(start: datetime, end: datetime, needed: timedelta, zone: str, place: str) -> Window:
+    length = end.astimezone(UTC) - start.astimezone(UTC)
+    if length <= _NOTHING:
+        raise RubricError(f"{place}: end: {end} is not after the start, {start}")
+    if length < needed:
+        raise RubricError(
+            f"{place}: {timestamps.duration(length)} from start to end, but the rubric allows "
+            f"{timestamps.duration(needed)}"
+        )
+    return Window(start, end, zone or f"{end:%Z}")

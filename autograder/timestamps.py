@@ -1,0 +1,176 @@
+"""When something was handed in, and how that stands to the time allowed.
+
+nbgrader writes ``timestamp.txt`` beside what is handed in: ``2026-02-12 10:20:30.123456 UTC``. Nothing else
+on disk says when; a copy, an archive or a synchronised folder changes the times of files.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from autograder.records import Message, Note
+
+FILE_NAME = "timestamp.txt"
+NOTES = frozenset({"late", "time-not-known", "earlier-attempt"})
+"""The codes of `Timing.notes`."""
+_MOST_BYTES = 200
+_FIXED = {"UTC": 0, "GMT": 0, "Z": 0, "CET": 1, "CEST": 2}
+"""Abbreviations that are read, in hours; most others stand for several zones."""
+_NAMED = re.compile(r"(.*\d)\s+([A-Za-z][A-Za-z0-9_+/-]*)", re.DOTALL)
+
+
+class Stamp(Struct, frozen=True):
+    """What ``timestamp.txt`` says: a moment, or why there is none."""
+
+    moment: datetime | None = None
+    """In UTC."""
+    fault: str = ""
+    """For staff; empty where there is a moment."""
+
+
+class Window(Struct, frozen=True):
+    """From when to when somebody may work. Both moments have a zone."""
+
+    start: datetime
+    end: datetime
+    zone: str
+    """As people call it: ``Europe/Berlin``."""
+
+
+class Timing(Struct, frozen=True):
+    """How one submission stands to the time allowed."""
+
+    window: Window
+    late: timedelta = timedelta(0)
+    """How long after the end."""
+    doubt: str = ""
+    """Why it cannot be told, for staff; then nothing is said to be late."""
+    refused: bool = False
+    """It is late, and the course does not grade late ones."""
+    instead: datetime | None = None
+    """Where an earlier attempt counts: when the late one was handed in."""
+
+    def notes(self) -> tuple[Note, ...]:
+        """Remarks for staff; none where it was in time."""
+        end = shown(self.window.end, self.window.zone)
+        if self.doubt:
+            return (Note("time-not-known", f"{self.doubt} The end was {end}; a person decides."),)
+        if self.late:
+            rule = "not graded" if self.refused else "graded; a person decides what it costs"
+            return (Note("late", f"Handed in {duration(self.late)} after the end ({end}): {rule}."),)
+        if self.instead:
+            after = duration(self.instead - self.window.end)
+            text = f"Graded is the last attempt in time; another one came {after} after the end ({end})."
+            return (Note("earlier-attempt", text),)
+        return ()
+
+    def message(self) -> Message | None:
+        """What the student reads; nothing where it was in time."""
+        params = {"end": shown(self.window.end, self.window.zone), "late": duration(self.late)}
+        if self.doubt:
+            return Message("timing.not-known", params)
+        if self.late:
+            return Message("timing.refused" if self.refused else "timing.late", params)
+        return Message("timing.earlier", params) if self.instead else None
+
+
+def read_stamp(folder: Path) -> Stamp:
+    """The moment at which the content of a folder was handed in.
+
+    A time without a zone is UTC, as in nbgrader. Nothing is raised, whatever lies there.
+    """
+    path = folder / FILE_NAME
+    try:
+        if path.is_symlink() or folder.is_symlink():
+            return Stamp(fault=f"{FILE_NAME} is a link.")
+        if not path.exists():
+            return Stamp(fault=f"There is no {FILE_NAME}.")
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return Stamp(fault=f"{FILE_NAME} is not a file of one line.")
+        text = path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError as error:
+        return Stamp(fault=f"{FILE_NAME} cannot be read: {error.strerror}.")
+    try:
+        return Stamp(_moment(text))
+    except (ValueError, OverflowError) as error:  # the last: another zone's first or last day of all
+        return Stamp(fault=f"{FILE_NAME} says {text[:60]!a}: {error}.")
+
+
+def _moment(text: str) -> datetime:
+    """The moment in UTC.
+
+    Raises:
+        ValueError: it is no time, its zone is not known, or its zone's clocks never or twice showed it.
+        OverflowError: it has no counterpart in UTC.
+    """
+    named = _NAMED.fullmatch(text)
+    if named is None:
+        moment = _plain(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    moment, name = _plain(named[1]), named[2]
+    if moment.tzinfo is not None:
+        raise ValueError("it states two zones")
+    if name in _FIXED:
+        return moment.replace(tzinfo=timezone(timedelta(hours=_FIXED[name]))).astimezone(UTC)
+    return at(moment, named_zone(name)).astimezone(UTC)
+
+
+def _plain(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("expected a time such as 2026-02-12 10:20:30 UTC") from None
+
+
+def named_zone(name: str) -> ZoneInfo:
+    """A zone of the IANA database.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    try:
+        if "/" in name or name == "UTC":
+            return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        pass
+    raise ValueError(f"the zone {name!r} cannot be told; expected UTC, or a name such as Europe/Berlin")
+
+
+def at(local: datetime, zone: tzinfo) -> datetime:
+    """The moment at which clocks in a zone show a time.
+
+    Raises:
+        ValueError: they never do, or do twice, because they are put forward or back.
+    """
+    one, other = (local.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    if one.utcoffset() == other.utcoffset():
+        return one
+    exists = one.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local
+    happens = "happens twice" if exists else "does not exist"
+    raise ValueError(f"the hour of {local:%Y-%m-%d %H:%M} {happens} in {zone}; state the offset from UTC")
+
+
+def shown(moment: datetime, zone: str) -> str:
+    """A moment as people read it, by the clock of its own zone: ``2026-02-12 11:30 (Europe/Berlin)``."""
+    seconds = ":%S" if moment.second else ""
+    return f"{moment.strftime(f'%Y-%m-%d %H:%M{seconds}')} ({zone})"
+
+
+def by_clock(moment: datetime, window: Window) -> datetime:
+    """The same moment by the clock of a window's zone, where that has a day for it."""
+    try:
+        return moment.astimezone(window.end.tzinfo)
+    except OverflowError:
+        return moment
+
+
+def duration(length: timedelta) -> str:
+    """A length of time in signs that are the same in all languages: ``1 h 5 min``, ``40 s``, ``< 1 s``."""
+    whole = int(length.total_seconds())
+    parts = [(whole // 3600, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "< 1 s"

@@ -1,0 +1,180 @@
+"""An exam through the command line: who is late, whose time is not known, and what students read of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.demo.class_list import student_id
+from autograder.demo.timetable import EXTRA, LATE
+from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
+
+pytestmark = pytest.mark.sandbox
+
+LATE_ONE, EXTRA_ONE = student_id(LATE), student_id(EXTRA)
+OTHER = student_id(1)
+
+
+def figures(course: Path, *words: str) -> dict[str, object]:
+    """What grading says."""
+    done = run("grade", ASSIGNMENT, "--course", str(course), "--json", *words)
+    assert 0 == done.returncode, done.stderr
+    return only_object(done.stdout)
+
+
+def page(course: Path, student: str, language: str = "en") -> str:
+    """A student's feedback page, written anew."""
+    done = run("feedback", ASSIGNMENT, "--course", str(course), "--language", language)
+    assert 0 == done.returncode, done.stderr
+    return (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
+
+
+def stamp(course: Path, student: str, text: str | None) -> None:
+    """Change when a student handed in."""
+    path = course / "submitted" / student / ASSIGNMENT / "timestamp.txt"
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
+
+
+def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
+    """Grading again finds all results known, and lists who is late by how much; nobody loses points."""
+    found = figures(course)
+    assert (STUDENTS, 0) == (found["known before"], found["graded now"])
+    lines = found["handed in late"]
+    assert isinstance(lines, list)
+    assert [LATE_ONE] == [line.partition(":")[0] for line in lines]
+    assert "Handed in 4 min 7 s after the end (2026-02-12 11:30 (Europe/Berlin)): graded" in lines[0]
+    assert "time of handing in not known" not in found
+    points = found["points"]
+    assert isinstance(points, dict)
+    assert 0 < float(points[LATE_ONE])
+
+
+@pytest.mark.parametrize(
+    ("language", "late", "task", "total"),
+    [
+        (
+            "en",
+            "4 min 7 s after the end, which was 2026-02-12 11:30 (Europe/Berlin)",
+            "Neural networks",
+            "Sum",
+        ),
+        (
+            "de",
+            "4 min 7 s nach dem Ende; das war 2026-02-12 11:30 (Europe/Berlin)",
+            "Neuronale Netze",
+            "Summe",
+        ),
+    ],
+)
+def test_pages_show_the_time_and_the_tasks(
+    course: Path, language: str, late: str, task: str, total: str
+) -> None:
+    """The one who is late reads by how much, the one with extra time does not; all see the table of tasks."""
+    text = page(course, LATE_ONE, language)
+    assert late in text
+    assert "2026-02-12 11:34:07 (Europe/Berlin)" in text
+    other = (course / "feedback" / EXTRA_ONE / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
+    assert late.partition(",")[0].partition(";")[0] not in other
+    assert "2026-02-12 11:42 (Europe/Berlin)" in other
+    table = re.search(r'<table class="tasks">.*?</table>', other, re.DOTALL)
+    assert table
+    assert [23, 21, 20, 16, 10, 90] == [
+        int(found) for found in re.findall(r'<td class="num">(\d+)</td><td', table[0])
+    ]
+    assert task in table[0]
+    assert total in table[0]
+    assert "Computer Science" in text + other
+
+
+def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Path) -> None:
+    """With late = "refuse" the late one earns nothing and reads why; with extra time all comes back."""
+    before = figures(course)["points"]
+    schedule = (course / "exams.toml").read_text()
+    (course / "exams.toml").write_text(schedule.replace("zone =", 'late = "refuse"\nzone ='))
+    refused = figures(course)
+    assert isinstance(before, dict)
+    assert {**before, LATE_ONE: 0.0} == refused["points"]
+    written = page(course, LATE_ONE)
+    assert "late submissions are not" in written
+    assert "nothing in it was graded" in written
+    (course / "exams.toml").write_text(
+        f"{schedule}\n[{ASSIGNMENT}.students.{LATE_ONE}]\nextra_minutes = 10\n".replace(
+            "zone =", 'late = "refuse"\nzone ='
+        )
+    )
+    again = figures(course)
+    assert before == again["points"]
+    assert "handed in late" not in again
+    assert "after the end" not in page(course, LATE_ONE)
+
+
+DOUBTED = {
+    student_id(1): (None, "There is no timestamp.txt."),
+    student_id(2): ("<script>alert(1)</script>", "expected a time such as"),
+    student_id(3): ("2026-02-12 08:00:00 UTC", "before the start"),
+    student_id(5): ("2999-01-01 00:00:00 UTC", "still to come"),
+}
+"""Who handed in when, as their files say, and what staff reads of it."""
+
+
+def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
+    """The marks stand, staff reads what was found, and the student that it costs nothing by itself."""
+    before = figures(course)["points"]
+    for student, (text, _) in DOUBTED.items():
+        stamp(course, student, text)
+    found = figures(course)
+    assert before == found["points"]
+    lines = found["time of handing in not known"]
+    assert isinstance(lines, list)
+    assert list(DOUBTED) == [line.partition(":")[0] for line in lines]
+    assert [] == [line for line, (_, told) in zip(lines, DOUBTED.values(), strict=True) if told not in line]
+    page(course, OTHER)
+    for student in DOUBTED:
+        written = (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
+        assert "That costs nothing by itself" in written
+        assert "<script>" not in written
+    assert "<script>" not in (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
+
+
+def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
+    """An earlier one that staff kept counts instead of one that is late, and both read so."""
+    own, other = (course / "submitted" / student / ASSIGNMENT for student in (LATE_ONE, OTHER))
+    kept = course / "earlier" / LATE_ONE / ASSIGNMENT / "first"
+    kept.mkdir(parents=True)
+    (kept / f"{ASSIGNMENT}.ipynb").write_bytes((other / f"{ASSIGNMENT}.ipynb").read_bytes())
+    (kept / "timestamp.txt").write_text("2026-02-12 10:29:00 UTC")
+    found = figures(course)
+    points, lines = found["points"], found["graded by an earlier attempt"]
+    assert isinstance(points, dict)
+    assert isinstance(lines, list)
+    assert points[OTHER] == points[LATE_ONE]
+    assert "another one came 4 min 7 s after the end" in lines[0]
+    assert "This is your last attempt in time" in page(course, LATE_ONE)
+    assert own.is_dir()
+
+
+def test_a_schedule_with_a_slip_stops_before_anything_is_graded(course: Path) -> None:
+    """A misspelt student or zone is named with its place."""
+    schedule = (course / "exams.toml").read_text()
+    for old, new, told in (
+        (EXTRA_ONE, "s10006", "has times of their own, but is not in the class list; did you mean"),
+        ("Europe/Berlin", "Europe/Berlim", "the zone 'Europe/Berlim' cannot be told"),
+    ):
+        (course / "exams.toml").write_text(schedule.replace(old, new))
+        done = run("grade", ASSIGNMENT, "--course", str(course))
+        assert 0 != done.returncode
+        assert told in " ".join(done.stderr.split())
+
+
+def test_an_exam_without_a_schedule_says_so(course: Path) -> None:
+    """Nobody is late then, and whoever grades knows why."""
+    (course / "exams.toml").unlink()
+    done = run("grade", ASSIGNMENT, "--course", str(course), "--json")
+    assert "exams.toml does not say when dl4nlp-exam is sat: nobody is late" in done.stderr
+    assert "handed in late" not in json.loads(done.stdout)

@@ -1,0 +1,119 @@
+"""The page of an exam: the table of tasks with what was achieved, and what students say they are."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.feedback import render, render_summary
+from autograder.records import Graded, ItemResult, Message, Score, Status
+from autograder.rubric import parse
+from autograder.timestamps import Timing, Window
+from tests.test_exam import GOOD
+
+RUBRIC = parse(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').encode())
+END = datetime(2026, 2, 12, 11, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+WINDOW = Window(END - timedelta(minutes=100), END, "Europe/Berlin")
+
+
+def result(question: str, points: str, possible: str, status: Status = Status.FAILED) -> ItemResult:
+    """What one question earned."""
+    return ItemResult(question, "i", status, Decimal(points), Decimal(possible), Message("passed"), "")
+
+
+GRADED = Graded(
+    Score(
+        "ada",
+        "exam",
+        1,
+        (
+            result("a", "0.5", "1"),
+            result("b", "0", "2", Status.NEEDS_REVIEW),
+            result("c", "2", "2", Status.PASSED),
+        ),
+    ),
+    stated={"family_name": "Löwe", "student_number": "700037"},
+)
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of the table of tasks, line by line."""
+    (table,) = re.findall(r'<table class="tasks">(.*?)</table>', page, re.DOTALL)
+    lines = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+    return [
+        [" ".join(re.sub(r"<[^>]*>", "", cell).split()) for cell in re.findall(r"<t[hd].*?</t[hd]>", line)]
+        for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        (
+            "en",
+            [
+                ["Task", "Subject", "Possible points", "Achieved points"],
+                ["1", "Formulas", "3", "0.5 · 2 open"],
+                ["2", "Code", "2", "2"],
+                ["Sum", "5", "2.5"],
+            ],
+        ),
+        (
+            "de",
+            [
+                ["Aufgabe", "Thema", "Mögliche Punkte", "Erreichte Punkte"],
+                ["1", "Formulas", "3", "0,5 · 2 offen"],
+                ["2", "Code", "2", "2"],
+                ["Summe", "5", "2,5"],
+            ],
+        ),
+    ],
+)
+def test_the_table_of_the_title_page_has_the_achieved_points(
+    language: str, expected: list[list[str]]
+) -> None:
+    """Each task's points are the sum of its questions; what is open is told, and the sum is the total."""
+    assert expected == rows(render(GRADED, RUBRIC, language=language))
+
+
+def test_a_rubric_without_tasks_has_no_table() -> None:
+    """Most assignments have none."""
+    before, _, after = GOOD.partition("[[assignment.task]]")
+    plain = re.sub(r"^task = .*\n", "", before + after[after.index("[[question]]") :], flags=re.MULTILINE)
+    assert '<table class="tasks">' not in render(GRADED, parse(plain.encode()))
+
+
+def test_what_students_say_they_are_is_shown_as_their_word() -> None:
+    """On their page and in the summary, beside the id that it does not replace."""
+    assert "As stated in the notebook: <b>Löwe, 700037</b>" in render(GRADED, RUBRIC)
+    assert "as stated: Löwe, 700037" in render_summary([GRADED], RUBRIC)
+    assert "stated" not in render(replace(GRADED, stated={}), RUBRIC)
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202egpj.exe", "{{ 7*7 }}", "\ud800"])
+def test_hostile_details_do_nothing(text: str) -> None:
+    """They are escaped, shown sign by sign where they hide, and never a template."""
+    hostile = replace(GRADED, stated={"family_name": text})
+    for page in (render(hostile, RUBRIC), render_summary([hostile], RUBRIC)):
+        page.encode()
+        assert "<script>alert" not in page
+        assert "\u202e" not in page
+        assert "49" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+
+
+def test_the_time_is_shown_by_the_clock_of_the_exam() -> None:
+    """With its zone, and with a notice where it was late; without a schedule in UTC."""
+    moment = datetime(2026, 2, 12, 10, 34, 7, tzinfo=UTC)
+    late = Timing(WINDOW, timedelta(seconds=247))
+    page = render(GRADED, RUBRIC, submitted_at=moment, timing=late)
+    assert "<b>2026-02-12 11:34:07 (Europe/Berlin)</b>" in page
+    assert "Handed in 4 min 7 s after the end" in page
+    assert "2026-02-12 10:34 UTC" in render(GRADED, RUBRIC, submitted_at=moment)
+    unknown = render(GRADED, RUBRIC, timing=Timing(WINDOW, doubt="There is no timestamp.txt."))
+    assert "could not be told when this was handed in" in unknown
+    assert "timestamp.txt" not in unknown

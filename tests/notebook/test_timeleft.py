@@ -1,0 +1,86 @@
+"""The check beside the notebook tells how much time is left."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from autograder.notebook.student_check import build_student_check
+from autograder.notebook.timeleft import TIME_SENTENCES, time_left
+from autograder.timestamps import Window
+from tests.demo.marking import exam
+
+END = datetime(2026, 2, 12, 11, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+WINDOW = Window(END - timedelta(minutes=90), END, "Europe/Berlin")
+SPECIFICATION = {
+    "language": "en",
+    "times": {"start": WINDOW.start.isoformat(), "end": END.isoformat(), "zone": "Europe/Berlin"},
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (91, ""),
+        (90, "Time left: 1 h 30 min. The end is at 11:30 (Europe/Berlin)"),
+        (59.5, "Time left: 59 min."),
+        (0.5, "Time left: 0 min."),
+        (-0.5, "The end was at 11:30 (Europe/Berlin)."),
+        (-61, ""),
+    ],
+)
+def test_the_time_left_is_told_during_the_exam(before: float, said: str) -> None:
+    """From the start on, and for an hour after the end; later and before, nobody is alarmed."""
+    told = time_left(SPECIFICATION, now=END.astimezone(UTC) - timedelta(minutes=before))
+    assert told.startswith(said)
+    assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_extra_time_is_never_denied(language: str) -> None:
+    """The common end is not everybody's: each sentence says so."""
+    for sentence in TIME_SENTENCES.values():
+        assert {"en": "extra time", "de": "erlängerung"}[language] in sentence[language]
+
+
+def test_without_a_schedule_nothing_is_said() -> None:
+    """Most assignments have no end."""
+    assert "" == time_left({"language": "en"})
+
+
+def _released(window: Window | None) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(compile(build_student_check(exam(), window=window), "coursecheck.py", "exec"), namespace)
+    return namespace
+
+
+def test_the_released_file_needs_nothing_but_python() -> None:
+    """It imports the standard library alone: the program is not on students' machines."""
+    tree = ast.parse(build_student_check(exam(), window=WINDOW))
+    imported = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert not any(name.startswith("autograder") for name in imported)
+
+
+def test_a_check_during_the_exam_ends_with_the_time_left() -> None:
+    """In a release that knows the end; in others it says what it always says."""
+    now = datetime.now(UTC)
+    running = Window(now - timedelta(minutes=10), now + timedelta(minutes=30, seconds=30), "UTC")
+    said = []
+    for window in (running, None):
+        namespace, out = _released(window), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            namespace["check"]("task1-g")
+        said.append(out.getvalue().splitlines())
+    assert said[0][:-1] == said[1]
+    assert said[0][-1].startswith("Time left: 30 min.")

@@ -1,0 +1,183 @@
+"""An exam's title page follows from the rubric, and what students write on it is only kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import nbformat
+import pytest
+
+from autograder.errors import NotebookError
+from autograder.notebook.build import build_release
+from autograder.notebook.details import details
+from autograder.notebook.title_page import fill_title_page
+from autograder.records import Cell, Markdown
+from autograder.rubric import Rubric, parse
+from autograder.timestamps import Window
+from tests.demo.marking import EXAM, SOURCE, exam
+from tests.test_exam import GOOD
+
+BERLIN = ZoneInfo("Europe/Berlin")
+WINDOW = Window(
+    datetime(2026, 2, 12, 10, 0, tzinfo=BERLIN), datetime(2026, 2, 12, 11, 30, tzinfo=BERLIN), "Europe/Berlin"
+)
+RUBRIC = parse(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').encode())
+
+
+def filled(text: str, rubric: Rubric = RUBRIC, window: Window | None = None) -> str:
+    """A cell of the title page."""
+    return fill_title_page(text, rubric, window, "cell 1")
+
+
+def title(language: str, window: Window | None = WINDOW) -> str:
+    """The first cell of the shipped exam's release."""
+    release = nbformat.reads(build_release(SOURCE.read_bytes(), exam(), EXAM, language, window).decode(), 4)
+    return str(release.cells[0].source)
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "Sum"), ("de", "Summe")])
+def test_the_table_of_tasks_is_the_rubrics(language: str, word: str) -> None:
+    """Each line has a task's name, text and points; the last one their sum."""
+    rows = [line.strip("| ").split(" | ") for line in title(language).splitlines() if line.startswith("| ")]
+    tasks = [[task.id, task.text[language], str(task.points)] for task in exam().assignment.tasks]
+    assert [*tasks, [f"**{word}**", "**90**"]] == rows[1:]
+
+
+@pytest.mark.parametrize(
+    ("language", "start", "end", "rule"),
+    [
+        (
+            "en",
+            "**Start:** 2026-02-12, 10:00",
+            "**End:** 2026-02-12, 11:30 (Europe/Berlin)",
+            "one submission counts",
+        ),
+        ("de", "**Beginn:** 12.02.2026, 10:00 Uhr", "**Ende:** 12.02.2026, 11:30 Uhr", "Eine Abgabe zählt"),
+    ],
+)
+def test_the_first_cell_shows_the_times(language: str, start: str, end: str, rule: str) -> None:
+    """Where the course knows them; the time allowed and the rule of one submission always stand there."""
+    text = title(language)
+    assert "90 " in text
+    assert [] == [wanted for wanted in (start, end, rule) if wanted not in text]
+    without = title(language, None)
+    assert rule in without
+    assert "Europe/Berlin" not in without
+    assert "<!--" not in text + without
+
+
+def test_a_release_in_all_languages_has_each_in_its_own() -> None:
+    """Both passages are filled, each in its language."""
+    text = title("")
+    english, german = text.split("<!-- de -->")
+    assert ("**Time allowed:**" in english, "**Bearbeitungszeit:**" in german) == (True, True)
+    assert "Neural networks" not in german
+
+
+def test_the_title_is_locked_and_the_details_are_not() -> None:
+    """Students write into the cell behind the title, and nowhere into the title."""
+    cells = nbformat.reads(build_release(SOURCE.read_bytes(), exam(), EXAM, "de", None).decode(), 4).cells
+    assert (True, False) == (cells[0].metadata.nbgrader.locked, "nbgrader" in cells[1].metadata)
+    assert ["family_name", "first_name", "student_number", "programme"] == re.findall(
+        r'^(\w+) = ""$', cells[1].source, re.MULTILINE
+    )
+
+
+def test_points_and_reading_time_are_written_as_in_the_language() -> None:
+    """Half points have a comma in German; reading comes before working."""
+    half = GOOD.replace("points = 5\n", "points = 4.5\n").replace("points = 2\n", "points = 1.5\n")
+    half = half.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').replace(
+        'task = "1"\nkind = "count"\npoints = 1.5', 'task = "1"\nkind = "count"\npoints = 2'
+    )
+    half = half.replace(
+        'id = "i"\npoints = 1.5\ntext = { en = "x" }', 'id = "i"\npoints = 2\ntext = { en = "x" }', 1
+    )
+    rubric = parse(half.encode())
+    assert "| **1,5** |" not in filled("<!-- exam tasks de -->", rubric)
+    assert "| 2 | Code | 1,5 |" in filled("<!-- exam tasks de -->", rubric)
+    assert "| 2 | Code | 1.5 |" in filled("<!-- exam tasks en -->", rubric)
+    assert "90 minutes for 4.5 points, after 10 minutes for reading" in filled(
+        "<!-- exam times en -->", rubric
+    )
+
+
+@pytest.mark.parametrize(
+    "comment", ["<!-- exam task en -->", "<!-- exam tasks -->", "<!-- exam tasks fr -->", "<!-- exam -->"]
+)
+def test_a_misspelt_place_is_refused(comment: str) -> None:
+    """It would leave a title page without its table."""
+    with pytest.raises(NotebookError, match=r"cell 1: .* expected times or tasks, and one of en, de"):
+        filled(f"# Title\n{comment}\n")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "table"), [("times", r"\[assignment.exam\]"), ("tasks", r"\[\[assignment.task\]\]")]
+)
+def test_what_the_rubric_does_not_state_is_refused(wanted: str, table: str) -> None:
+    """A place for it in a rubric that has none is a slip."""
+    plain = parse(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
+    with pytest.raises(NotebookError, match=f"the rubric has no {table}"):
+        filled(f"<!-- exam {wanted} en -->", plain)
+
+
+def test_other_comments_and_texts_stay() -> None:
+    """Only comments on lines of their own that begin with exam are places."""
+    text = "<!-- a note -->\nabout <!-- exam tasks en --> in a line\n<!-- example -->"
+    assert text == filled(text)
+
+
+def test_details_are_read_without_running_anything() -> None:
+    """Texts and numbers of the cell, the first that is not empty, in the order of the title page."""
+    cells = (
+        Cell('programme = "NLP"\nfamily_name = "Löwe"\nfirst_name = ""', "setup", locked=True),
+        Markdown('family_name = "Nobody"'),
+        Cell('student_number = 123456\nfamily_name = "  Ada\\n Löwe "\nfirst_name = ""'),
+        Cell('first_name = programme = "Zoe"\nfamily_name = "Other"'),
+    )
+    expected = {
+        "family_name": "Ada Löwe",
+        "first_name": "Zoe",
+        "student_number": "123456",
+        "programme": "Zoe",
+    }
+    assert expected == details(cells)
+    assert list(expected) == list(details(cells))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "family_name = open('/etc/passwd').read()",
+        "family_name = f'{1/0}'",
+        "family_name = 'a' * 10**9",
+        "family_name = b'x'",
+        "family_name = True",
+        "family_name = 1" + "0" * 3000,
+        "family_name = 'x",
+        "family_name = " + "(" * 3000,
+        "family_name = '" + "x" * 5000 + "'",
+        "family_name\x00 = 'x'",
+        "if True:\n    family_name = 'x'",
+        "other = 'family_name'",
+    ],
+)
+def test_whatever_else_stands_there_is_nothing(source: str) -> None:
+    """Code is not run, and what is no short text or number is not kept."""
+    began = time.monotonic()
+    assert {} == details([Cell(source)])
+    assert time.monotonic() - began < 1
+
+
+def test_a_long_name_is_cut() -> None:
+    """A hundred characters are kept."""
+    assert {"programme": "x" * 100} == details([Cell(f'programme = "{"x" * 300}"')])
+
+
+def test_the_exams_source_is_what_its_authors_write() -> None:
+    """The source itself holds no table that could be wrong."""
+    source = json.loads(SOURCE.read_text("utf-8"))["cells"][0]["source"]
+    assert not any(line.startswith("|") for line in source)
