@@ -21,7 +21,7 @@ from autograder.errors import AutograderError, CourseError, NotebookError
 from autograder.manifest import HandedOut, Manifest
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
-from autograder.notebook.student_check import FILE_NAME
+from autograder.notebook.student_check import FILE_NAME, SILENT
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.base import Environment
@@ -47,9 +47,12 @@ class Assignment(Struct, frozen=True, eq=False):
         return self.rubric.assignment.name
 
     def environment(self, notebook: NotebookFile) -> Environment:
-        """What a student's box contains for one notebook."""
+        """What a student's box contains for one notebook.
+
+        The check beside it says nothing there: what it would tell has no reader, and no influence.
+        """
         folder = self.course.release(self.name)
-        files = tuple((name, folder / name) for name in (FILE_NAME, *notebook.data))
+        files = ((FILE_NAME, SILENT), *((name, folder / name) for name in notebook.data))
         return Environment(preload=self.rubric.assignment.preload, files=files)
 
     def reference_environment(self) -> Environment:

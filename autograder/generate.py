@@ -14,6 +14,7 @@ from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
+from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
 from autograder.rubric import Rubric
 
@@ -72,9 +73,13 @@ def build(
     folder = course.sources / rubric.assignment.name
     times = schedule.load(course, rubric)
     window = times.common if times else None
-    files = {FILE_NAME: build_student_check(rubric, language=language, window=window)}
-    for name, source in sources(course, rubric, listings).items():
-        files[f"{name}.ipynb"] = build_release(source, rubric, name, language, window)
+    released = {
+        name: build_release(source, rubric, name, language, window)
+        for name, source in sources(course, rubric, listings).items()
+    }
+    releases = [load_release(data, name) for name, data in released.items()]
+    check = build_student_check(rubric, language=language, releases=releases, window=window)
+    files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:
             if not (folder / data).is_file():

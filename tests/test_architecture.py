@@ -19,12 +19,12 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"records"},
     {"errors", "atomic"},
-    {"limits", "tables", "timestamps"},
+    {"limits", "tables", "timestamps", "visible"},
     {"variants", "scales", "exam"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger", "manifest", "schedule", "grades"},
-    {"scoring", "feedback"},
+    {"scoring", "feedback", "student", "schema"},
     {"gradebook", "export", "paper", "authoring"},
     {"assignment"},
     {"expected", "generate"},
@@ -44,7 +44,7 @@ ROOMS = {
         {"notation", "forms"},
         {"equality"},
         {"growth", "sizes", "mistakes"},
-        {"key"},
+        {"key", "reading"},
     ),
 }
 """The rooms of a part that is too large for one, from the ground up, with the same rule between them."""
@@ -53,8 +53,9 @@ GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.shell",
+    "autograder.notebook.coursecheck",
 }
-"""What runs on the untrusted side, or starts it."""
+"""What runs on the untrusted side, or starts it; the last one in notebooks of students."""
 
 STUDENTS_LIBRARIES = {"torch", "transformers", "reference"}
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "joblib", "cloudpickle", "marshal", "shelve"}
@@ -92,7 +93,12 @@ def imports(name: str) -> set[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``."""
+    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``.
+
+    A ``__main__`` is a command, wherever it lies: nothing imports it.
+    """
+    if module.endswith(".__main__"):
+        return "cli"
     return module.split(".")[1] if module.count(".") else ""
 
 
@@ -261,3 +267,8 @@ def test_help_answers_at_once() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert statistics.median(spent) < HELP_SECONDS
+
+
+def test_what_students_get_is_a_text_to_us() -> None:
+    """No module imports the file that students run beside their notebooks; it is read, and filled in."""
+    assert [] == [name for name in FILES if "autograder.notebook.coursecheck" in imports(name)]

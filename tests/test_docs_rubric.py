@@ -40,11 +40,12 @@ from autograder.errors import RubricError
 from autograder.exam import Exam, Task
 from autograder.rubric import Rubric, parse
 from autograder.variants import options as variant_options
+from autograder.visible import Made, Visible
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 RECORDS = (
-    *(Exam, Task),
+    *(Exam, Task, Made, Visible),
     *(options.Rules, options.Mistake, options.Case, options.AnswerItem, options.ComparedOptions),
     *(table_options.TableQuestion, table_options.TableItem, table_options.Row),
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),

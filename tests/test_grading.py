@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -210,8 +209,7 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
 
 def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
     """Killing the zygote between two submissions costs nothing but a moment."""
-    folder = grader.assignment.course.release("pair")
-    files = tuple((name, Path(folder, name)) for name in ("coursecheck.py", "corpus.txt"))
-    sandbox = grader.pool.sandbox(Environment(files=files))
+    words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
+    sandbox = grader.pool.sandbox(grader.assignment.environment(words))
     sandbox.close()
     assert Decimal(2) == points(grader.grade(Handed("ada", papers(grader), OWN)))["words"]

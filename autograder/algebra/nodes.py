@@ -154,19 +154,11 @@ def symbols(tree: Tree) -> frozenset[str]:
 
 def substitute(node: Node, name: str, by: Node) -> Node:
     """Put a formula in the place of a symbol."""
-    match node:
-        case Sym():
-            return by if node.name == name else node
-        case Neg(operand):
-            return Neg(substitute(operand, name, by))
-        case Add(terms):
-            return Add(tuple(substitute(term, name, by) for term in terms))
-        case Mul(factors):
-            return Mul(tuple(substitute(factor, name, by) for factor in factors))
-        case Div(numerator, denominator):
-            return Div(substitute(numerator, name, by), substitute(denominator, name, by))
-        case Pow(base, exponent):
-            return Pow(substitute(base, name, by), substitute(exponent, name, by))
-        case Fn(function, arguments):
-            return Fn(function, tuple(substitute(argument, name, by) for argument in arguments))
-    return node
+    if isinstance(node, Sym):
+        return by if node.name == name else node
+    if isinstance(node, (Num, Const)):
+        return node
+    parts = tuple(substitute(part, name, by) for part in children(node))
+    if isinstance(node, Fn):
+        return Fn(node.name, parts)
+    return type(node)(parts) if isinstance(node, (Add, Mul)) else type(node)(*parts)

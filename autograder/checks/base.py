@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import Struct
@@ -95,6 +95,10 @@ class Check(Protocol):
     """One question, ready to be asked and judged."""
 
     kind: ClassVar[str]
+    question_type: type[Any]
+    """The record of the question's options."""
+    item_type: type[Any]
+    """The record of the options of its items."""
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the question's options.

@@ -72,6 +72,8 @@ class CausalityCheck:
     """One function or class; the plan has one scenario for each case."""
 
     kind: ClassVar[str] = "causality"
+    question_type = CausalityQuestion
+    item_type = CausalityItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

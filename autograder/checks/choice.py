@@ -102,6 +102,8 @@ class ChoiceCheck:
     """A choice among declared options, read from a literal, a variable or a text cell."""
 
     kind: ClassVar[str] = "choice"
+    question_type = ChoiceQuestion
+    item_type = ChoiceItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -100,6 +100,8 @@ class GradientCheck:
     """One function, asked in every case."""
 
     kind: ClassVar[str] = "gradient"
+    question_type = GradientQuestion
+    item_type = GradientItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -25,7 +25,7 @@ from autograder.checks.quoting import quote, quote_integer, quote_shape, type_na
 from autograder.checks.results import Finding, failed, no_answer, review
 from autograder.checks.targets import Target, nothing_written
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from autograder.records import Opaque, Status, Tensor
 from autograder.rubric import Item, Question, Rubric
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.manual import manual, manual_options
+from autograder.checks.manual import ManualItem, manual, manual_options
 from autograder.checks.options import place, question_options
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
@@ -22,6 +22,8 @@ class WrittenCheck:
     """Every item waits for a person; where nothing was written there are no points, and nobody is needed."""
 
     kind: ClassVar[str] = "written"
+    question_type = WrittenQuestion
+    item_type = ManualItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -13,6 +13,7 @@ import typer
 
 from autograder.cli.algebra import algebra
 from autograder.cli.authoring import new
+from autograder.cli.checking import check
 from autograder.cli.grades import grades
 from autograder.cli.grading import feedback, grade
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
@@ -48,6 +49,7 @@ COMMANDS = (
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
     (print_, "print dl4nlp-exam --language de --solutions"),
+    (check, "check exam.ipynb"),
     (doctor, "doctor --json"),
     (demo, "demo --students 12 --seed 7 --folder /tmp/course"),
     (algebra, 'algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),

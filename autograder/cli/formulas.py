@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,9 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.algebra.growth.landau import parse_statements
 from autograder.algebra.nodes import Tree
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
@@ -25,19 +23,13 @@ from autograder.course import Course
 from autograder.errors import RubricError, Unreadable
 from autograder.feedback.typeset import caret
 from autograder.messages import render
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Assignment, Item, Question, Rubric, Symbol
 
 ANSWER = "answer"
 _NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
 """Form → something to compare with where nothing is to be compared; else 0."""
-_READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {
-    "list": lambda text, vocabulary: (parse_list(text, vocabulary),),
-    "set": lambda text, vocabulary: (parse_list(text, vocabulary),),
-    "asymptotic": parse_statements,
-}
-"""Forms whose answers are judged in a way of their own, which reads them itself."""
 
 
 class Asked(Struct, frozen=True):
@@ -117,8 +109,7 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     vocabulary = Vocabulary(asked.rubric.symbols(asked.question))
     prepared = prepare(asked.question, asked.rubric).items[asked.item]
     try:
-        reader = _READERS.get(prepared.form)
-        sides = reader(text, vocabulary) if reader else read(text, prepared.form, vocabulary)
+        sides = read(text, prepared.form, vocabulary)
     except NoFormula:
         return _refused(unreadable(Unreadable("empty", 0), text), language)
     except Unreadable as error:

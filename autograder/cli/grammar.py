@@ -9,19 +9,20 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.algebra.equality.inequalities import parse_single
 from autograder.algebra.greek import GREEK
 from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import FUNCTIONS
 from autograder.algebra.notation import descent, parse, tokens
 from autograder.algebra.notation.characters import rewrite
+from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
-from autograder.messages.algebra import SENTENCES, unreadable
+from autograder.messages.algebra import SENTENCES
+from autograder.messages.reading import unreadable
 from autograder.rubric import Symbol
 
 SYMBOLS: Mapping[str, Symbol] = {

@@ -2,44 +2,103 @@
 
 from __future__ import annotations
 
-import contextlib
+import ast
+import functools
 import json
-import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from autograder.errors import CourseError
+from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
 from autograder.timestamps import Window
 
 FILE_NAME = "coursecheck.py"
 """What the file is called beside the released notebook; check cells import it by this name."""
+SILENT = Path(__file__).with_name("silentcheck.py")
+"""What lies in its place while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
-_PLACE = 'SPECIFICATION = "{}"\n'
-_TIME_LEFT = Path(__file__).with_name("timeleft.py")
-_IMPORT = "from autograder.notebook.timeleft import time_left\n"
-"""In the place of this line a release has the module itself: the program is not on students' machines."""
+_PROGRAM = Path(__file__).parents[1]
+_STAND_INS = ("autograder.rubric", "autograder.records")
+"""Modules of the program that the template has its own short versions of."""
+_TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
+"""The modules that travel to students, with all that these import."""
+
+
+class _Symbol(Struct, frozen=True):
+    aliases: tuple[str, ...]
+    domain: str
+
+
+class _Entry(Struct, frozen=True):
+    """What students' own check knows of a question."""
+
+    kind: str
+    title: dict[str, str]
+    answer: str
+    notebook: str
+    cell: str
+    names: dict[str, str]
+    symbols: dict[str, _Symbol]
+    library: str
+    visible: tuple[dict[str, Any], ...]
+
+
+class _Cells(Struct, frozen=True):
+    given: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+class _Specification(Struct, frozen=True):
+    assignment: str
+    language: str
+    texts: str
+    cells: dict[str, _Cells]
+    questions: dict[str, _Entry]
 
 
 def build_student_check(
-    rubric: Rubric, notebook: str = "", language: str = "", window: Window | None = None
+    rubric: Rubric,
+    notebook: str = "",
+    language: str = "",
+    releases: Iterable[Release] = (),
+    window: Window | None = None,
 ) -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
-    It needs nothing but Python's standard library and holds no expected value: only each question's kind,
-    the names students assign, and the symbols their formulas may use. It speaks the given language, or the
-    assignment's first. Where it is known when an exam is sat (``window``), it also tells the time left.
+    It needs nothing but Python's standard library and holds no expected value: only each question's kind and
+    title, the names students assign, the symbols their formulas may use, and the checks that the rubric
+    declares visible. It speaks the given language, or the assignment's first.
+
+    Args:
+        rubric: of the assignment.
+        notebook: only questions of this one; empty: all.
+        language: that the release was made in; empty: all of them.
+        releases: the notebooks as they are handed out, so that missing cells can be named.
+        window: when an exam is sat, where that is known; then the time left is told.
 
     Raises:
         CourseError: the package's own template is damaged.
     """
+    known = {release.name: release for release in releases}
     specification = {
+        "assignment": rubric.assignment.name,
         "language": language or next(iter(rubric.assignment.languages), "en"),
         "texts": language,
+        "cells": {
+            name: {
+                "given": [one.grade_id for one in release.by_id.values() if one.is_locked],
+                "answers": [one.grade_id for one in release.by_id.values() if one.is_answer],
+            }
+            for name, release in known.items()
+        },
         "questions": {
-            question.id: _specification(question, rubric)
+            question.id: _specification(question, rubric, known.get(question.notebook))
             for question in rubric.questions
             if notebook in ("", question.notebook)
         },
@@ -47,16 +106,42 @@ def build_student_check(
     if window:
         times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
         specification["times"] = times
-    template = _TEMPLATE.read_text(encoding="utf-8")
-    own = _TIME_LEFT.read_text(encoding="utf-8").partition("from __future__ import annotations\n")[2]
-    template = template.replace(_IMPORT, own.strip("\n") + "\n")
-    if template.count(_PLACE) != 1:
+    source = _TEMPLATE.read_text(encoding="utf-8")
+    for name, literal in (("SPECIFICATION", _literal(specification)), ("SOURCES", _sources())):
+        place = f'\n{name} = "{{}}"\n'
+        if source.count(place) != 1:
+            raise CourseError(
+                f"{_TEMPLATE.name}: the line {place.strip()!r} is missing; install the package again"
+            )
+        source = source.replace(place, f"\n{name} = {literal}\n")
+    return source.encode()
+
+
+def specification_of(source: str) -> dict[str, Any] | None:
+    """What a ``coursecheck.py`` says of its assignment, read as data; None where it says nothing readable."""
+    try:
+        literal = next(line for line in source.split("\n") if line.startswith("SPECIFICATION = "))
+        specification = json.loads(json.loads(literal.partition(" = ")[2]))
+    except (ValueError, StopIteration, TypeError, RecursionError):
+        return None
+    return specification if isinstance(specification, dict) else None
+
+
+def read_specification(source: str, place: str) -> dict[str, Any]:
+    """What a ``coursecheck.py`` says of its assignment, checked: students can write into it.
+
+    Raises:
+        CourseError: it says nothing readable; names the place.
+    """
+    try:
+        read = msgspec.convert(specification_of(source), _Specification, strict=True)
+    except msgspec.ValidationError as error:
         raise CourseError(
-            f"{_TEMPLATE.name}: the line {_PLACE.strip()!r} is missing; install the package again"
-        )
-    # A JSON string is a Python string literal, so this is JSON inside a literal: data, not code.
-    literal = json.dumps(json.dumps(specification, sort_keys=True))
-    return template.replace(_PLACE, f"SPECIFICATION = {literal}\n").encode()
+            f"{place}: is not the coursecheck.py of an assignment, or one of another version ({error}); "
+            "take a fresh copy of the folder that you got"
+        ) from error
+    made: dict[str, Any] = msgspec.to_builtins(read)
+    return made
 
 
 def released_language(path: Path) -> str:
@@ -69,15 +154,42 @@ def released_language(path: Path) -> str:
         Empty for all languages, and where there is no release that says.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        literal = next(line for line in text.splitlines() if line.startswith("SPECIFICATION = "))
-        specification = json.loads(json.loads(literal.partition(" = ")[2]))
-        return str(specification.get("texts", ""))
-    except (OSError, ValueError, StopIteration, AttributeError, TypeError):
+        specification = specification_of(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return ""
+    return str((specification or {}).get("texts", ""))
 
 
-def _specification(question: Question, rubric: Rubric) -> dict[str, Any]:
+def sources() -> dict[str, str]:
+    """The modules that travel with the check, by name: as they lie here, whatever the assignment is."""
+    found: dict[str, str] = {}
+    waiting = [*_TAKEN_ALONG]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        path = _PROGRAM.joinpath(*name.split(".")[1:]).with_suffix(".py")
+        found[name] = path.read_text(encoding="utf-8")
+        tree = ast.parse(found[name])
+        imported = {
+            node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
+        }
+        waiting += [one for one in imported if one.startswith("autograder.") and one not in _STAND_INS]
+    return found
+
+
+@functools.cache
+def _sources() -> str:
+    """Once for a class of personal notebooks: they are the same for all."""
+    return _literal(sources())
+
+
+def _literal(content: dict[str, Any]) -> str:
+    """JSON in a JSON string, which is a Python string as well: data, not code."""
+    return json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
+
+
+def _specification(question: Question, rubric: Rubric, release: Release | None) -> dict[str, Any]:
     names: dict[str, str] = {}
     for item in question.items:
         name = item.options.get("answer") or question.answer
@@ -85,27 +197,27 @@ def _specification(question: Question, rubric: Rubric) -> dict[str, Any]:
             form = "entries" if "key" in item.options else str(item.options.get("form", ""))
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
-    symbols = {
-        name: [*symbol.aliases, *(other for one in (name, *symbol.aliases) for other in _other_alphabet(one))]
-        for name, symbol in rubric.symbols(question).items()
-    }
+    symbols = rubric.symbols(question) if question.kind in ("symbolic", "shape") else {}
     return {
         "kind": question.kind,
+        "title": question.title,
+        "answer": question.answer,
+        "notebook": question.notebook,
+        "cell": release.answer_cell(question) if release else question.answer_cell,
         "names": names,
-        "symbols": symbols if question.kind in ("symbolic", "shape") else {},
+        "symbols": {
+            name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
+            for name, symbol in symbols.items()
+        },
+        "library": str(question.options.get("library", "torch")),
+        "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
 
 
-def _other_alphabet(spelling: str) -> Iterator[str]:
-    """``α_1`` for ``alpha_1``, and the reverse: the grader takes them for the same."""
-    base, mark, below = spelling.partition("_")
-    size = "SMALL" if base.islower() else "CAPITAL"
-    unicode_name = {"LAMBDA": "LAMDA"}.get(base.upper(), base.upper())
-    with contextlib.suppress(KeyError):
-        yield unicodedata.lookup(f"GREEK {size} LETTER {unicode_name}") + mark + below
-    found = re.fullmatch(
-        "GREEK (SMALL|CAPITAL) LETTER ([A-Z]+)", unicodedata.name(base, "") if len(base) == 1 else ""
-    )
-    if found:
-        name = {"LAMDA": "LAMBDA"}.get(found[2], found[2])
-        yield (name.lower() if found[1] == "SMALL" else name.capitalize()) + mark + below
+def _plain(value: Any) -> Any:
+    """A table of the rubric with floats for its decimals."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return float(value) if isinstance(value, Decimal) else value

@@ -12,7 +12,7 @@ from autograder.errors import RubricError
 from autograder.generate import build, sources
 from autograder.notebook.fill import Listing, label
 from autograder.notebook.release import load_release
-from autograder.notebook.student_check import FILE_NAME
+from autograder.notebook.student_check import FILE_NAME, specification_of
 from autograder.personal.reference import Reference, opened
 from autograder.sandbox.pool import Pool
 from autograder.variants.arithmetic import Value
@@ -45,7 +45,8 @@ class Made(Struct, frozen=True, eq=False):
         asked = self.common.with_variant(variant, self.catalogues)
         files = build(self.common.course, asked.rubric, language, self.exchanged(variant))
         shared = self.common.course.release(self.common.name) / FILE_NAME
-        if files.pop(FILE_NAME) != shared.read_bytes():
+        own = specification_of(files.pop(FILE_NAME).decode())
+        if own != specification_of(shared.read_text(encoding="utf-8")):
             raise RubricError(
                 f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "
                 "and forms of answers cannot be drawn"

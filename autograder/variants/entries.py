@@ -14,7 +14,7 @@ from autograder.variants.placeholders import has_placeholder
 FIXED = frozenset(
     (
         *("id", "kind", "points", "notebook", "cell", "answer_cell", "answer", "needs", "manual"),
-        *("symbols", "form", "credit", "key"),
+        *("title", "symbols", "form", "credit", "key", "library", "visible"),
     )
 )
 """Keys whose values are the same for every student: marks, cells, and what students' own check knows."""

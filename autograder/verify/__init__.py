@@ -21,6 +21,7 @@ from autograder.verify.matrix import coverage, most
 from autograder.verify.papers import KEY, of_key, of_release, sit
 from autograder.verify.planted import planted_trials
 from autograder.verify.run import Run, Watch
+from autograder.verify.visible import of_visible
 
 __all__ = ["Finding", "Mark", "Matrix", "Row", "Verified", "Ways", "credit", "validate", "verify"]
 
@@ -34,7 +35,8 @@ def validate(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
     """
     leftovers.sweep_groups()
     grader = Grader(assignment, pool)
-    return (*of_key(sit(grader)), *of_release(grader))
+    key = sit(grader)
+    return (*of_key(key), *of_visible(grader, key), *of_release(grader))
 
 
 def verify(
@@ -74,7 +76,7 @@ def verify(
     if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
         spent = headroom.least(spent, sit(grader).graded.spent)
     slow = headroom.over(spent, limits)
-    findings = [*of_key(key), *of_release(grader)]
+    findings = [*of_key(key), *of_visible(grader, key), *of_release(grader)]
     findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
     findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
     run = Run(grader, key, workers or os.cpu_count() or 1, slow)

@@ -27,7 +27,7 @@ from autograder.algebra.notation.parse import parse, parse_canonical, parse_side
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from tests.algebra.exam import FORMULAS, VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
 from tests.algebra.notations import HANDS

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.equality.inequalities import parse_single
 from autograder.algebra.key import AnswerKey
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable

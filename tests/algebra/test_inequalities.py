@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.equality.inequalities import parse_chain, parse_single
 from autograder.algebra.nodes import Relation
+from autograder.algebra.notation.relations import parse_chain, parse_single
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY

@@ -13,7 +13,7 @@ import autograder.checks
 from autograder.algebra.notation.parse import parse
 from autograder.errors import Unreadable
 from autograder.messages import SENTENCES, render
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from tests.algebra.examples import VOCABULARY
 
 

@@ -7,9 +7,12 @@ import contextlib
 import io
 import json
 import random
+import re
 import sys
 import time
+import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +21,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder import rubric as rubrics
-from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.reading import read_formula
 from autograder.errors import Unreadable
-from autograder.notebook.coursecheck import SENTENCES, feedback
-from autograder.notebook.student_check import build_student_check
+from autograder.notebook.student_check import SILENT, build_student_check, sources
 from autograder.rubric import Rubric, Symbol
+from autograder.student.report import examine
+from autograder.student.sentences import SENTENCES
 
+ROOT = Path(__file__).parents[2]
 TEXT = """
 version = 1
 [assignment]
@@ -92,16 +98,41 @@ def say(module: dict[str, Any]) -> Callable[..., str]:
 
 
 def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
-    """Everything it imports is part of Python, and it mentions neither points nor rubric texts."""
-    source = build_student_check(exam, "exam").decode()
+    """All that it and the modules in it import is part of Python, in it, or stood in for."""
+    template = build_student_check(exam, "exam").decode()
+    texts = [template, *sources().values()]
     names = {
-        alias.name.split(".")[0]
-        for node in ast.walk(ast.parse(source))
+        alias.name
+        for text in texts
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
     }
-    assert names <= sys.stdlib_module_names
-    assert "points" not in source
+    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} - set(sources())
+    assert {"msgspec", "flint", "autograder.rubric", "autograder.records"} == foreign
+
+
+def test_the_modules_are_the_programs_own(module: dict[str, Any]) -> None:
+    """What the file carries is, letter for letter, what the grader runs; it is the same for every rubric."""
+    carried = json.loads(module["SOURCES"])
+    assert carried == {
+        name: (ROOT / name.replace(".", "/")).with_suffix(".py").read_text("utf-8") for name in carried
+    }
+    assert "autograder.algebra.notation.parse" in carried
+
+
+def test_python_3_9_can_read_every_module() -> None:
+    """No syntax in what travels to students is newer than Python 3.9."""
+    template = (ROOT / "autograder/notebook/coursecheck.py").read_text("utf-8")
+    for name, text in {"the file itself": template, **sources()}.items():
+        ast.parse(text, name, feature_version=(3, 9))
+
+
+def test_an_installed_program_is_left_alone(module: dict[str, Any]) -> None:
+    """The file's modules are others than those of an installed autograder, which stay as they are."""
+    before = sys.modules["autograder.algebra.nodes"]
+    assert module["_module"]("autograder.algebra.nodes") is not before
+    assert sys.modules["autograder.algebra.nodes"] is before
 
 
 def test_expected_values_stay_out_of_the_file() -> None:
@@ -127,7 +158,13 @@ def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
     assert '\\"questions\\": {}' in build_student_check(exam, "other").decode()
 
 
-FINE = "Whether it is right is decided after you hand in."
+FINE = "✓ "
+NOT_A_MARK = "This looks at the form only; nothing here is your mark. Answers are graded after you hand in.\n"
+SYMBOLS = {
+    "d_model": {"aliases": ["d"], "domain": "positive integer"},
+    "n_heads": {"aliases": ["h"], "domain": "positive integer"},
+}
+FORMULA = {"kind": "symbolic", "answer": "size", "names": {"size": ""}, "symbols": SYMBOLS, "visible": []}
 
 
 @pytest.mark.parametrize(
@@ -189,20 +226,20 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
             "size is of type builtin_function_or_method; expected a text with a formula, or a number",
         ),
         ("formula", (1, 2), "size is of type tuple"),
-        ("formula", "8*(d_model", "the bracket ( at position 3 is never closed"),
-        ("formula", "8*d_model)", "the bracket ) at position 10 closes nothing"),
-        ("formula", "[d_model)", "the bracket ) at position 9 closes nothing"),
+        ("formula", "8*(d_model", "at ▸ in “8*▸(d_model”: this bracket is never closed; “)” is missing."),
+        ("formula", "8*d_model)", "at ▸ in “8*d_model▸)”: “)” closes a bracket that was never opened."),
+        ("formula", "[d_model)", "“)” closes a bracket that was never opened."),
         (
             "formula",
             "8*dmodel",
-            "the symbol dmodel is not declared. Did you mean d_model? Declared are: d_model, n_heads.",
+            "at ▸ in “8*▸dmodel”: the name “dmodel” is not known. Did you mean “d_model”?",
         ),
-        ("formula", "8*quux", "the symbol quux is not declared. Declared are"),
-        ("formula", "8 9", "two numbers stand side by side (8 9)"),
-        ("formula", "8*d_model +", "size ends with +"),
-        ("formula", "size = 8*d_model", "contains '='. Write only the formula"),
-        ("formula", "d" * 2001, "longer than 2000 characters"),
-        ("relation", "d_model", "rule should be an equation or an inequality"),
+        ("formula", "8*quux", "the name “quux” is not known. Use the symbols that the question names."),
+        ("formula", "8 9", "two numbers stand side by side."),
+        ("formula", "8*d_model +", "the formula ends where something is still missing."),
+        ("formula", "d" * 2001, "a formula may have at most 2000 characters."),
+        ("relation", "d_model", "an equation with exactly one equals sign is asked for."),
+        ("pair", ("3*d", "4*q"), "at ▸ in “4*▸q”: the name “q” is not known."),
         ("count", 1.5, "total is of type float; expected a whole number"),
         ("count", True, "total is of type bool; expected a whole number"),
         ("shape", 7, "shape is of type int; expected a tuple such as (2, 3)"),
@@ -228,12 +265,13 @@ def test_unreadable_answers_are_explained(
 
 def test_an_unassigned_name_is_told_apart(say: Callable[..., str]) -> None:
     """Before the answer cell ran, the student is told to run it."""
-    assert say("formula").startswith("formula: size does not exist yet. Give it a value in the answer cell")
+    assert say("formula").startswith("○ formula: size does not exist yet. Give it a value in the answer cell")
 
 
 def test_written_answers_are_left_to_people(say: Callable[..., str]) -> None:
     """There is nothing to check about a text."""
-    assert say("essay") == "essay: A person reads this answer; there is nothing to check here.\n"
+    expected = f"· essay: A person reads this answer; there is nothing to check here.\n{NOT_A_MARK}"
+    assert expected == say("essay")
 
 
 def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
@@ -245,7 +283,7 @@ def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
 
 def test_german_is_spoken_on_request(say: Callable[..., str]) -> None:
     """The language can be chosen; an unknown one falls back to English."""
-    assert say("essay", "de") == "essay: Diese Antwort liest ein Mensch; hier gibt es nichts zu prüfen.\n"
+    assert say("essay", "de").startswith("· essay: Diese Antwort liest ein Mensch; hier gibt es nichts zu ")
     assert say("essay", "xx") == say("essay", "en")
 
 
@@ -254,6 +292,46 @@ def test_every_sentence_has_both_languages() -> None:
     for texts in SENTENCES.values():
         assert sorted(texts) == ["de", "en"]
         assert texts["en"].count("{") == texts["de"].count("{")
+
+
+def test_a_notebook_gets_html_without_anybodys_markup(
+    module: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where IPython runs, the formula is set as MathML, and what a student wrote is escaped."""
+    shown: list[dict[str, str]] = []
+    display = types.SimpleNamespace(display=lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shown))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    exec("check('formula')", {"check": module["check"], "size": "8 d²"})
+    exec("check('formula')", {"check": module["check"], "size": "<img src=x onerror=alert(1)>"})
+    right, wrong = (bundle["text/html"] for bundle in shown)
+    assert "<msubsup><mi>d</mi><mtext>model</mtext><mrow><mn>2</mn></mrow></msubsup>" in right
+    assert "size is read as 8*d_model^2" in repr(shown[0]["text/plain"])
+    assert "<img" not in wrong
+    assert "&lt;img" in wrong
+
+
+def test_a_terminal_gets_no_control_characters(module: dict[str, Any]) -> None:
+    """An error with an escape sequence in it is printed as plain words."""
+    show, look = (module["_module"](f"autograder.student.{name}") for name in ("showing", "report"))
+    report = look.Report("q", "", look.PROBLEM, (look.Line(look.PROBLEM, "\x1b[31mred\u202e\n✓ fine"),))
+    assert "✗ q:  [31mred  ✓ fine\n" == show.as_text([report])
+
+
+def test_all_questions_are_looked_at_in_order(say: Callable[..., str]) -> None:
+    """Without a name every question has its lines, and the number of answers stands below."""
+    said = say("", size="d", total=3)
+    assert list(KINDS) == list(dict.fromkeys(re.findall(r"^\S (\S+): ", said, re.MULTILINE)))
+    assert f"2 of 10 questions are answered; 1 more are read by a person.\n{NOT_A_MARK}" in said
+
+
+def test_while_grading_it_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    """What lies in its place in a student's box takes any call, prints nothing and knows nothing."""
+    silent: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(SILENT.read_text("utf-8"), silent)
+    assert silent["check"]("formula", language="de") is None
+    assert silent["__getattr__"]("anything_else")(1) is None
+    assert ("", "") == capsys.readouterr()
 
 
 class Hostile:
@@ -280,8 +358,7 @@ def test_the_check_never_raises(say: Callable[..., str], name: object, language:
 @given(text=st.text(max_size=60) | st.text("d8h()[]{}=+-*^_\\$ .,²", max_size=40))
 def test_any_text_is_answered_with_one_sentence(text: str) -> None:
     """A formula of any characters gives one line for its question."""
-    entry = {"kind": "symbolic", "names": {"size": ""}, "symbols": {"d_model": ["d"], "n_heads": ["h"]}}
-    assert len(feedback({"questions": {"q": entry}}, "q", {"size": text})) == 1
+    assert 1 == len(examine("q", FORMULA, {"size": text}, "en").lines)
 
 
 PIECES = (
@@ -296,20 +373,25 @@ PIECES = (
 )  # fmt: skip
 
 
-def test_what_the_grader_reads_is_never_called_unreadable() -> None:
-    """Of 20,000 random formulas, all that the grader's own reader accepts look readable to the check."""
-    symbols = {"d_model": ["d"], "n_heads": ["h"]}
-    vocabulary = Vocabulary({name: Symbol(aliases=tuple(others)) for name, others in symbols.items()})
-    entry = {"kind": "symbolic", "names": {"size": ""}, "symbols": symbols}
+def test_the_released_file_reads_what_the_grader_reads(module: dict[str, Any]) -> None:
+    """Of 5,000 random formulas the file that students get reads as many as the grader, and as the same."""
+    vocabulary = Vocabulary({name: Symbol(aliases=tuple(one["aliases"])) for name, one in SYMBOLS.items()})
+    look = module["_module"]("autograder.student.report").examine
     generator = random.Random(5)
     read = 0
-    for _ in range(20_000):
+    for _ in range(5_000):
         text = "".join(generator.choices(PIECES, k=generator.randint(1, 6)))
-        with contextlib.suppress(Unreadable):
-            parse(text, vocabulary)
-            assert FINE in feedback({"questions": {"q": entry}}, "q", {"size": text})[0], text
-            read += 1
-    assert read > 1000
+        if not text.strip():
+            continue
+        (line,) = look("q", FORMULA, {"size": text}, "en").lines
+        try:
+            expected = " = ".join(map(to_text, read_formula(text, vocabulary)))
+        except Unreadable:
+            assert "problem" == line.state, text
+            continue
+        assert ("ready", expected) == (line.state, line.reading), text
+        read += 1
+    assert read > 250
 
 
 def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
@@ -339,5 +421,5 @@ def test_a_long_hostile_text_costs_no_time(say: Callable[..., str]) -> None:
     """Texts that make careless patterns slow are answered within two seconds in all."""
     start = time.perf_counter()
     for text in ("_{" * 1000, "\\text" * 400, "8 " * 1000, "(" * 2000, "1 000" * 400):
-        assert say("formula", size=text).startswith("formula: ")
+        assert say("formula", size=text).startswith("✗ formula: ")
     assert time.perf_counter() - start < 2

@@ -135,6 +135,15 @@ SLOW = Defect(
     of_notebook("formulas", 'import check"', 'import check\\nimport time\\ntime.sleep(1.2)"'),
     *("answer key", NAME, "at most 1 s, one part in 2 of cell_seconds", "1.2"),
 )
+MISLEADING = Defect(
+    of_rubric(
+        'reference = "small:softmax"\n',
+        'reference = "small:softmax"\n'
+        "visible = [{ args = [{ array = [[1.0, 1.0]] }], value = [[0.5, 0.6]] }]\n",
+    ),
+    *("answer key", "softmax, visible", "visible checks that pass"),
+    "softmax(numpy.array([[1.0, 1.0]])) gives [[0.5, 0.5]]; expected [[0.5, 0.6]]",
+)
 SLOW_TRIAL = Defect(
     of_reference('RIGHT.replace("weights", "w")', '"import time\\ntime.sleep(1.2)\\n" + RIGHT'),
     *("trial 'other names' of softmax", "softmax", "at most 1 s, one part in 2 of cell_seconds", "1.2"),
@@ -146,7 +155,7 @@ SLOW_TRIAL = Defect(
     [
         (CANNOT_FAIL, LOSES_MORE, POINTS, WRONG_KEY, LEFT_IN),
         (ALTERNATIVE, SLOW, SHADOWED),
-        (NO_TRIAL,),
+        (NO_TRIAL, MISLEADING),
         (RAISES,),
         (ENDLESS,),
         (SLOW_TRIAL,),

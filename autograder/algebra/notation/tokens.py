@@ -221,25 +221,24 @@ class _Cutter:
 
     def _take(self, found: re.Match[str], start: int) -> None:
         group, word = found.lastgroup, found.group()
-        match group:
-            case "sign":
-                self._put(SIGNS[word], word, start)
-            case "number" | "grouped" | "dotted" | "decimal":
-                self._number(group, word, start)
-            case "half":
-                self._put(COMMANDS[found["over"]], word, start)
-                for digit in found.group("above", "under"):
-                    self._put("number", Num(int(digit)), start)
-            case "raised":
-                self._word(found["base"] + found["below"], start)
-                self._put("^", "^", start)
-                self._put("number", Num(int(found["bare"] or found["power"])), start)
-            case "cross" if word not in self._vocabulary.nodes:
-                if not self._kinds or self._kinds[-1] not in _OPERANDS:
-                    raise Unreadable("unknown-name", start, name=word, suggestion="")
-                self._put("×", "×", start)
-            case _:
-                self._word(word, start)
+        if group == "sign":
+            self._put(SIGNS[word], word, start)
+        elif group in ("number", "grouped", "dotted", "decimal"):
+            self._number(group, word, start)
+        elif group == "half":
+            self._put(COMMANDS[found["over"]], word, start)
+            for digit in found.group("above", "under"):
+                self._put("number", Num(int(digit)), start)
+        elif group == "raised":
+            self._word(found["base"] + found["below"], start)
+            self._put("^", "^", start)
+            self._put("number", Num(int(found["bare"] or found["power"])), start)
+        elif group == "cross" and word not in self._vocabulary.nodes:
+            if not self._kinds or self._kinds[-1] not in _OPERANDS:
+                raise Unreadable("unknown-name", start, name=word, suggestion="")
+            self._put("×", "×", start)
+        else:
+            self._word(word, start)
 
     def _number(self, group: str, word: str, start: int) -> None:
         if "," in word and "{" not in word and ("function" in self._kinds or "binom" in self._kinds):

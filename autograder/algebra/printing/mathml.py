@@ -50,26 +50,24 @@ def _tree(tree: Tree) -> str:
 
 
 def _node(node: Node) -> str:
-    match node:
-        case Add(terms):
-            return _sum(terms)
-        case Neg(operand):
-            return f"{_MINUS}{_within(operand, Add, Neg)}"
-        case Mul(factors):
-            first = _within(factors[0], Add, Neg)
-            return _TIMES.join((first, *(_within(factor, Add, Neg) for factor in factors[1:])))
-        case Div(numerator, denominator):
-            return f"<mfrac>{_row(_node(numerator))}{_row(_node(denominator))}</mfrac>"
-        case Pow(base, exponent):
-            return _power(base, exponent)
-        case Fn():
-            return _function(node)
-        case Num(value):
-            return f"<mn>{decimal(value)}</mn>"
-        case Const(name):
-            return f"<mi>{'π' if name == 'pi' else name}</mi>"
-        case Sym(name):
-            return _symbol(name)
+    if isinstance(node, Add):
+        return _sum(node.terms)
+    if isinstance(node, Neg):
+        return f"{_MINUS}{_within(node.operand, Add, Neg)}"
+    if isinstance(node, Mul):
+        first = _within(node.factors[0], Add, Neg)
+        return _TIMES.join((first, *(_within(factor, Add, Neg) for factor in node.factors[1:])))
+    if isinstance(node, Div):
+        return f"<mfrac>{_row(_node(node.numerator))}{_row(_node(node.denominator))}</mfrac>"
+    if isinstance(node, Pow):
+        return _power(node.base, node.exponent)
+    if isinstance(node, Fn):
+        return _function(node)
+    if isinstance(node, Num):
+        return f"<mn>{decimal(node.value)}</mn>"
+    if isinstance(node, Const):
+        return f"<mi>{'π' if node.name == 'pi' else node.name}</mi>"
+    return _symbol(node.name)
 
 
 def _power(base: Node, exponent: Node) -> str:

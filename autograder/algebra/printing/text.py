@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree, Tuple
+from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Tree, Tuple
 
 
 def to_text(tree: Tree) -> str:
     """The canonical plain text, e.g. ``3*n_heads*d_model*d_head + 8*d_model^2``."""
-    match tree:
-        case Relation(left, right, sign):
-            return f"{to_text(left)} {sign} {to_text(right)}"
-        case Tuple(elements):
-            inner = ", ".join(map(to_text, elements))
-            return f"({inner},)" if len(elements) == 1 else f"({inner})"
+    if isinstance(tree, Relation):
+        return f"{to_text(tree.left)} {tree.sign} {to_text(tree.right)}"
+    if isinstance(tree, Tuple):
+        inner = ", ".join(map(to_text, tree.elements))
+        return f"({inner},)" if len(tree.elements) == 1 else f"({inner})"
     return _text(tree)
 
 
 def _text(node: Node) -> str:
-    match node:
-        case Add(terms):
-            return _sum(terms)
-        case Neg(operand):
-            return f"-{_within(operand, Add, Neg)}"
-        case Mul(factors):
-            first = _within(factors[0], Add, Neg, Mul)
-            return "*".join((first, *(_within(factor, Add, Neg, Mul, Div) for factor in factors[1:])))
-        case Div(numerator, denominator):
-            return f"{_within(numerator, Add, Neg)}/{_within(denominator, Add, Neg, Mul, Div)}"
-        case Pow(base, exponent):
-            return f"{_within(base, Add, Neg, Mul, Div, Pow)}^{_within(exponent, Add, Neg, Mul, Div)}"
-        case Fn(name, arguments):
-            return f"{name}({', '.join(map(to_text, arguments))})"
-        case Num(value):
-            return decimal(value)
-        case Sym(name) | Const(name):
-            return name
+    if isinstance(node, Add):
+        return _sum(node.terms)
+    if isinstance(node, Neg):
+        return f"-{_within(node.operand, Add, Neg)}"
+    if isinstance(node, Mul):
+        first = _within(node.factors[0], Add, Neg, Mul)
+        return "*".join((first, *(_within(factor, Add, Neg, Mul, Div) for factor in node.factors[1:])))
+    if isinstance(node, Div):
+        return f"{_within(node.numerator, Add, Neg)}/{_within(node.denominator, Add, Neg, Mul, Div)}"
+    if isinstance(node, Pow):
+        return f"{_within(node.base, Add, Neg, Mul, Div, Pow)}^{_within(node.exponent, Add, Neg, Mul, Div)}"
+    if isinstance(node, Fn):
+        return f"{node.name}({', '.join(map(to_text, node.arguments))})"
+    return decimal(node.value) if isinstance(node, Num) else node.name
 
 
 def decimal(value: int | Fraction) -> str:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from flint import fmpz
 
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 EXACT_BITS = 4096
 """Numerators and denominators of exact values; beyond, values are taken modulo primes."""
@@ -21,7 +25,7 @@ MAX_DEGREE = 1 << 20
 """Product of nested exponents modulo a prime: two formulas of that degree agree at a random 90-bit
 point by chance with a probability below 2^-69."""
 
-Rational = int | Fraction
+Rational: TypeAlias = "int | Fraction"
 
 
 class TooLarge(Exception):

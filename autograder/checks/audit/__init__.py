@@ -25,6 +25,8 @@ class AuditCheck:
     """Judges claims about code by what the code computes."""
 
     kind: ClassVar[str] = "audit"
+    question_type = AuditQuestion
+    item_type = AuditItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -48,6 +48,8 @@ class BehaviourCheck:
     """
 
     kind: ClassVar[str] = "behaviour"
+    question_type = BehaviourQuestion
+    item_type = BehaviourItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

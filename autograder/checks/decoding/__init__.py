@@ -47,6 +47,8 @@ class DecodingCheck:
     """One function, asked in every case and round; the plan has one scenario for each."""
 
     kind: ClassVar[str] = "decoding"
+    question_type = DecodingQuestion
+    item_type = DecodingItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -66,6 +66,8 @@ class ImplementationCheck:
     """Cases compared with the formula, and properties of the student's class."""
 
     kind: ClassVar[str] = "implementation"
+    question_type = ImplementationQuestion
+    item_type = ImplementationItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -82,6 +82,8 @@ class MemorisationCheck:
     """One function on hidden texts, and a report."""
 
     kind: ClassVar[str] = "memorisation"
+    question_type = MemorisationQuestion
+    item_type = MemorisationItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

@@ -47,6 +47,8 @@ class RepairCheck:
     """Judges which planted faults of a decoder class are repaired, from what it computes."""
 
     kind: ClassVar[str] = "repair"
+    question_type = RepairOptions
+    item_type = RepairItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:  # noqa: ARG002 - as every kind is made
         if not question.answer:

@@ -33,12 +33,12 @@ from autograder.checks.symbolic.earlier import Earlier, earlier_result
 from autograder.checks.symbolic.explain import explained
 from autograder.checks.symbolic.graph import CreditGraph, Outcome
 from autograder.checks.symbolic.key import OWN, PreparedItem, prepare
-from autograder.checks.symbolic.options import SymbolicItem
+from autograder.checks.symbolic.options import SymbolicItem, SymbolicQuestion
 from autograder.checks.symbolic.relations import asserted, chain_trouble, sign_trouble
 from autograder.checks.symbolic.special import Special
 from autograder.checks.symbolic.trials import ItemTrials, earlier_question
 from autograder.errors import Undecided, Unreadable
-from autograder.messages.algebra import unreadable
+from autograder.messages.reading import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
 from autograder.rubric import Question, Rubric
 
@@ -68,6 +68,8 @@ class SymbolicCheck:
     """One question whose answers are formulas."""
 
     kind: ClassVar[str] = "symbolic"
+    question_type = SymbolicQuestion
+    item_type = SymbolicItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Read the options and every formula in them.

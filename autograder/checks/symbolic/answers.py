@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.algebra.equality.inequalities import parse_chain
 from autograder.algebra.nodes import Node, Tree, Tuple
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
-from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.reading import read_text
 from autograder.checks.symbolic.options import Form
 from autograder.checks.targets import nothing_written
 from autograder.errors import Unreadable
@@ -22,7 +22,6 @@ MAX_BITS = 4096
 MAX_ELEMENTS = 16
 
 _BETWEEN_DOLLARS = re.compile(r"\$\$?([^$]+)\$\$?")
-_LEFT_SIDE = re.compile(r"[\s$]*([A-Za-z#][\w{}\\]*(?:\([^=()]*\))?)\s*:?=(?!=)")
 
 
 class NotAFormula(Exception):
@@ -88,18 +87,6 @@ def shown(value: Any) -> str:
         return ""
 
 
-def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
-    """One formula, or the sides of a chain of equations; a leading ``name =`` of the answer is dropped.
-
-    Raises:
-        Unreadable: it is not in the grammar.
-    """
-    left = _LEFT_SIDE.match(text)
-    if left is not None and plain_name(left.group(1)) not in vocabulary.names:
-        text = " " * left.end() + text[left.end() :]  # blanks keep the offsets of errors right
-    return parse_sides(text, vocabulary)
-
-
 def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
     """A tuple of formulas, from a text or from the elements of a tuple or list.
 
@@ -136,7 +123,4 @@ def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     """
     if form == "tuple":
         return (read_tuple(value, vocabulary),)
-    text = text_of(value)
-    if form == "relation":
-        return parse_chain(text, vocabulary)
-    return read_formula(text, vocabulary)
+    return read_text(text_of(value), form, vocabulary)

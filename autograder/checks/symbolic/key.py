@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.equality.inequalities import parse_single
 from autograder.algebra.growth.landau import parse_landau
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.mistakes.diagnose import Diagnosis
@@ -15,6 +14,7 @@ from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
+from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.checks.options import item_options, place, question_options

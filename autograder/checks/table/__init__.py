@@ -31,6 +31,7 @@ class TableCheck:
 
     kind: ClassVar[str] = "table"
     question_type: type[TableQuestion] = TableQuestion
+    item_type = TableItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

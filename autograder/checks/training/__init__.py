@@ -44,6 +44,8 @@ class TrainingCheck:
     """One class with ``train``, ``checkpoint`` and ``restore``, asked in three runs."""
 
     kind: ClassVar[str] = "training"
+    question_type = TrainingQuestion
+    item_type = TrainingItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""

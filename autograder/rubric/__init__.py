@@ -20,13 +20,14 @@ from autograder import limits, scales
 from autograder.errors import RubricError
 from autograder.exam import Exam, Task, check_keys, check_tasks
 from autograder.records import Limits
-from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
+from autograder.tables import convert as convert
 from autograder.tables import field_names, known
 from autograder.variants import entries, options
 from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
 from autograder.variants.options import Draws
 from autograder.variants.placeholders import fill_table, has_placeholder
+from autograder.visible import Visible
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
@@ -115,6 +116,8 @@ class Question(Struct, frozen=True):
     """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
     symbols: dict[str, Symbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
+    visible: tuple[Visible, ...] = ()
+    """What students can check themselves; see docs/rubric.md."""
     options: Mapping[str, Any] = {}
     """What only this kind understands."""
 
@@ -308,6 +311,8 @@ def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Q
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
         raise RubricError(f"{place}: {error}") from error
+    for number, visible in enumerate(question.visible, start=1):
+        visible.check(f"{place}, visible {number}")
     _sum(question.points, (item.points for item in items if item.points > 0), place)
     names = [notebook.name for notebook in assignment.notebooks]
     notebook = question.notebook or (names[0] if len(names) == 1 else "")

@@ -1,0 +1,209 @@
+"""Looks at a saved notebook without running it: answers that stand there as they are, and given cells."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from autograder.checks.literal import answer_literal, code_tree
+from autograder.checks.symbolic.answers import NoFormula, markdown_formula
+from autograder.errors import NotebookError, Unreadable
+from autograder.messages import render
+from autograder.messages.reading import unreadable
+from autograder.notebook.document import RawCell
+from autograder.student.report import (
+    MISSING,
+    PERSON,
+    PROBLEM,
+    READY,
+    Line,
+    Report,
+    examine,
+    state_of,
+    title_of,
+)
+from autograder.student.sentences import sentence
+
+_MOST_NAMED = 12
+
+
+class Paper(NamedTuple):
+    """What is said of a notebook."""
+
+    assignment: str
+    notebook: str
+    reports: tuple[Report, ...]
+    cells: tuple[Line, ...]
+    """Remarks on given cells."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every question has a readable answer and every cell is as it was handed out."""
+        states = {report.state for report in self.reports} | {line.state for line in self.cells}
+        return not states & {MISSING, PROBLEM}
+
+
+def look(cells: Sequence[RawCell], specification: Mapping[str, Any], name: str, language: str) -> Paper:
+    """Look at one notebook.
+
+    Args:
+        cells: of the notebook.
+        specification: of the assignment, as in its ``coursecheck.py``.
+        name: of the notebook's file, without the ending.
+        language: of what is said.
+
+    Raises:
+        NotebookError: ``other-assignment``: hardly a cell of it belongs to the assignment.
+    """
+    places: dict[str, list[RawCell]] = defaultdict(list)
+    for cell in cells:
+        grade_id = (cell.nbgrader or {}).get("grade_id")
+        if isinstance(grade_id, str):
+            places[grade_id].append(cell)
+    notebook = _notebook(places, specification, name)
+    reports = tuple(
+        _report(question, entry, places.get(entry["cell"], []), language)
+        for question, entry in specification["questions"].items()
+        if entry["notebook"] == notebook
+    )
+    remarks = tuple(_remarks(places, specification["cells"][notebook], language))
+    return Paper(specification["assignment"], notebook, reports, remarks)
+
+
+def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name: str) -> str:
+    """Which notebook of the assignment it is: the one it has most cells of; its name decides a tie."""
+    shares = {
+        notebook: sum(grade_id in places for grade_id in (*ids["given"], *ids["answers"]))
+        for notebook, ids in specification["cells"].items()
+    }
+    best = max(shares, key=lambda one: (shares[one], one == name), default="")
+    if not best or not shares[best]:
+        raise NotebookError(
+            "other-assignment",
+            f"{name}.ipynb is no notebook of {specification['assignment']!r}: none of its cells "
+            "is there. Is it another assignment's, or a copy without its cells' metadata?",
+        )
+    return best
+
+
+def _remarks(
+    places: Mapping[str, Sequence[RawCell]], ids: Mapping[str, Sequence[str]], language: str
+) -> Iterator[Line]:
+    found, unknown = False, list[str]()
+    for grade_id in (*ids["given"], *ids["answers"]):
+        there = places.get(grade_id, ())
+        if len(there) > 1:
+            found = True
+            count = str(len(there))
+            yield Line(PROBLEM, sentence("cell-copied", language, name=grade_id, count=count))
+        if grade_id in ids["given"] and not there:
+            found = True
+            yield Line(PROBLEM, sentence("cell-deleted", language, name=grade_id))
+        elif grade_id in ids["given"] and not any(map(_is_as_released, there)):
+            found = True
+            if any("checksum" in (one.nbgrader or {}) for one in there):
+                yield Line(PROBLEM, sentence("cell-changed", language, name=grade_id))
+            else:
+                unknown.append(grade_id)
+    if unknown:
+        shown = ", ".join(unknown[:_MOST_NAMED]) + (", …" if len(unknown) > _MOST_NAMED else "")
+        yield Line(PERSON, sentence("cells-unknown", language, name=shown))
+    if not found:
+        yield Line(READY, sentence("cells-fine", language))
+
+
+def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
+    lines: list[Line]
+    cell = next((one for one in there if not _is_as_released(one)), there[0] if there else None)
+    if cell is None:
+        lines = [Line(MISSING, sentence("no-answer-cell", language, name=entry["cell"]))]
+    elif _is_as_released(cell) or not cell.source.strip():
+        lines = [Line(MISSING, sentence("untouched", language))]
+    elif entry["kind"] == "written" or (cell.cell_type == "markdown" and entry["kind"] != "symbolic"):
+        lines = [Line(READY, sentence("written", language))]
+    elif cell.cell_type == "markdown":
+        lines = _set_in_text(question, entry, cell, language)
+    else:
+        lines = [
+            line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
+        ] or [Line(READY, sentence("written", language))]
+    return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+
+
+def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, language: str) -> list[Line]:
+    """A formula between dollar signs."""
+    try:
+        text = markdown_formula(cell.source)
+    except NoFormula:
+        return [Line(MISSING, sentence("untouched", language))]
+    except Unreadable as error:
+        return [Line(PROBLEM, render(unreadable(error, cell.source), language))]
+    names = dict(list(entry["names"].items())[:1]) or {question: ""}
+    asked = {**entry, "names": names, "visible": []}
+    return list(examine(question, asked, dict.fromkeys(names, text), language).lines)
+
+
+def _assigned(
+    question: str, name: str, entry: Mapping[str, Any], cell: RawCell, language: str
+) -> Iterator[Line]:
+    """What can be said of one name from the cell's text alone."""
+    literal = answer_literal(cell.source, name)
+    if literal is not None:
+        alone = {**entry, "names": {name: entry["names"][name]}}
+        yield from examine(question, alone, {name: literal.value}, language).lines
+        return
+    tree = code_tree(cell.source)
+    call = f'check("{question}")'
+    if tree is None:
+        yield Line(PROBLEM, sentence("syntax", language, found=_syntax_error(cell.source)))
+        return
+    bound = _binding(tree, name)
+    if bound is None:
+        yield Line(MISSING, sentence("not-defined-in-cell", language, name=name))
+    elif bound:
+        yield Line(READY, sentence("there", language, name=name, found=bound))
+        if entry["visible"] and name == entry["answer"]:
+            yield Line(READY, sentence("calls-in-notebook", language, call=call))
+    else:
+        yield Line(READY, sentence("has-to-run", language, name=name, call=call))
+
+
+def _binding(tree: ast.Module, name: str) -> str | None:
+    """``"function"`` or ``"class"`` where a cell defines the name so, "" where it is bound otherwise."""
+    found: str | None = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return "class" if isinstance(node, ast.ClassDef) else "function"
+        if isinstance(node, ast.alias) and (node.asname or node.name) in (name, "*"):
+            found = ""
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            found = ""
+    return found
+
+
+def _syntax_error(source: str) -> str:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        return f"line {line}" if line else "too deep or too long"
+    return "too deep or too long"
+
+
+def _is_as_released(cell: RawCell) -> bool:
+    """Whether a cell's text is the one its metadata was written for: nbgrader's checksum, computed anew."""
+    metadata = cell.nbgrader or {}
+    stated = metadata.get("checksum")
+    if not isinstance(stated, str):
+        return False
+    grade, solution = bool(metadata.get("grade")), bool(metadata.get("solution"))
+    locked = not solution and (grade or bool(metadata.get("locked")))
+    parts = [cell.source, cell.cell_type, str(grade), str(solution), str(locked)]
+    parts.append(str(metadata.get("grade_id")))
+    points = metadata.get("points", 0)
+    if grade and isinstance(points, int | float):
+        parts.append(str(float(points)))
+    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest() == stated

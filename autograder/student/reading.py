@@ -1,0 +1,125 @@
+"""Reads the value of an answer as the grader will, and sets it as a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from autograder.algebra.nodes import Node, Tree, Tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.mathml import to_mathml
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.reading import read_text
+from autograder.algebra.sizes.shapes import read_shape, read_size
+from autograder.errors import AutograderError, Unreadable
+from autograder.messages.reading import SENTENCES, unreadable
+from autograder.rubric import Symbol
+from autograder.student.sentences import sentence
+
+MAX_ELEMENTS = 100
+ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
+"""Tried in order where one name answers items of different forms."""
+_OPEN = frozenset(("placeholder", "ellipsis"))
+
+
+class Read(NamedTuple):
+    """A value that was read as a formula or shape."""
+
+    text: str
+    mathml: str
+
+
+class NotRead(NamedTuple):
+    """Why a value could not be read: a whole sentence, or the sign that leaves a size open."""
+
+    reason: str = ""
+    left_open: str = ""
+
+
+def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]]) -> Vocabulary:
+    """The declared symbols, from what the specification says of them."""
+    return Vocabulary(
+        {
+            name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
+            for name, entry in symbols.items()
+        }
+    )
+
+
+def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str) -> Read | NotRead:
+    """Read the answer to a question about a formula or a shape.
+
+    Args:
+        value: what was assigned: text, number, sympy expression, or a row of them.
+        kind: ``"symbolic"`` or ``"shape"``.
+        form: that the rubric asks for; ``"any"`` where there are several.
+        vocabulary: the symbols.
+        language: of the reason.
+    """
+    text = value if isinstance(value, str) else ""
+    try:
+        trees = _shape(value, vocabulary) if kind == "shape" else _formula(value, form, vocabulary)
+        return Read(" = ".join(map(to_text, trees)), "<span> = </span>".join(map(to_mathml, trees)))
+    except Unreadable as error:
+        return _not_read(error, text, language)
+
+
+def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
+    if error.code in _OPEN:
+        return NotRead(left_open=error.params["sign"])
+    message = unreadable(error, error.params.get("text", text))
+    if message.code not in SENTENCES:  # of shapes alone
+        return NotRead(sentence("no-size", language, found=message.params["text"][:60]))
+    texts = SENTENCES[message.code]
+    return NotRead((texts.get(language) or texts["en"]).format_map(message.params))
+
+
+def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    if isinstance(value, (tuple, list)):
+        if len(value) > 1 or form in ("tuple", "list", "set"):
+            return (Tuple(tuple(_element(part, vocabulary) for part in value[:MAX_ELEMENTS])),)
+        value = value[0]  # a comma at the end of the line
+    text = _text(value)
+    if form != "any":
+        return read_text(text, form or "formula", vocabulary)
+    for one in ANY_FORM[:-1]:
+        try:
+            return read_text(text, one, vocabulary)
+        except AutograderError:
+            continue
+    return read_text(text, ANY_FORM[-1], vocabulary)
+
+
+def _element(value: Any, vocabulary: Vocabulary) -> Node:
+    text = _text(value)
+    try:
+        tree = read_text(text, "formula", vocabulary)[-1]
+    except Unreadable as error:
+        raise Unreadable(error.code, error.offset, **{**error.params, "text": text}) from None
+    return tree  # type: ignore[return-value]  # of this form nothing else is read
+
+
+def _shape(value: Any, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    if isinstance(value, str):
+        return (Tuple(read_shape(value, vocabulary)),)
+    sizes = value if isinstance(value, (tuple, list)) else value.shape
+    return (Tuple(tuple(_size(size, vocabulary) for size in sizes)),)
+
+
+def _size(size: Any, vocabulary: Vocabulary) -> Node:
+    if size is None or size is ... or (not isinstance(size, str) and size == -1):
+        raise Unreadable("placeholder", 0, sign=str(size))
+    text = _text(size)
+    try:
+        return read_size(text, vocabulary)
+    except Unreadable as error:
+        raise Unreadable(error.code, error.offset, **{**error.params, "text": text}) from None
+
+
+def _text(value: Any) -> str:
+    """What a value reads as: arrays of one number as that number, sympy expressions as they print."""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "item"):
+        value = value.item()
+    return repr(value) if isinstance(value, float) else str(value)

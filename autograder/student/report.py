@@ -1,0 +1,168 @@
+"""Looks at answers: is one there, how is it read, which visible checks pass."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.student.calling import try_all
+from autograder.student.reading import NotRead, read_value, vocabulary_of
+from autograder.student.sentences import sentence
+
+READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
+"""What became of a question: answered; not answered; something needs a look; left to a person."""
+
+WANTED: Mapping[str, str] = {
+    "symbolic": "want-symbolic",
+    "count": "want-count",
+    "shape": "want-shape",
+    "quantity": "want-quantity",
+    "behaviour": "want-code",
+    "implementation": "want-code",
+    "repair": "want-code",
+    "decoding": "want-code",
+    "training": "want-code",
+    "memorisation": "want-code",
+    "causality": "want-code",
+    "gradient": "want-code",
+    "tracing": "want-table",
+    "choice": "want-choice",
+    "entries": "want-entries",
+    "table": "want-table",
+}
+_READ = ("symbolic", "shape")
+_SHORT = 60
+
+
+class Line(NamedTuple):
+    """One remark."""
+
+    state: str
+    """`READY`, `MISSING`, `PROBLEM`, or `PERSON` for what is a remark only."""
+    text: str
+    reading: str = ""
+    """What an answer was read as."""
+    mathml: str = ""
+    """The same, set."""
+
+
+class Asked(NamedTuple):
+    """What one name is to hold."""
+
+    name: str
+    kind: str
+    form: str
+    """Of the formula; ``"entries"`` for several answers in one."""
+    vocabulary: Vocabulary
+
+
+class Report(NamedTuple):
+    """What is said of one question."""
+
+    question: str
+    title: str
+    state: str
+    lines: tuple[Line, ...]
+
+
+def question_of(specification: Mapping[str, Any], name: object, language: str) -> Mapping[str, Any] | Line:
+    """The entry of a question; a line about the name where there is none."""
+    questions = specification.get("questions", {})
+    entry = questions.get(name) if isinstance(name, str) else None
+    if entry is not None:
+        return dict(entry)
+    text = name[:_SHORT] if isinstance(name, str) else type(name).__name__
+    close = difflib.get_close_matches(text, questions, n=1)
+    hint = sentence("did-you-mean", language, found=close[0]) if close else ""
+    return Line(PROBLEM, sentence("unknown-question", language, name=text, hint=hint))
+
+
+def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], language: str) -> Report:
+    """Look at the answer to one question.
+
+    Args:
+        question: its id.
+        entry: what the specification says of it.
+        values: what is assigned, by name.
+        language: of the lines.
+    """
+    title = title_of(entry, language)
+    if entry["kind"] == "written" or not entry["names"]:
+        key = "text-cell" if entry["kind"] == "symbolic" else "person"
+        return Report(question, title, PERSON, (Line(PERSON, sentence(key, language)),))
+    vocabulary = vocabulary_of(entry["symbols"])
+    lines: list[Line] = []
+    for name, form in entry["names"].items():
+        if name not in values:
+            lines.append(Line(MISSING, sentence("not-assigned", language, name=name)))
+            continue
+        line = _look(Asked(name, str(entry["kind"]), form, vocabulary), values[name], language)
+        lines.append(line)
+        if line.state == READY and name == entry["answer"] and callable(values[name]):
+            tried = try_all(name, values[name], entry, language)
+            lines += [Line({True: READY, False: PROBLEM, None: PERSON}[one.good], one.text) for one in tried]
+    return Report(question, title, state_of(lines), tuple(lines))
+
+
+def state_of(lines: Iterable[Line]) -> str:
+    """What a question's lines come to: the worst of them."""
+    states = {line.state for line in lines}
+    return next((state for state in (PROBLEM, MISSING, READY) if state in states), PERSON)
+
+
+def title_of(entry: Mapping[str, Any], language: str) -> str:
+    """The question's title in a language; empty where it has none."""
+    titles = entry.get("title", {})
+    return str(titles.get(language) or titles.get("en") or next(iter(titles.values()), ""))
+
+
+def _look(asked: Asked, value: Any, language: str) -> Line:
+    name, kind, form, vocabulary = asked
+    found = "None" if value is None else "..." if value is ... else type(value).__name__
+    if value is None or value is ... or (isinstance(value, str) and not value.strip()):
+        found = found if not isinstance(value, str) else "''"
+        return Line(MISSING, sentence("still-empty", language, name=name, found=found))
+    if not fits(kind, form, value):
+        wanted = sentence(WANTED["entries" if form == "entries" else kind], language)
+        return Line(PROBLEM, sentence("wrong-type", language, name=name, found=found, expected=wanted))
+    if kind in _READ and form != "entries" and not callable(value):
+        read = read_value(value, kind, form, vocabulary, language)
+        if isinstance(read, NotRead):
+            if read.left_open:
+                text = sentence("size-left-open", language, name=name, found=read.left_open)
+            else:
+                text = sentence("unreadable", language, name=name, found=read.reason)
+            return Line(PROBLEM, text)
+        return Line(READY, sentence("read-as", language, name=name, found=""), read.text, read.mathml)
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
+    return Line(READY, sentence("there", language, name=name, found=str(value) if whole else found))
+
+
+def fits(kind: str, form: str, value: Any) -> bool:
+    """Whether a value is of a type that the question can be answered with; in doubt it is."""
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    several = isinstance(value, (tuple, list))
+    symbolic = type(value).__module__.split(".")[0] == "sympy"
+    digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
+    if form == "entries":
+        return several or isinstance(value, dict) or callable(value)
+    if kind in ("table", "tracing"):
+        return several or isinstance(value, (dict, str))
+    if kind == "symbolic":
+        row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)
+        return whole or symbolic or isinstance(value, (str, float)) or row
+    if kind == "count":
+        exact = isinstance(value, float) and value.is_integer()
+        return whole or symbolic or digits or callable(value) or exact
+    if kind == "shape":
+        return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
+    if kind == "quantity":
+        number = hasattr(value, "__float__") and not isinstance(value, bool)
+        return digits or symbolic or callable(value) or number or several
+    if WANTED.get(kind) == "want-code":
+        return callable(value)
+    if kind == "choice":
+        return several or isinstance(value, (str, int, float, set, frozenset))
+    return True

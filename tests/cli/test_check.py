@@ -1,0 +1,117 @@
+"""The command ``check``: what it prints, its exit codes, and what it says of files that are no notebooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder import generate
+from autograder import rubric as rubrics
+from autograder.course import Course
+from autograder.notebook.student_check import FILE_NAME
+from autograder.verify.papers import with_sources
+from tests.cli.running import ROOT, run
+
+NAME = "variants-practice"
+ANSWERS = {
+    "projections-answer": "attention_parameters = 4",
+    "scores-answer": "score_shape = (1, 2, 3, 3)",
+    "mlp-answer": "mlp_parameters = '8*d_model^2'",
+    "positions-answer": "most_tokens = 7",
+    "cache-answer": "def cached_numbers(n_layers, length, d_model):\n    return 0",
+    "repair-answer": "class Decoder:\n    pass",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a student gets, with the notebook answered."""
+    made = tmp_path_factory.mktemp("student")
+    course = Course.at(ROOT)
+    files = generate.build(course, rubrics.load(course.rubric(NAME)))
+    for file, data in files.items():
+        made.joinpath(file).write_bytes(data if file == FILE_NAME else with_sources(data, ANSWERS))
+    return made
+
+
+def test_a_complete_notebook_ends_well(folder: Path) -> None:
+    """Every question stands in a line of its own; the end says that nothing of it is a mark."""
+    done = run("check", str(folder / f"{NAME}.ipynb"))
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "✓ mlp: mlp_parameters is read as 8*d_model^2\n" in done.stdout
+    assert done.stdout.endswith(
+        "✓ All given cells are as they were handed out.\n6 of 6 questions are answered.\n"
+        "This looks at the form only; nothing here is your mark. Answers are graded after you hand in.\n"
+    )
+
+
+def test_right_and_wrong_answers_look_alike(folder: Path, tmp_path: Path) -> None:
+    """Another number in an answer changes nothing but that number."""
+    data = (folder / f"{NAME}.ipynb").read_bytes()
+    said = []
+    for number in ("16777216", "12345678"):
+        path = tmp_path / number / f"{NAME}.ipynb"
+        path.parent.mkdir()
+        source = {"projections-answer": f"attention_parameters = {number}"}
+        path.write_bytes(with_sources(data, source))
+        done = run("check", str(path), "--with", str(folder / FILE_NAME))
+        said.append((done.returncode, done.stdout.replace(number, "…"), done.stderr))
+    assert said[0] == said[1]
+
+
+def test_json_says_the_same(folder: Path) -> None:
+    """One object on one line, in the language that is asked for."""
+    done = run("check", str(folder / f"{NAME}.ipynb"), "--json", "--language", "de")
+    (line,) = done.stdout.splitlines()
+    said = json.loads(line)
+    assert (NAME, NAME, True) == (said["assignment"], said["notebook"], said["complete"])
+    (mlp,) = [one for one in said["questions"] if one["question"] == "mlp"]
+    assert "ready" == mlp["state"]
+    assert "mlp_parameters wird gelesen als " == mlp["lines"][0]["text"]
+    assert "8*d_model^2" == mlp["lines"][0]["reading"]
+    assert mlp["lines"][0]["mathml"].startswith("<math")
+    assert "nichts davon ist Ihre Note" in said["note"]
+
+
+def test_something_missing_ends_with_1(folder: Path, tmp_path: Path) -> None:
+    """An unanswered question is a finding."""
+    path = tmp_path / f"{NAME}.ipynb"
+    path.write_bytes(with_sources((folder / path.name).read_bytes(), {"mlp-answer": "mlp_parameters = None"}))
+    done = run("check", str(path), "--with", str(folder / FILE_NAME))
+    assert (1, "") == (done.returncode, done.stderr)
+    assert "○ mlp: mlp_parameters is still empty (None)." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty", b"", "The file is empty."),
+        ("cut", b'{"cells": [', "The file breaks off at line 1"),
+        ("text", b"hello", "The file is not a notebook"),
+        ("picture", b"\x89PNG\xff\x00", "binary data"),
+        ("list", b"[]", "The file is JSON but not a notebook"),
+        ("other", b'{"cells": [], "nbformat": 4}', "is no notebook of 'variants-practice'"),
+    ],
+)
+def test_what_is_no_notebook_of_the_assignment_is_named(
+    folder: Path, tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    """One sentence on standard error, nothing on standard output, exit code 3."""
+    path = tmp_path / f"{name}.ipynb"
+    path.write_bytes(content)
+    done = run("check", str(path), "--with", str(folder / FILE_NAME))
+    assert (3, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith(f"autograder: {path}: ")
+    assert said in done.stderr
+    assert 1 == done.stderr.count("\n")
+
+
+def test_a_notebook_without_its_folder_is_sent_back_there(folder: Path, tmp_path: Path) -> None:
+    """Without coursecheck.py nothing is known of the assignment; the sentence says what to do."""
+    path = tmp_path / f"{NAME}.ipynb"
+    path.write_bytes((folder / path.name).read_bytes())
+    done = run("check", str(path))
+    assert (3, "") == (done.returncode, done.stdout)
+    assert "Put the notebook into the folder that you got" in done.stderr
