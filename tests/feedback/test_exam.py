@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.feedback import render, render_summary
+from autograder.grades import PersonMark, standing
 from autograder.records import Graded, ItemResult, Message, Score, Status
 from autograder.rubric import parse
 from autograder.timestamps import Timing, Window
@@ -117,3 +118,15 @@ def test_the_time_is_shown_by_the_clock_of_the_exam() -> None:
     unknown = render(GRADED, RUBRIC, timing=Timing(WINDOW, doubt="There is no timestamp.txt."))
     assert "could not be told when this was handed in" in unknown
     assert "timestamp.txt" not in unknown
+
+
+def test_the_table_of_tasks_counts_peoples_marks_and_ends_with_the_grade() -> None:
+    """A person's mark closes its task; bonus points and the grade stand below the sum."""
+    graded_exam = parse((GOOD + "\n[assignment.grading]\n").encode())
+    marks = {(graded_exam.question("b").notebook, "b"): PersonMark(Decimal("1.5"))}
+    stands = standing(GRADED.score, graded_exam, marks, given=Decimal("0.5"))
+    lines = rows(render(GRADED, graded_exam, stands=stands))
+    assert ["1", "Formulas", "3", "2"] in lines
+    assert [["Sum", "5", "4.5"], ["Bonus points: 0.5, included in the sum."], ["Grade", "", "1.3"]] == lines[
+        -3:
+    ]
