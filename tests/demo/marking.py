@@ -16,21 +16,28 @@ from autograder.rubric import Rubric
 from tests.support.local_box import LocalBox
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "assignments" / "dl4nlp-exam" / "dl4nlp-exam.ipynb"
-RUBRIC = ROOT / "rubrics" / "dl4nlp-exam.toml"
+EXAM = "dl4nlp-exam"
+SOURCE = ROOT / "assignments" / EXAM / f"{EXAM}.ipynb"
+RUBRIC = ROOT / "rubrics" / f"{EXAM}.toml"
 SECRET = b"not a secret"
 
 
-@functools.cache
 def exam() -> Rubric:
     """The exam's rubric."""
-    return rubrics.load(RUBRIC)
+    return rubric_of(EXAM)
 
 
 @functools.cache
-def released() -> bytes:
-    """The exam's notebook, as students receive it."""
-    return build_release(SOURCE.read_bytes(), exam(), "dl4nlp-exam")
+def rubric_of(name: str) -> Rubric:
+    """The rubric of a shipped assignment."""
+    return rubrics.load(ROOT / "rubrics" / f"{name}.toml")
+
+
+@functools.cache
+def released(name: str = EXAM) -> bytes:
+    """The notebook of a shipped assignment, as students receive it."""
+    source = ROOT / "assignments" / name / f"{name}.ipynb"
+    return build_release(source.read_bytes(), rubric_of(name), name)
 
 
 def marks(
