@@ -1,4 +1,4 @@
-"""The shipped assignment about GPT-2: notebook, rubric and reference say the same, and it says what is true."""
+"""The shipped assignment about GPT-2: notebook, rubric and reference say the same, and it is true."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def part(question: Question) -> int:
 
 def test_points_add_up() -> None:
     """A hundred points, split over the parts as headings and the table on top say, in both languages."""
-    points = {number: 0 for number in PARTS}
+    points = dict.fromkeys(PARTS, 0)
     for question in RUBRIC.questions:
         points[part(question)] += int(question.points)
     assert points == PARTS
@@ -109,7 +109,7 @@ def test_points_add_up() -> None:
 
 @pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
 def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
-    """Students read the points that the rubric gives, and where they are in the assignment, in both languages."""
+    """Students read the points that the rubric gives, and in which part they are, in both languages."""
     headings = [line for line in CELLS[f"{question.id}-prompt"].source.splitlines() if line.startswith("#")]
     assert [f"({question.points} {word})" for word in ("points", "Punkte")] == [
         heading[heading.rindex("(") :] for heading in headings
