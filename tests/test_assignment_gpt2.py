@@ -171,7 +171,7 @@ def test_guides_say_what_earns_full_half_and_no_points() -> None:
 
 
 def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
-    """Totals, entries, activation and the shared head are read off the real architecture."""
+    """Totals, entries, activation, the shared head and the layout are read off the real architecture."""
     with torch.device("meta"):
         tied = GPT2LMHeadModel(GPT2Config(vocab_size=50259))
         untied = GPT2LMHeadModel(GPT2Config(vocab_size=50259, tie_word_embeddings=False))
@@ -192,6 +192,16 @@ def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
     assert ["gelu_new"] == RUBRIC.question("facts").item("activation").options["right"]
     assert GPT2Config().activation_function == "gelu_new"
     assert tied.lm_head.weight is tied.transformer.wte.weight
+    assert ["conv1d"] == RUBRIC.question("facts").item("layout").options["right"]
+    attention = tied.transformer.h[0].attn.c_attn
+    assert ("Conv1D", (768, 2304)) == (type(attention).__name__, tuple(attention.weight.shape))
+
+
+def test_no_question_gives_another_one_away() -> None:
+    """Nothing that students read states a number or a name that is asked for."""
+    given = "\n".join(cell.source for name, cell in CELLS.items() if cell.metadata.nbgrader.locked)
+    for answer in ("148", "149", "124_441_344", "124,441,344", "163_040_256", "2304", "gelu_new`)"):
+        assert answer not in given
 
 
 @pytest.fixture

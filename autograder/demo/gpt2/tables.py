@@ -10,7 +10,7 @@ from autograder.demo.gpt2.samples import Worth, edited
 MATRICES = Worth.of(names="3", shapes="3", counts="3", reasons="3")
 TENSORS = Worth.of(parts="3", total="1")
 TOTALS = Worth.of(tied="1", untied="0.5", state_dict="0.5")
-FACTS = Worth.of(activation="1", head="1")
+FACTS = Worth.of(activation="1", layout="1")
 
 _MATRICES = """
 matrices = [
@@ -56,8 +56,8 @@ def _totals(tied: str, untied: str, entries: str) -> str:
     return f'totals = {{"tied": {tied}, "untied": {untied}, "state_dict": {entries}}}\n'
 
 
-def _facts(activation: str, head: str) -> str:
-    return f'facts = {{"activation": "{activation}", "head": "{head}"}}\n'
+def _facts(activation: str, layout: str) -> str:
+    return f'facts = {{"activation": "{activation}", "layout": "{layout}"}}\n'
 
 
 RIGHT: Mapping[str, tuple[Sample, ...]] = {
@@ -73,7 +73,7 @@ RIGHT: Mapping[str, tuple[Sample, ...]] = {
         _totals('"124,441,344"', '"163 040 256"', '"149"'),
     ),
     "facts": FACTS.right(
-        _facts("gelu_new", "shared"), _facts("GELU new", "tied"), _facts("NewGELU", "geteilt")
+        _facts("gelu_new", "conv1d"), _facts("GELU new", "Conv1D"), _facts("NewGELU", "CONV1D")
     ),
 }
 
@@ -126,11 +126,11 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
         TOTALS.wrong("rounds", _totals('"124 million"', '"163 million"', "149"), tied="0", untied="0"),
     ),
     "facts": (
-        FACTS.wrong("believes in ReLU", _facts("relu", "shared"), activation="0"),
-        FACTS.wrong("takes the exact GELU", _facts("gelu", "shared"), activation="0.5"),
-        FACTS.wrong("misses the output head", _facts("gelu_new", "absent"), head="0"),
-        FACTS.wrong("freezes the output head", _facts("gelu_new", "frozen"), head="0"),
-        FACTS.nothing("guesses twice", _facts("silu", "buffer")),
+        FACTS.wrong("believes in ReLU", _facts("relu", "conv1d"), activation="0"),
+        FACTS.wrong("takes the exact GELU", _facts("gelu", "conv1d"), activation="0.5"),
+        FACTS.wrong("thinks of heads", _facts("gelu_new", "heads"), layout="0"),
+        FACTS.wrong("thinks of sharing", _facts("gelu_new", "shared"), layout="0"),
+        FACTS.nothing("guesses twice", _facts("silu", "saved")),
     ),
 }
 
