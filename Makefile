@@ -10,8 +10,9 @@ FUZZ_ARGS ?=
 REDTEAM_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
 EXACT_SUBSETS ?= 2000
+DRAWS ?= 10
 
-.PHONY: demo test fuzz exact redteam survival format docs clean
+.PHONY: demo test fuzz exact draws redteam campaign survival format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -20,7 +21,7 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 -m 'not alone' $(PYTEST_ARGS)
-	$(BIN)/pytest -m alone $(PYTEST_ARGS)
+	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
 
 # A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.
 fuzz: $(STAMP)
@@ -30,9 +31,17 @@ fuzz: $(STAMP)
 exact: $(STAMP)
 	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/checks/test_repair_catalogue.py
 
+# Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
+draws: $(STAMP)
+	VERIFY_DRAWS=$(DRAWS) OMP_NUM_THREADS=1 $(BIN)/pytest tests/verify/test_shipped.py
+
 # Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
 redteam: $(STAMP)
 	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
+
+# The same run as tests, line by line, as continuous integration makes it.
+campaign: $(STAMP)
+	$(BIN)/pytest -m campaign $(PYTEST_ARGS)
 
 # The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
 survival: $(STAMP)

@@ -14,8 +14,8 @@ from msgspec.structs import astuple, replace
 from autograder import scoring
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
+from autograder.checks.results import blank, review
 from autograder.checks.results import result as item_result
-from autograder.checks.results import review
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.expected import box_seed, tried_values
 from autograder.notebook.read import LOST, read
@@ -139,7 +139,8 @@ class Grader:
                     for result in results
                 },
             )
-            evidence = self._asked_again(sitting.assignment, question, evidence, ask)
+            if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
+                evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = check.judge(evidence)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
@@ -159,7 +160,7 @@ class Grader:
     ) -> Evidence:
         """The evidence with the second round's answers, where the kind has one."""
         check = assignment.checks[question.id]
-        if not isinstance(check, AsksAgain) or not evidence.observed:
+        if not isinstance(check, AsksAgain):
             return evidence
         second = check.second_round(evidence)
         again = ask(second.student) if second.student else ()

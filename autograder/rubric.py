@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from autograder import limits
 from autograder.errors import RubricError
+from autograder.exam import Exam, Task, check_keys, check_tasks
 from autograder.records import Limits
 from autograder.tables import convert as convert  # noqa: PLC0414 - kinds read their options with it
 from autograder.tables import field_names, known
@@ -67,6 +68,9 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     symbols: dict[str, Symbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
+    tasks: tuple[Task, ...] = msgspec.field(name="task", default=())
+    """What the title page lists; where there are any, every question belongs to one."""
+    exam: Exam | None = None
 
 
 class Item(Struct, frozen=True):
@@ -93,6 +97,8 @@ class Question(Struct, frozen=True):
     points: Decimal
     items: tuple[Item, ...]
     title: dict[str, str] = {}
+    task: str = ""
+    """The id of one of the assignment's tasks."""
     notebook: str = ""
     """Which notebook; default: the assignment's only one."""
     answer: str = ""
@@ -200,6 +206,8 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
         where = f"{place}: [assignment.limits]"
         known(written["limits"], field_names(Limits), where)
         limits.check(written["limits"], where)
+    if isinstance(written, dict):
+        check_keys(written, place)
     assignment = convert(written, Assignment, f"{place}: [assignment]")
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
@@ -218,6 +226,7 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     _unique((question.id for question in questions), f"{place}: question id")
     _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
     _sum(assignment.points, (question.points for question in questions), f"{place}: [assignment]")
+    check_tasks(assignment.tasks, ((one.id, one.task, one.points) for one in questions), place)
     rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
     if draws is None:
         return rubric

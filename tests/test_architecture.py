@@ -20,7 +20,7 @@ LAYERS = (
     {"records"},
     {"errors", "atomic"},
     {"limits", "tables"},
-    {"variants"},
+    {"variants", "exam"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},
     {"checks", "ledger", "manifest"},

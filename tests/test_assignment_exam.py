@@ -18,20 +18,18 @@ import pytest
 
 from autograder.checks import KINDS
 from autograder.checks.base import Evidence
-from autograder.messages import render
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Item, Question
-from autograder.scoring import score
 from reference import listings
-from reference.faults import attention, decoder
+from reference.faults import decoder
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
-TASKS = {"task1": 23, "task2": 21, "task3": 20, "task4": 16, "task5": 10, "mha": 8}
+TASKS = {"1": 23, "2": 21, "3": 20, "4": 16, "5": 10}
 NAME = "dl4nlp-exam"
 AUTOMATIC = [question for question in exam().questions if question.kind != "written"]
 
@@ -93,10 +91,14 @@ def test_the_source_is_a_valid_notebook_without_outputs() -> None:
 
 def test_points_add_up() -> None:
     """The tasks are worth what their headings say."""
-    points = {question.id: question.points for question in exam().questions}
-    tasks = {task: sum(mark for name, mark in points.items() if name.startswith(task)) for task in TASKS}
-    assert {task: Decimal(points) for task, points in TASKS.items()} == tasks
-    assert Decimal(98) == exam().assignment.points
+    assert TASKS == {task.id: task.points for task in exam().assignment.tasks}
+    for task, points in TASKS.items():
+        own = [question for question in exam().questions if question.task == task]
+        assert points == sum(question.points for question in own)
+        assert all(question.id.startswith(f"task{task}-") for question in own)
+        stated = re.findall(r"\(\d+ \w+\)", cells()[f"task{task}"].source)
+        assert [f"({points} points)", f"({points} Punkte)"] == stated
+    assert Decimal(90) == exam().assignment.points == sum(TASKS.values())
 
 
 @pytest.mark.parametrize("question", exam().questions, ids=lambda question: question.id)
@@ -199,54 +201,6 @@ def test_each_choice_that_is_wrong_by_name_is_named(
     result = marks(question.id, f"{name} = {written!r}")[item.id]
     assert (mistake["code"], points) == (result.code, result.points)
     assert mistake["text"] == result.student.text
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "MyMultiHeadAttention = MultiHeadAttention",
-        "class MyMultiHeadAttention(MultiHeadAttention):\n    pass",
-        """
-class MyMultiHeadAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.attention = MultiHeadAttention(d_model, n_heads)
-
-    def forward(self, query, key, value, mask=None):
-        return self.attention(query, key, value, mask)
-""",
-    ],
-    ids=["renamed", "derived", "wrapped"],
-)
-def test_the_class_given_in_task_5_is_no_answer_to_task_6(answer: str) -> None:
-    """It earns nothing: it is seen to call what the task forbids, and the student reads so."""
-    results = marks("mha", answer, given=listings.GIVEN)
-    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
-    scored = score("copyist", exam(), {"mha": tuple(results.values())}).items
-    assert {Decimal(0)} == {item.points for item in scored if item.question == "mha"}
-    for result in results.values():
-        for language in ("en", "de"):
-            assert "MultiheadAttention" in render(result.student, language)
-
-
-@pytest.mark.parametrize("trial", attention.trials(), ids=lambda trial: trial["name"])
-def test_each_slip_in_attention_loses_exactly_its_items(trial: Mapping[str, Any]) -> None:
-    """Every operator of the catalogue costs what is stated beside it, and a right rewriting nothing."""
-    results = marks("mha", trial["source"])
-    lost = {item for item, result in results.items() if result.points < result.possible}
-    lost |= {item.id for item in exam().question("mha").items if lost & set(item.needs)}
-    assert set(trial["loses"]) == lost
-    assert trial["points"] == {item: results[item].points for item in trial["points"]}
-
-
-def test_names_of_ones_own_cost_only_the_item_about_them() -> None:
-    """Other names of the projections lose what is said of them; the numbers are found all the same."""
-    source = solved(exam().question("mha"))
-    results = marks("mha", source.replace("q_proj", "queries").replace("out_proj", "output"))
-    lost = {item: result.code for item, result in results.items() if result.points < result.possible}
-    assert {"parameters": "weights.missing"} == lost
-    names = "q_proj.weight, q_proj.bias, out_proj.weight, out_proj.bias"
-    assert names in render(results["parameters"].student, "en")
 
 
 def test_the_untouched_release_is_no_answer_anywhere() -> None:

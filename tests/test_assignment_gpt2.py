@@ -88,23 +88,21 @@ def test_the_given_corpus_is_the_one_that_reports_are_measured_with() -> None:
 # ---------------------------------------------------------------- points and languages
 
 
-def part(question: Question) -> int:
-    """Which part a question belongs to, by its title."""
-    return int(question.title["en"].removeprefix("Part ")[0])
-
-
 def test_points_add_up() -> None:
     """A hundred points, split over the parts as headings and the table on top say, in both languages."""
-    points = dict.fromkeys(PARTS, 0)
-    for question in RUBRIC.questions:
-        points[part(question)] += int(question.points)
-    assert points == PARTS
+    assert PARTS == {int(task.id): task.points for task in RUBRIC.assignment.tasks}
     assert Decimal(100) == RUBRIC.assignment.points == sum(PARTS.values())
     for number, worth in PARTS.items():
-        headings = re.findall(r"^## .*\((\d+) (?:points|Punkte)\)$", CELLS[f"part{number}"].source, re.M)
+        headings = re.findall(
+            r"^## .*\((\d+) (?:points|Punkte)\)$", CELLS[f"part{number}"].source, re.MULTILINE
+        )
         assert [str(worth)] * 2 == headings
-    rows = re.findall(r"^\| (\d) \| .* \| (\d+) \|$", CELLS["title"].source, re.M)
-    assert [(str(number), str(worth)) for number, worth in PARTS.items()] * 2 == rows
+    rows = re.findall(r"^\| (\d) \| (.*) \| (\d+) \|$", CELLS["title"].source, re.MULTILINE)
+    assert rows == [
+        (task.id, task.text[language], str(task.points))
+        for language in ("en", "de")
+        for task in RUBRIC.assignment.tasks
+    ]
 
 
 @pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
@@ -116,7 +114,7 @@ def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
     ]
     letter = re.findall(r"\((\w)\)", headings[0])[0]
     for language, word in (("en", "Part"), ("de", "Teil")):
-        assert question.title[language].startswith(f"{word} {part(question)} ({letter}): ")
+        assert question.title[language].startswith(f"{word} {question.task} ({letter}): ")
     for item in question.items:
         assert {"en", "de"} == set(item.text)
 

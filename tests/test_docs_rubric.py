@@ -10,16 +10,20 @@ import pytest
 
 from autograder.checks import (
     KINDS,
+    causality,
     choice,
     count,
     drawing,
+    gradient,
     make_check,
     options,
     quantity,
     repair,
     shape,
     tolerances,
+    tracing,
     value,
+    visibility,
     written,
 )
 from autograder.checks.audit import options as audit_options
@@ -32,12 +36,14 @@ from autograder.checks.symbolic import options as symbolic_options
 from autograder.checks.table import options as table_options
 from autograder.checks.training import options as training_options
 from autograder.errors import RubricError
+from autograder.exam import Exam, Task
 from autograder.rubric import Rubric, parse
 from autograder.variants import options as variant_options
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 RECORDS = (
+    *(Exam, Task),
     *(options.Rules, options.Mistake, options.Case, options.AnswerItem, options.ComparedOptions),
     *(table_options.TableQuestion, table_options.TableItem, table_options.Row),
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
@@ -49,6 +55,9 @@ RECORDS = (
     *(decoding_options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
     *(training_options.TrainingQuestion, training_options.TrainingItem),
     *(MemorisationQuestion, MemorisationItem),
+    *(visibility.VisibilityQuestion, visibility.VisibilityItem, tracing.TracingQuestion),
+    *(causality.CausalityQuestion, causality.CausalityItem),
+    *(gradient.GradientQuestion, gradient.GradientItem),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem, written.WrittenItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),

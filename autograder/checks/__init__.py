@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from autograder.checks.audit import AuditCheck
 from autograder.checks.base import Check
 from autograder.checks.behaviour import BehaviourCheck
+from autograder.checks.causality import CausalityCheck
 from autograder.checks.choice import ChoiceCheck
 from autograder.checks.count import CountCheck
 from autograder.checks.decoding import DecodingCheck
+from autograder.checks.gradient import GradientCheck
 from autograder.checks.implementation import ImplementationCheck
 from autograder.checks.memorisation import MemorisationCheck
 from autograder.checks.quantity import QuantityCheck
@@ -21,8 +23,10 @@ from autograder.checks.repair import RepairCheck
 from autograder.checks.shape import ShapeCheck
 from autograder.checks.symbolic import SymbolicCheck
 from autograder.checks.table import TableCheck
+from autograder.checks.tracing import TracingCheck
 from autograder.checks.training import TrainingCheck
 from autograder.checks.value import ValueCheck
+from autograder.checks.visibility import VisibilityCheck
 from autograder.checks.written import WrittenCheck
 from autograder.errors import RubricError
 from autograder.rubric import Question, Rubric
@@ -44,6 +48,10 @@ KINDS: Mapping[str, type[Check]] = {
         AuditCheck,
         ChoiceCheck,
         TableCheck,
+        TracingCheck,
+        VisibilityCheck,
+        CausalityCheck,
+        GradientCheck,
         WrittenCheck,
     )
 }

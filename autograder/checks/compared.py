@@ -21,7 +21,7 @@ from autograder.checks.options import (
     place,
     question_options,
 )
-from autograder.checks.oracle import Known, Wrong, named
+from autograder.checks.oracle import COUNTING, Known, Wrong, named
 from autograder.checks.planting import Planter, Read, as_written
 from autograder.checks.quoting import quote
 from autograder.checks.results import Finding, blank, combine, manual, no_answer, result, review
@@ -60,6 +60,8 @@ class ComparedCheck(Generic[Q, I]):
     """Codes that explain least: where several values are right, another explanation goes first."""
     form_only: ClassVar[frozenset[str]] = frozenset()
     """Codes of answers that are right but for how they are written."""
+    area: ClassVar[str] = COUNTING
+    """Of the vocabulary, where mistakes that the reference knows have their sentences."""
     question_type: type[Q]
     item_type: type[I]
 
@@ -69,7 +71,7 @@ class ComparedCheck(Generic[Q, I]):
         self.rubric = rubric
         self.options = question_options(question, self.question_type)
         self.items = item_options(question, self.item_type)
-        self.targets = Targets(question, self.options, self.items, config=self.options.config)
+        self.targets = Targets(question, self.options, self.items, config=self.options.config, area=self.area)
         # Right and wrong values of each item, read once, where they do not depend on what is drawn.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
         for item in question.items:
@@ -198,7 +200,8 @@ class ComparedCheck(Generic[Q, I]):
 
     def _codes(self, item: Item) -> frozenset[str]:
         """Those of the kind, and where the reference knows mistakes those that have a sentence."""
-        return self.diagnoses(item) | (counting.CODES if self.options.config is not None else frozenset())
+        numbers = self.options.config is not None and self.area == COUNTING
+        return self.diagnoses(item) | (counting.CODES if numbers else frozenset())
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)

@@ -33,7 +33,7 @@ MAX_ENTRIES = 1 << 22
 class Drawn(Struct, frozen=True, forbid_unknown_fields=True):
     """A hidden array: ``{ draw = "normal", shape = [2, "d_model"] }``."""
 
-    draw: Literal["normal", "uniform", "integers", "mask", "padding_mask", "causal_mask"]
+    draw: Literal["normal", "uniform", "integers", "cycle", "mask", "padding_mask", "causal_mask"]
     shape: tuple[Size, ...]
     low: float = 0.0
     high: float = 1.0
@@ -163,10 +163,14 @@ class Inputs:
                 numbers = generator.standard_normal(shape) * form.scale
             case "uniform":
                 numbers = generator.uniform(form.low, form.high, shape)
-            case "integers":
-                if not int(form.low) < int(form.high):
-                    raise RubricError(f"{place}: integers: low must be below high")
-                return generator.integers(int(form.low), int(form.high), shape).astype(form.dtype or "int64")
+            case "integers" | "cycle":
+                low, high = int(form.low), int(form.high)
+                if not low < high:
+                    raise RubricError(f"{place}: {form.draw}: low must be below high")
+                if form.draw == "integers":
+                    return generator.integers(low, high, shape).astype(form.dtype or "int64")
+                numbers = _different(shape, high - low, generator) + np.arange(shape[-1])
+                return (low + numbers % (high - low)).astype(form.dtype or "int64")
             case "causal_mask":
                 return np.tril(np.ones(shape, bool)).astype(form.dtype or "bool")
             case "padding_mask":
@@ -245,13 +249,27 @@ def _form(value: Any, place: str) -> Any:
 
 
 def _padding(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    """Keeps the first entries of a row: at least one, and never all of several."""
     length = shape[-1]
-    kept = generator.integers(1, max(length, 2), (*shape[:-1], 1))
-    return np.arange(length) < kept
+    return np.arange(length) < 1 + _different(shape, max(length - 1, 1), generator)
 
 
 def _mask(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    """Keeps equally many entries in each row, anywhere: rows that differ both see what the other does not."""
     length = shape[-1]
-    order = generator.permuted(np.broadcast_to(np.arange(length), shape), axis=-1)
-    kept = generator.integers(1, max(length, 2), (*shape[:-1], 1))
-    return order < kept
+    kept = 1 + generator.integers(max(length - 1, 1))
+    order = generator.permutation(length)
+    return np.asarray((order - _different(shape, length, generator)) % length < kept)
+
+
+def _different(shape: tuple[int, ...], count: int, generator: np.random.Generator) -> np.ndarray:
+    """Numbers below `count`, one for each row, different as long as there are different ones.
+
+    Independent ones would now and then be the same for a whole batch, and code that takes one row's mask
+    for all of them would be right by chance.
+
+    Returns:
+        (*shape[:-1], 1)
+    """
+    numbers = generator.permutation(count)[np.arange(prod(shape[:-1])) % count]
+    return generator.permutation(numbers).reshape(*shape[:-1], 1)

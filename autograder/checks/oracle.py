@@ -5,7 +5,8 @@ A question with a ``config`` calls its reference with it. The reference then ret
     {"right": …, "mistakes": [{"code": "no-gate", "family": "less", "values": …}, …]}
 
 ``right`` and ``values`` have one form: a value, or a dictionary of them by entry (of a table: by row, then by
-column). ``values`` holds only what the mistake changes. The codes are sentences ``counting.<code>``.
+column). ``values`` holds only what the mistake changes. The codes are sentences ``<area>.<code>``; the area
+is that of the kind, for most of them ``counting``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from autograder.checks.results import Finding, failed
 from autograder.messages import SENTENCES
 
 MOST_MISTAKES = 200
+COUNTING = "counting"
+"""The area of the vocabulary with the mistakes of numbers."""
 
 
 class Wrong(Struct, frozen=True):
@@ -51,18 +54,19 @@ class Known(Struct, frozen=True):
     """Further right values, in the form that is compared."""
 
 
-def said(answer: Any, path: Sequence[str | int]) -> Said:
+def said(answer: Any, path: Sequence[str | int], area: str = COUNTING) -> Said:
     """What an oracle says about one entry.
 
     Args:
         answer: what the reference returned; anything else than such a dictionary says nothing.
         path: the keys that lead to the entry; empty: the whole value.
+        area: of the vocabulary, where mistakes have their sentences.
     """
     if not isinstance(answer, Mapping):
         return Said()
     mistakes = answer.get("mistakes")
     found = mistakes[:MOST_MISTAKES] if isinstance(mistakes, list | tuple) else ()
-    wrong = [_wrong(mistake, path) for mistake in found if isinstance(mistake, Mapping)]
+    wrong = [_wrong(mistake, path, area) for mistake in found if isinstance(mistake, Mapping)]
     return Said(_entry(answer.get("right"), path), tuple(one for one in wrong if one is not None))
 
 
@@ -88,11 +92,11 @@ def named(fitting: Iterable[Wrong], staff: str, params: Mapping[str, str], *, ot
     return failed(f"counting.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
 
 
-def _wrong(mistake: Mapping[Any, Any], path: Sequence[str | int]) -> Wrong | None:
+def _wrong(mistake: Mapping[Any, Any], path: Sequence[str | int], area: str) -> Wrong | None:
     """The mistake, where it changes the entry and has its sentences."""
     code, family = mistake.get("code"), mistake.get("family")
     value = _entry(mistake.get("values"), path)
-    if value is None or f"counting.{code}" not in SENTENCES or f"counting.{family}" not in SENTENCES:
+    if value is None or f"{area}.{code}" not in SENTENCES or f"{area}.{family}" not in SENTENCES:
         return None
     return Wrong(str(code), str(family), value)
 

@@ -25,7 +25,7 @@ from autograder.checks.options import (
     named_cases,
     place,
 )
-from autograder.checks.oracle import Said, said
+from autograder.checks.oracle import COUNTING, Said, said
 from autograder.checks.results import Finding, failed, no_answer, observations_at, reference_value, trouble
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
@@ -64,6 +64,7 @@ class Targets:
         *,
         named: bool = True,
         config: Mapping[str, Any] | None = None,
+        area: str = COUNTING,
     ) -> None:
         """Collect what the items judge.
 
@@ -73,6 +74,7 @@ class Targets:
             items: the options of its automatic items.
             named: the answer must have a name; otherwise it may be a text cell.
             config: what the reference is called with; it is then an oracle (`checks.oracle`).
+            area: of the vocabulary, where the oracle's mistakes have their sentences.
 
         Raises:
             RubricError: a case cannot be drawn, an item names no case, or nothing says what is right.
@@ -83,6 +85,7 @@ class Targets:
         self._items = items
         self._named = named
         self._config = config
+        self._area = area
         if config is not None and (self.cases or not question.reference):
             raise RubricError(f"{place(question)}: config: it needs a reference, and there can be no cases")
         inputs = Inputs(options, SAMPLE)
@@ -162,7 +165,7 @@ class Targets:
         if self._config is None:
             return Said()
         value, _ = reference_value(observations_at(evidence.expected, 0), 0)
-        return said(value, () if key is None else (key,))
+        return said(value, () if key is None else (key,), self._area)
 
     def _referenced(self) -> list[str]:
         return [name for name, case in self.cases.items() if case.value is None]

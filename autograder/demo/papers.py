@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo import attention, decoders, formulas, lists, theory
+from autograder.demo import decoders, formulas, lists, theory
 from autograder.demo.formulas import Sample, assignment
 from autograder.demo.sentences import SENTENCES
 
@@ -17,13 +17,11 @@ RIGHT: Mapping[str, tuple[Sample, ...]] = {
     **theory.RIGHT,
     **formulas.RIGHT,
     **lists.RIGHT,
-    "mha": attention.RIGHT,
 }
 WRONG: Mapping[str, tuple[Sample, ...]] = {
     **theory.WRONG,
     **formulas.WRONG,
     **lists.WRONG,
-    "mha": attention.WRONG,
 }
 
 QUESTIONS = (
@@ -31,7 +29,7 @@ QUESTIONS = (
     *("task2-c", "task2-d", "task2-f", "task2-h"),
     *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
     *("task4-c", *theory.CAUSES),
-    *("task5-a", "task5-b", "mha"),
+    *("task5-a", "task5-b"),
 )
 """The questions with automatic items, in the order of the exam."""
 

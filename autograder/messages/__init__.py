@@ -23,6 +23,7 @@ from autograder.messages import (
     repair,
     shapes,
     tables,
+    tracing,
     training,
 )
 from autograder.records import Message, Text
@@ -44,6 +45,7 @@ SENTENCES: Mapping[str, Text] = {
     **repair.SENTENCES,
     **shapes.SENTENCES,
     **tables.SENTENCES,
+    **tracing.SENTENCES,
     **training.SENTENCES,
 }
 

@@ -10,6 +10,7 @@ from autograder.checks.base import Evidence
 from autograder.checks.forbidden import mentions
 from autograder.messages import LANGUAGES, render
 from autograder.records import ItemResult, Status
+from reference.listings import GIVEN
 from tests.checks.asking import DRAW, answer, check_of
 from tests.checks.attention_styles import STYLES
 from tests.support.local_box import LocalBox
@@ -111,6 +112,25 @@ def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> Non
     results = sit(STYLES[style], IMPLEMENTATION)
     wanted = {"forbidden.used"} if style.startswith("torch's own") else {""}
     assert wanted == {one.code for one in results.values()}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Own = MultiHeadAttention",
+        "class Own(MultiHeadAttention):\n    pass",
+        "class Own(nn.Module):\n    def __init__(self, d_model, n_heads):\n        super().__init__()\n"
+        "        self.inner = MultiHeadAttention(d_model, n_heads)\n"
+        "    def forward(self, q, k, v):\n        return self.inner(q, k, v, None)",
+    ],
+    ids=["renamed", "derived", "wrapped"],
+)
+def test_a_class_that_an_earlier_cell_gives_can_be_forbidden(answer: str) -> None:
+    """It is seen whether it is renamed, derived from or wrapped."""
+    question = IMPLEMENTATION.replace('answer = "MultiHeadAttention"', 'answer = "Own"')
+    question = question.replace(str(list(FORBIDDEN)), str([*FORBIDDEN, "MultiHeadAttention"]))
+    results = sit(f"{HEAD}{answer}\n", question, before=GIVEN)
+    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
 
 
 INNOCENT = {

@@ -20,7 +20,7 @@ from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse
 from tests.checks.symbolic_exam import CHECKS, judged
-from tests.verify.test_verify import ROOT, SHIPPED
+from tests.verify.test_shipped import ROOT, SHIPPED
 
 RUBRIC = """
 version = 1

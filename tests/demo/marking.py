@@ -22,26 +22,31 @@ RUBRIC = ROOT / "rubrics" / f"{EXAM}.toml"
 SECRET = b"not a secret"
 
 
-def exam() -> Rubric:
-    """The exam's rubric."""
-    return rubric_of(EXAM)
-
-
 @functools.cache
-def rubric_of(name: str) -> Rubric:
+def shipped(name: str) -> Rubric:
     """The rubric of a shipped assignment."""
     return rubrics.load(ROOT / "rubrics" / f"{name}.toml")
+
+
+def exam() -> Rubric:
+    """The exam's rubric."""
+    return shipped(EXAM)
 
 
 @functools.cache
 def released(name: str = EXAM) -> bytes:
     """The notebook of a shipped assignment, as students receive it."""
     source = ROOT / "assignments" / name / f"{name}.ipynb"
-    return build_release(source.read_bytes(), rubric_of(name), name)
+    return build_release(source.read_bytes(), shipped(name), name)
 
 
 def marks(
-    question_id: str, source: str, *, given: str = "", earlier: Mapping[str, ItemResult] | None = None
+    question_id: str,
+    source: str,
+    *,
+    given: str = "",
+    earlier: Mapping[str, ItemResult] | None = None,
+    assignment: str = EXAM,
 ) -> dict[str, ItemResult]:
     """The result of every item of a question, by item id.
 
@@ -50,8 +55,9 @@ def marks(
         source: the answer cell.
         given: code that runs before it.
         earlier: results of earlier questions by ``question.item``.
+        assignment: whose question.
     """
-    rubric = exam()
+    rubric = shipped(assignment)
     question = rubric.question(question_id)
     check = KINDS[question.kind](question, rubric)
     draw = Draw.for_question(SECRET, rubric, question)
@@ -60,7 +66,7 @@ def marks(
     evidence = Evidence(
         answer,
         LocalBox(given, source).ask(asked) if asked else (),
-        _expected(question_id),
+        _expected(assignment, question_id),
         earlier or {},
         draw=draw,
     )
@@ -74,8 +80,8 @@ def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
 
 
 @functools.cache
-def _expected(question_id: str) -> tuple[tuple[object, ...], ...]:
-    rubric = exam()
+def _expected(assignment: str, question_id: str) -> tuple[tuple[object, ...], ...]:
+    rubric = shipped(assignment)
     question = rubric.question(question_id)
     check = KINDS[question.kind](question, rubric)
     asked = check.reference_plan(Draw.for_question(SECRET, rubric, question))

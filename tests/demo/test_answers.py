@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder.demo import attention, decoders, formulas, lists, papers, theory
+from autograder.demo import decoders, formulas, lists, papers, theory
 from autograder.demo.formulas import Sample, assignment
 from autograder.errors import NotebookError
 from autograder.records import ItemResult
@@ -45,7 +45,7 @@ def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
 
 
-@pytest.mark.parametrize("table", [theory.RIGHT, formulas.RIGHT, lists.RIGHT, {"mha": attention.RIGHT}])
+@pytest.mark.parametrize("table", [theory.RIGHT, formulas.RIGHT, lists.RIGHT])
 def test_right_answers_earn_all_automatic_points(table: Mapping[str, tuple[Sample, ...]]) -> None:
     """A right sample states the points of every automatic item in full."""
     for question, written in table.items():

@@ -15,7 +15,7 @@ from autograder.demo.class_list import MAX_STUDENTS
 from autograder.errors import NotebookError
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
-from tests.demo.marking import released, rubric_of
+from tests.demo.marking import released, shipped
 
 SIZE = 60
 
@@ -138,7 +138,7 @@ def test_points_are_known_for_every_automatic_item(course: Course) -> None:
     _, students, subject = course
     automatic = {
         f"{question.id}.{item.id}": item.points
-        for question in rubric_of(subject.assignment).questions
+        for question in shipped(subject.assignment).questions
         for item in question.items
         if not item.manual
     }

@@ -17,12 +17,12 @@ from autograder.generate import generate
 from autograder.grading import Grader, Handed
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
-from tests.demo.marking import ROOT, rubric_of
+from tests.demo.marking import ROOT, shipped
 
 NAME = GPT2.assignment
 AUTOMATIC = {
     question.id: {item.id: item.points for item in question.items if not item.manual}
-    for question in rubric_of(NAME).questions
+    for question in shipped(NAME).questions
     if any(not item.manual for item in question.items)
 }
 """Points of the automatic items, by question."""

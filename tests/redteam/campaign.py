@@ -32,7 +32,7 @@ from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
 FULL = Decimal(54)
-"""What the automatic items of the exam are worth."""
+"""What the automatic items of the paper are worth: 46 in the exam, 8 behind it."""
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
 """What cannot be told from an honest mishap, or from one of ours."""
 OUR_FAULTS = {"sandbox-fault", "needs-review"}

@@ -57,7 +57,7 @@ def _kept_outputs(exam: Exam) -> bytes:
 
 
 def _moved(exam: Exam) -> bytes:
-    """Task 6 first, with own cells between all others."""
+    """The last question first, with own cells between all others."""
     paper = _key(exam)
     cells = paper["cells"]
     names = [cell["metadata"].get("nbgrader", {}).get("grade_id", "") for cell in cells]

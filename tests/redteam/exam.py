@@ -1,4 +1,4 @@
-"""The shipped exam with small limits, and the papers that are handed in for it.
+"""The shipped exam with small limits and a class for attention behind it, and the papers handed in for it.
 
 The attackers' paper answers every automatic question wrongly, so whatever it earns above what it earns
 without the attack is stolen. The controls' paper is the answer key.
@@ -15,9 +15,9 @@ from typing import Any
 from msgspec import Struct
 
 from autograder import assignment as assignments
+from autograder import rubric as rubrics
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.demo.attention import WRONG
 from autograder.generate import generate
 from autograder.grading import Handed
 from autograder.records import Limits
@@ -25,8 +25,11 @@ from autograder.rubric import Question
 from reference.faults.decoder import listing
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
+from tests.support.attention_samples import WRONG
 
 NAME = "dl4nlp-exam"
+FURTHER = "attention"
+"""The assignment whose question stands at the end of the paper: its answer is a class of one's own."""
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("assignments", "rubrics", "reference")
 LIMITS = Limits(
@@ -69,13 +72,14 @@ class Exam(Struct, frozen=True):
         """Make the course in an empty folder and generate its release."""
         for folder in SHIPPED:
             shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
-        path = root / "rubrics" / f"{NAME}.toml"
+        course = Course.at(root)
+        _with_further_question(course)
+        path = course.rubric(NAME)
         rubric = path.read_text(encoding="utf-8")
         before, _, after = rubric.partition("[assignment.limits]")
         small = [f"{name} = {getattr(LIMITS, name)}" for name in LIMITS.__struct_fields__]
         limits = "\n".join(("[assignment.limits]", *small))
         path.write_text(before + limits + after[after.index("\n[") :], encoding="utf-8")
-        course = Course.at(root)
         generate(course, NAME)
         return cls(assignments.load(course, NAME), (course.sources / NAME / f"{NAME}.ipynb").read_bytes())
 
@@ -124,6 +128,20 @@ class Exam(Struct, frozen=True):
             answers["mha"] = WRONG[0].source + CALLED
         paper = self.wrong(answers)
         return with_cells(paper, (PRELUDE + told(targets), HONEST, *own), (ASKED,))
+
+
+def _with_further_question(course: Course) -> None:
+    """Put the further assignment's question behind the exam's, in rubric and notebook."""
+    rubric, own = (course.rubric(name).read_text(encoding="utf-8") for name in (NAME, FURTHER))
+    points = [rubrics.load(course.rubric(name)).assignment.points for name in (NAME, FURTHER)]
+    question = own[own.index("[[question]]") :].replace("[[question]]", "[[question]]\ntask = '6'", 1)
+    task = f"[[assignment.task]]\nid = '6'\npoints = {points[1]}\ntext = {{ en = 'Attention' }}"
+    rubric = rubric.replace(f"\npoints = {points[0]}\n", f"\npoints = {sum(points)}\n", 1)
+    course.rubric(NAME).write_text(f"{rubric}\n{task}\n\n{question}", encoding="utf-8")
+    sources = [course.sources / name / f"{name}.ipynb" for name in (NAME, FURTHER)]
+    paper, further = (loaded(source.read_bytes()) for source in sources)
+    paper["cells"] += further["cells"][2:]  # without its title and its import
+    sources[0].write_bytes(written(paper))
 
 
 def _wrong(question: Question) -> object:

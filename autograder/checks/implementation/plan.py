@@ -29,8 +29,14 @@ UNMASKED = Case(
     }
 )
 """The case on which properties are shown whose item names no other."""
-MASKED = Case(kwargs={**UNMASKED.kwargs, "mask": {"draw": "padding_mask", "shape": (2, 1, 1, 5)}})
-"""The same with a mask; it also tells the convention."""
+MASKED = Case(
+    kwargs={
+        **UNMASKED.kwargs,
+        "mask": {"array": [[[[False, True, True, False, False]]], [[[True, False, True, False, False]]]]},
+    }
+)
+"""The same with a mask; it also tells the convention. It is stated, since what a mistake shows hangs on it:
+each sequence sees a key that the other does not, one does not see the first, none sees the last two."""
 EXTREME = Case(
     kwargs={**MASKED.kwargs, "query": {"draw": "normal", "shape": (2, 4, "d_model"), "scale": 1e5}}
 )

@@ -45,7 +45,7 @@ Count = Annotated[int, Meta(ge=1, le=200)]
 class MemorisationQuestion(Struct, frozen=True):
     """Options of a ``memorisation`` question."""
 
-    rounds: Count = 8
+    rounds: Count = 36
     texts: Count = 4
     length: Count = 10
     """Tokens of each text."""

@@ -29,11 +29,12 @@ class TableCheck:
     """A table that is written down, judged cell by cell."""
 
     kind: ClassVar[str] = "table"
+    question_type: type[TableQuestion] = TableQuestion
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
         self.question = question
-        self.options = question_options(question, TableQuestion)
+        self.options = question_options(question, self.question_type)
         self.items = item_options(question, TableItem)
         if question.reference and self.options.config is None:
             raise RubricError(
@@ -208,11 +209,28 @@ class TableCheck:
         finding = self.columns[column].finding(row, value, Target(cell), evidence)
         if finding is None or finding.status is not Status.FAILED:
             return finding
-        if self._own_sum((row, value), column, table, evidence):
-            return Finding(
-                Status.PASSED, Message("table.own-sum", {"what": cell}), f"own sum; {finding.staff}"
-            )
-        return finding
+        return self.own_result((row, column), table, cell, finding, evidence)
+
+    def own_result(
+        self, cell: Cell, table: Matched, what: str, finding: Finding, evidence: Evidence
+    ) -> Finding:
+        """A wrong cell in the light of the student's other rows.
+
+        Args:
+            cell: row and column.
+            table: all rows.
+            what: names the cell.
+            finding: what is wrong.
+            evidence: for what is right.
+
+        Returns:
+            The same, other words for it, or PASSED where it is right for the student's own rows.
+        """
+        row, column = cell
+        written = table.one(row)
+        if written is None or not self._own_sum((row, written.cells[column]), column, table, evidence):
+            return finding
+        return Finding(Status.PASSED, Message("table.own-sum", {"what": what}), f"own sum; {finding.staff}")
 
     def _own_sum(self, total: tuple[str, Any], column: str, table: Matched, evidence: Evidence) -> bool:
         """Whether a wrong sum is right for the student's own rows."""

@@ -82,21 +82,23 @@ class CellColumn:
         )
         self.wrong_entry = _WRONG[column.kind]
         """What is right in no row, whatever is."""
-        self._items = {item.id: item for item in own.items}
+        self.items = {item.id: item for item in own.items}
+        """The cells as items of the column's question, by row."""
         self._choice = ChoiceCheck(own, rubric) if compared is None else None
-        self._check = compared(own, rubric) if compared is not None else None
+        self.check = compared(own, rubric) if compared is not None else None
+        """Of the column's kind; None for choices."""
 
     def finding(self, row: str, value: Any, target: Target, evidence: Evidence) -> Finding | None:
         """What is wrong with the value of one cell; None when it is right."""
-        item = self._items[row]
+        item = self.items[row]
         if self._choice is not None:
             finding = self._choice.finding(item, value, target)
             if finding is None or finding.code == "choice.unknown":  # which quotes what is unknown
                 return finding
             return failed("table.choice", target.what, what=target.what)
-        assert self._check is not None  # noqa: S101 - one of the two was made
-        known = self._known(self._check, item, evidence)
-        return self._check.judged(value, known, item, target, evidence).finding
+        assert self.check is not None  # noqa: S101 - one of the two was made
+        known = self._known(self.check, item, evidence)
+        return self.check.judged(value, known, item, target, evidence).finding
 
     def fits_sum(
         self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: str, evidence: Evidence
@@ -109,21 +111,21 @@ class CellColumn:
             what: how findings would name the cell.
             evidence: for what is right.
         """
-        check, target = self._check, Target(what)
+        check, target = self.check, Target(what)
         if check is None:
             return False
-        read = {row: check.read(value, self._items[row], target) for row, (_, value) in parts.items()}
-        given, finding = check.read(total[1], self._items[total[0]], target)
+        read = {row: check.read(value, self.items[row], target) for row, (_, value) in parts.items()}
+        given, finding = check.read(total[1], self.items[total[0]], target)
         if finding is not None or any(finding is not None for _, finding in read.values()):
             return False
         summed = check.combined([(parts[row][0], value) for row, (value, _) in read.items()])
-        if summed is None or check.differs(given, summed, self._items[total[0]], target) is not None:
+        if summed is None or check.differs(given, summed, self.items[total[0]], target) is not None:
             return False
         # A right zero is no achievement.
         achieved = [
             row
             for row, (value, _) in read.items()
-            if check.differs(value, check.combined([(0, value)]), self._items[row], target) is not None
+            if check.differs(value, check.combined([(0, value)]), self.items[row], target) is not None
         ]
         return any(self.finding(row, parts[row][1], target, evidence) is None for row in achieved)
 

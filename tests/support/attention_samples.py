@@ -1,4 +1,4 @@
-"""What a class writes for multi-head attention: right in several styles, and the slips people make."""
+"""What a class writes for the assignment ``attention``: right in several styles, and usual slips."""
 
 from __future__ import annotations
 

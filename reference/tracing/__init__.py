@@ -1,0 +1,1 @@
+"""References about what happens inside: who sees whom, gradients, and the shape after each line."""
