@@ -1,4 +1,4 @@
-"""The practice assignment about counting: its numbers, its planted answers, and the names of mistakes."""
+"""Questions of counting: the practice sheet and the table of GPT-2, planted answers, names of mistakes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,23 @@ from tests.checks.asking import DRAW
 from tests.reference.counting.test_parameters import T5_3B
 
 ROOT = Path(__file__).parents[1]
-RUBRIC = load(ROOT / "rubrics" / "counting.toml")
-CHECKS = {question.id: make_check(question, RUBRIC) for question in RUBRIC.questions}
+RUBRICS = {name: load(ROOT / "rubrics" / f"{name}.toml") for name in ("gpt2", "counting")}
+ASKED = {
+    question.id: (question, rubric)
+    for rubric in RUBRICS.values()
+    for question in rubric.questions
+    if question.reference.startswith("counting.")
+}
+QUESTIONS = [question for question, _ in ASKED.values()]
+CHECKS = {name: make_check(question, rubric) for name, (question, rubric) in ASKED.items()}
 CELLS: Mapping[str, str] = {
     cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
-    for cell in json.loads((ROOT / "assignments" / "counting" / "counting.ipynb").read_text("utf-8"))["cells"]
+    for name in RUBRICS
+    for cell in json.loads((ROOT / "assignments" / name / f"{name}.ipynb").read_text("utf-8"))["cells"]
 }
 KNOWN: Mapping[str, tuple[Task, tuple[Mistake, ...]]] = {
-    "gpt2-matrices": (tasks.entries, parameters.ENTRIES),
-    "gpt2-tensors": (tasks.tensors, parameters.TENSORS),
+    "matrices": (tasks.entries, parameters.ENTRIES),
+    "tensors": (tasks.tensors, parameters.TENSORS),
     "llama-parts": (tasks.parts, parameters.PARTS),
     "experts": (tasks.experts, parameters.EXPERTS),
     "cache": (tasks.cache, use.CACHE),
@@ -88,7 +96,7 @@ def planted(question: Question) -> Iterator[Trial]:
         yield from trials_of(CHECKS[question.id], key(question))
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     """A planted answer costs points of the items it names, and of no other; nothing waits for a person."""
     wrong = {}
@@ -103,7 +111,7 @@ def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     assert {} == wrong
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question: Question) -> None:
     """No item is worth points that cannot be lost; another notation of the right answer is accepted."""
     found = list(planted(question))
@@ -112,13 +120,13 @@ def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question:
     assert len({trial.name for trial in found}) == len(found)
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_the_key_is_right(question: Question) -> None:
     """Every item of the answer key earns its points."""
     assert {Status.PASSED} == {one.status for one in graded(question, key(question).source)}
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_one_configuration_for_students_and_grader(question: Question) -> None:
     """What the notebook shows is what the reference is called with, and what the trials are made for."""
     _, _, shown = CELLS[f"{question.id}-config"].partition(" = ")
@@ -132,8 +140,8 @@ def test_one_configuration_for_students_and_grader(question: Question) -> None:
 def test_the_models_are_the_published_ones() -> None:
     """The configurations are those of the catalogue, but for the two tokens added to GPT-2."""
     published = [dict(config) for config in DECODERS.values()]
-    assert setting_of(RUBRIC.question("t5-parts")) == T5_3B
-    for question in RUBRIC.questions[:-1]:
+    assert setting_of(ASKED["t5-parts"][0]) == T5_3B
+    for question in QUESTIONS[:-1]:
         config = question.options["config"]
         model = {**config["model"]}
         model["n_voc"] -= config.get("added_tokens", 0)
@@ -159,8 +167,8 @@ def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "entry", "number"),
     [
-        ("gpt2-matrices", "old-vocabulary", "wte", 50257 * 768),
-        ("gpt2-tensors", "no-biases", "layer", 8),
+        ("matrices", "old-vocabulary", "wte", 50257 * 768),
+        ("tensors", "no-biases", "layer", 8),
         ("llama-parts", "multi-head", "keys", 16 * 2048 * 2048),
         ("llama-parts", "no-gate", "mlp", 16 * 2 * 2048 * 8192),
         ("llama-parts", "tied-head-twice", "head", 128_256 * 2048),
@@ -187,12 +195,12 @@ def test_mistakes_lead_to_the_numbers_that_a_student_would_get(
     """Worked out by hand for the sizes of the practice sheet."""
     task, known = KNOWN[name]
     (mistake,) = (one for one in known if one.code == code)
-    assert number == wrong_numbers(task, setting_of(RUBRIC.question(name)), mistake)[entry]
+    assert number == wrong_numbers(task, setting_of(ASKED[name][0]), mistake)[entry]
 
 
 def test_every_mistake_changes_a_number_somewhere() -> None:
     """No mistake is without effect in all questions."""
-    settings = {question.id: setting_of(question) for question in RUBRIC.questions}
+    settings = {question.id: setting_of(question) for question in QUESTIONS}
     settings |= {"bert": families.Bert(), "encoder-decoder": families.EncoderDecoder()}
     found = [
         (one.code, wrong_numbers(task, settings[name], one))
@@ -236,7 +244,7 @@ def _given(question: Question, name: str, number: int) -> str:
     return f"{question.answer} = {rows!r}"
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Question) -> None:
     """The number of each mistake brings its own sentence, or a general one where another leads to it as well.
 
@@ -268,7 +276,7 @@ def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Qu
 
 def test_a_right_zero_does_not_make_a_sum_of_own_rows() -> None:
     """Where only the head, which has no parameters of its own, is right, a consistent total earns nothing."""
-    question = RUBRIC.question("llama-parts")
+    question = ASKED["llama-parts"][0]
     names = list(tasks.parts(setting_of(question)))[:-1]
     rows = [*((name, 7) for name in names if name != "head"), ("head", 0)]
     total = ("total", sum(number for _, number in rows))

@@ -33,30 +33,35 @@ def demo(
 ) -> None:
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
     from autograder.cli import report
-    from autograder.demo import ASSIGNMENT
     from autograder.demo import course as demo_course
 
-    started = time.monotonic()
-    place, people = demo_course.make(folder, students=students, seed=seed)
+    place, classes = demo_course.make(folder, students=students, seed=seed)
+    console = report.console()
+    found, outcomes = {}, {}
+    exact = True
     with report.at_isolation(isolation):
-        outcomes = grade_class(place, ASSIGNMENT, [], workers, isolation)
-        graded = time.monotonic()
-        write_feedback(place, ASSIGNMENT, language)
-        verdict = demo_course.compare(people, outcomes)
-        figures = {
-            **report.grading_summary(outcomes, graded - started),
-            "seconds for the feedback pages": round(time.monotonic() - graded, 2),
-            **verdict.figures(),
-        }
+        for name, people in classes.items():
+            started = time.monotonic()
+            outcomes[name] = grade_class(place, name, [], workers, isolation)
+            graded = time.monotonic()
+            write_feedback(place, name, language)
+            verdict = demo_course.compare(people, outcomes[name])
+            exact = exact and verdict.exact
+            found[name] = {
+                **report.grading_summary(outcomes[name], graded - started),
+                "seconds for the feedback pages": round(time.monotonic() - graded, 2),
+                **verdict.figures(),
+            }
+            if not json:
+                title = f"{name}: {len(people)} invented students"
+                console.print(report.grading_table(outcomes[name], title))
+                console.print(report.summary_table(found[name], f"{name}, this run"))
         if json:
-            report.print_json({"course": str(place.root), **figures})
+            report.print_json({"course": str(place.root), "assignments": found})
         else:
-            console = report.console()
-            console.print(report.grading_table(outcomes, f"{len(outcomes)} invented students"))
-            console.print(report.summary_table(figures, "this run"))
             for line in demo_course.where_to_look(place, outcomes):
                 console.print(line, soft_wrap=True, markup=False)
-    raise typer.Exit(0 if verdict.exact else EXIT_FINDINGS)
+    raise typer.Exit(0 if exact else EXIT_FINDINGS)
 
 
 def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:

@@ -1,7 +1,8 @@
-"""A class for trying things out: invented students who answer the shipped exam in many ways."""
+"""A class for trying things out: invented students who answer the shipped assignments in many ways."""
 
 from __future__ import annotations
 
-from autograder.demo.students import ASSIGNMENT, DemoStudent, write_class
+from autograder.demo.students import DemoStudent, Subject, write_class
+from autograder.demo.subjects import EXAM, GPT2, SUBJECTS
 
-__all__ = ["ASSIGNMENT", "DemoStudent", "write_class"]
+__all__ = ["EXAM", "GPT2", "SUBJECTS", "DemoStudent", "Subject", "write_class"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.batch import Outcome
 from autograder.course import Course
-from autograder.demo.students import ASSIGNMENT, DemoStudent, write_class
+from autograder.demo.students import DemoStudent, write_class
+from autograder.demo.subjects import EXAM, SUBJECTS
 from autograder.demo.timetable import exams
 from autograder.errors import CourseError
 from autograder.generate import generate
@@ -44,8 +45,11 @@ class Comparison(Struct, frozen=True):
         }
 
 
-def make(folder: Path, *, students: int, seed: int) -> tuple[Course, list[DemoStudent]]:
+def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, list[DemoStudent]]]:
     """Make the course, or take up the one that was made there before with the same class.
+
+    Returns:
+        The course, and by assignment what the class handed in.
 
     Raises:
         CourseError: the folder holds something else, or the shipped course cannot be found.
@@ -72,10 +76,14 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, list[DemoSt
     if (shipped / CONFIGURATION).is_file():
         shutil.copyfile(shipped / CONFIGURATION, folder / CONFIGURATION)
     course = Course.at(folder)
-    course.exams.write_text(exams(ASSIGNMENT, students), encoding="utf-8")
-    generate(course, ASSIGNMENT)
-    release = assignments.load(course, ASSIGNMENT).release_bytes[ASSIGNMENT]
-    return course, write_class(release, course.root, students=students, seed=seed)
+    course.exams.write_text(exams(EXAM.assignment, students), encoding="utf-8")
+    handed_in = {}
+    for subject in SUBJECTS:
+        name = subject.assignment
+        generate(course, name)
+        release = assignments.load(course, name).release_bytes[name]
+        handed_in[name] = write_class(subject, release, course.root, students=students, seed=seed)
+    return course, handed_in
 
 
 def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Comparison:
@@ -97,15 +105,17 @@ def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Compa
     return Comparison(students, items, tuple(differences))
 
 
-def where_to_look(course: Course, outcomes: Sequence[Outcome]) -> list[str]:
-    """What a newcomer opens first."""
-    ranked = sorted(outcomes, key=lambda one: one.graded.score.points)
-    examples = {"the best": ranked[-1], "a middling": ranked[len(ranked) // 2]}
-    lines = [
-        f"feedback of {kind} student: {course.feedback(one.student, ASSIGNMENT) / ASSIGNMENT}.html"
-        for kind, one in examples.items()
-    ]
-    lines.append(f"summary for staff: {course.root / 'staff' / ASSIGNMENT}.html")
+def where_to_look(course: Course, outcomes: Mapping[str, Sequence[Outcome]]) -> list[str]:
+    """What a newcomer opens first, given the outcomes by assignment."""
+    lines = []
+    for name, graded in outcomes.items():
+        ranked = sorted(graded, key=lambda one: one.graded.score.points)
+        examples = {"the best": ranked[-1], "a middling": ranked[len(ranked) // 2]}
+        lines += [
+            f"{name}: feedback of {kind} student: {course.feedback(one.student, name) / name}.html"
+            for kind, one in examples.items()
+        ]
+        lines.append(f"{name}: summary for staff: {course.root / 'staff' / name}.html")
     nbgrader = Path(sys.executable).with_name("nbgrader")
     lines.append(f"gradebook: {course.gradebook} (try: cd {course.root} && {nbgrader} db student list)")
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -61,17 +62,17 @@ def _checks_deleted(notebook: Notebook) -> bytes:
     return dumped({**notebook, "cells": kept})
 
 
-def _answer_deleted(notebook: Notebook) -> bytes:
-    kept = [cell for cell in notebook["cells"] if _grade_id(cell) != "task3-c-answer"]
+def _answer_deleted(question: str, notebook: Notebook) -> bytes:
+    kept = [cell for cell in notebook["cells"] if _grade_id(cell) != f"{question}-answer"]
     return dumped({**notebook, "cells": kept})
 
 
-def _copied_cell(notebook: Notebook) -> bytes:
+def _copied_cell(question: str, notebook: Notebook) -> bytes:
     cells: list[dict[str, Any]] = []
     for cell in notebook["cells"]:
         cells.append(cell)
-        if _grade_id(cell) == "task3-b-answer":
-            cells.append({**cell, "id": f"{cell['id']}-copy", "source": 'mlp_parameters = "7*d_model"'})
+        if _grade_id(cell) == f"{question}-answer":
+            cells.append({**cell, "id": f"{cell['id']}-copy", "source": "copied_by_mistake = True"})
     return dumped({**notebook, "cells": cells})
 
 
@@ -80,16 +81,20 @@ def _without_metadata(notebook: Notebook) -> bytes:
     return dumped({**notebook, "cells": cells, "metadata": {}})
 
 
-DAMAGES: tuple[Damage, ...] = (
-    Damage("file cut off", _truncated, readable=False),
-    Damage("check cells deleted", _checks_deleted, readable=True),
-    Damage("one answer cell deleted", _answer_deleted, readable=True, lost=("task3-c",)),
-    Damage("answer cell copied", _copied_cell, readable=True),
-    Damage("all cell metadata stripped", _without_metadata, readable=True),
-    Damage("a PDF in place of the notebook", _another_format, readable=False),
-    Damage("empty file", _empty, readable=False),
-)
-"""Ways to break a file."""
+def damages(question: str, copied: str) -> tuple[Damage, ...]:
+    """Ways to break a file; the answer to one question gets lost, that to another one copied."""
+    return (
+        Damage("file cut off", _truncated, readable=False),
+        Damage("check cells deleted", _checks_deleted, readable=True),
+        Damage(
+            "one answer cell deleted", partial(_answer_deleted, question), readable=True, lost=(question,)
+        ),
+        Damage("answer cell copied", partial(_copied_cell, copied), readable=True),
+        Damage("all cell metadata stripped", _without_metadata, readable=True),
+        Damage("a PDF in place of the notebook", _another_format, readable=False),
+        Damage("empty file", _empty, readable=False),
+    )
+
 
 ATTACKS: tuple[Attack, ...] = (
     Attack("leaves the process", "import os\n\nos._exit(0)"),
@@ -118,13 +123,6 @@ ATTACKS: tuple[Attack, ...] = (
         "import numpy\nimport torch\n\n"
         "torch.allclose = torch.equal = numpy.allclose = numpy.array_equal = lambda *a, **k: True",
     ),
-    Attack(
-        "answers with an object that equals everything",
-        "class Anything(str):\n    def __eq__(self, other):\n        return True\n\n"
-        "    __hash__ = str.__hash__\n\n\n"
-        'query_matrix_parameters = Anything("d_head^2")',
-        instead_of="task3-a",
-    ),
     Attack("prints without end", 'while True:\n    print("x" * 10_000)'),
     Attack(
         "starts processes",
@@ -136,7 +134,23 @@ ATTACKS: tuple[Attack, ...] = (
         "connects to the network", 'import socket\n\nsocket.create_connection(("127.0.0.1", 5432), timeout=2)'
     ),
 )
-"""Attempts on the grader."""
+"""Attempts on the grader, whatever the assignment is."""
+
+
+def equals_everything(question: str, name: str, value: str) -> Attack:
+    """An answer that says yes to every comparison.
+
+    Args:
+        question: whose answer it is.
+        name: that is assigned.
+        value: a wrong answer, as a text.
+    """
+    return Attack(
+        "answers with an object that equals everything",
+        "class Anything(str):\n    def __eq__(self, other):\n        return True\n\n"
+        f"    __hash__ = str.__hash__\n\n\n{name} = Anything({value!r})",
+        instead_of=question,
+    )
 
 
 def tampered(notebook: Notebook) -> Notebook:

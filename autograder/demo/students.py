@@ -1,10 +1,10 @@
-"""Writes a whole class: one notebook per student in nbgrader's layout, and the roster."""
+"""Writes a whole class: one notebook per student and assignment in nbgrader's layout, and the roster."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from datetime import UTC, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,23 +14,30 @@ from msgspec import Struct
 
 from autograder.demo import mischief
 from autograder.demo.class_list import Person, people, roster
-from autograder.demo.decoders import given_listing
-from autograder.demo.mischief import ATTACKS, DAMAGES, Attack, Damage, Notebook
-from autograder.demo.papers import (
-    ABSENT,
-    EXCELLENT,
-    GOOD,
-    MIDDLING,
-    WEAK,
-    Level,
-    Paper,
-    write_paper,
-)
-from autograder.demo.timetable import AFTER, MINUTES, START
+from autograder.demo.mischief import Attack, Damage, Notebook
+from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, Level, Paper
 from autograder.errors import NotebookError
 
-ASSIGNMENT = "dl4nlp-exam"
 PROGRAMMES = ("Computational Linguistics", "Computer Science", "Data Science")
+
+Write = Callable[[Level, str, Mapping[str, str], np.random.Generator], Paper]
+"""Draws one student's paper: from a level, a kind (see `DemoStudent`), and the released cells by grade_id."""
+
+
+class Subject(Struct, frozen=True):
+    """One assignment, and what the class makes of it."""
+
+    assignment: str
+    """Its name, and that of its only notebook."""
+    start: datetime
+    """With a zone: when the class began."""
+    minutes: int
+    """How long it had."""
+    write: Write
+    damages: tuple[Damage, ...]
+    attacks: tuple[Attack, ...]
+    after: Mapping[int, timedelta] = {}
+    """When single students handed in, after the start; all others within the time."""
 
 
 class DemoStudent(Struct, frozen=True):
@@ -60,52 +67,58 @@ class _Part(Struct, frozen=True):
     damage: Damage | None = None
     attack: Attack | str | None = None
 
+    @property
+    def kind(self) -> str:
+        """See `DemoStudent`."""
+        return "broken" if self.damage is not None else "hostile" if self.attack is not None else "honest"
+
 
 def write_class(
-    release: bytes, folder: Path, *, students: int, seed: int, assignment: str = ASSIGNMENT
+    subject: Subject, release: bytes, folder: Path, *, students: int, seed: int
 ) -> list[DemoStudent]:
-    """Write the notebooks of a class and its roster.
+    """Write what a class hands in for one assignment, and its roster.
 
     Writes ``submitted/{student}/{assignment}/{assignment}.ipynb`` with a ``timestamp.txt`` beside it, and
-    ``roster.csv``. The same arguments give the same bytes.
+    ``roster.csv``. The same arguments give the same bytes; size and seed alone decide who is in the class.
 
     Args:
+        subject: what is answered.
         release: the released notebook, as students receive it.
         folder: the course.
         students: how many.
         seed: of everything that is left to chance.
-        assignment: the name of the assignment and of its only notebook.
 
     Returns:
         The class, in the order of the ids.
 
     Raises:
-        NotebookError: the release is not the exam that this class can answer.
+        NotebookError: the release is not the assignment that this class can answer.
         ValueError: there are fewer than one or too many students.
     """
     generator = np.random.default_rng(seed)
     given = _notebook(release)
-    listing = given_listing(_sources(given).get("task5-a-answer", ""))
+    cells = _sources(given)
     listed = people(students, generator)
     written = []
-    for number, (person, part) in enumerate(zip(listed, _parts(students, generator), strict=True), start=1):
-        paper = write_paper(part.level, listing, generator)
+    parts = _parts(subject, students, generator)
+    for number, (person, part) in enumerate(zip(listed, parts, strict=True), start=1):
+        paper = subject.write(part.level, part.kind, cells, generator)
         student, data = _handed_in(person, part, paper, _with_details(given, person, number))
-        place = folder / "submitted" / person.id / assignment
+        place = folder / "submitted" / person.id / subject.assignment
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{assignment}.ipynb").write_bytes(data)
-        minutes = timedelta(seconds=int(generator.integers(MINUTES * 60)))
-        handed_in = START.astimezone(UTC) + AFTER.get(number, minutes)
+        (place / f"{subject.assignment}.ipynb").write_bytes(data)
+        drawn = timedelta(seconds=int(generator.integers(subject.minutes * 60)))
+        handed_in = subject.start.astimezone(UTC) + subject.after.get(number, drawn)
         (place / "timestamp.txt").write_text(f"{handed_in:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")
         written.append(student)
     (folder / "roster.csv").write_text(roster(listed), encoding="utf-8")
     return written
 
 
-def _parts(count: int, generator: np.random.Generator) -> list[_Part]:
+def _parts(subject: Subject, count: int, generator: np.random.Generator) -> list[_Part]:
     """Who does what: about three in four are honest, and a large class has every damage and attack once."""
-    broken = [_Part(GOOD, damage=damage) for damage in DAMAGES]
-    attacks: list[Attack | str] = [*ATTACKS, "tampers with points and flags", "forges outputs"]
+    broken = [_Part(GOOD, damage=damage) for damage in subject.damages]
+    attacks: list[Attack | str] = [*subject.attacks, "tampers with points and flags", "forges outputs"]
     hostile = [_Part(MIDDLING, attack=attack) for attack in attacks]
     odd = [part for pair in _alternating(broken, hostile) for part in pair][: count // 3]
     levels = (EXCELLENT, GOOD, GOOD, MIDDLING, MIDDLING, EXCELLENT, GOOD, WEAK, MIDDLING, GOOD)
@@ -124,20 +137,19 @@ def _alternating(first: list[_Part], second: list[_Part]) -> Iterator[list[_Part
 def _handed_in(person: Person, part: _Part, paper: Paper, given: Notebook) -> tuple[DemoStudent, bytes]:
     """The student's record, and the bytes of the file."""
     notebook = answered(given, paper.sources)
-    portrait, kind, readable, points = paper.portrait, "honest", True, dict(paper.points)
+    portrait, readable, points = paper.portrait, True, dict(paper.points)
     data = mischief.dumped(notebook)
     if part.damage is not None:
         data = part.damage.apply(notebook)
-        portrait, kind, readable = part.damage.portrait, "broken", part.damage.readable
+        portrait, readable = part.damage.portrait, part.damage.readable
         points = {
             item: Decimal(0) if item.partition(".")[0] in part.damage.lost else mark
             for item, mark in (points if readable else {}).items()
         }
     elif part.attack is not None:
-        kind = "hostile"
         portrait, data, points = _attacked(part.attack, paper, given, points)
     return (
-        DemoStudent(person.id, person.first_name, person.last_name, portrait, kind, readable, points),
+        DemoStudent(person.id, person.first_name, person.last_name, portrait, part.kind, readable, points),
         data,
     )
 

@@ -73,6 +73,7 @@ class Audit:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     above: str = ""
+    _texts: dict[tuple[str, ...], str] = field(default_factory=dict, repr=False, compare=False)
 
     def listing(self, ids: Sequence[str] | None = None) -> str:
         """The listing with some faults in it; default: as it was handed out.
@@ -80,7 +81,10 @@ class Audit:
         Raises:
             ValueError: an id is not in the catalogue.
         """
-        return plant(self.right, by_id(self.catalogue, self.planted if ids is None else ids))
+        wanted = tuple(self.planted if ids is None else ids)
+        if wanted not in self._texts:  # asked several times for one submission, and slow
+            self._texts[wanted] = plant(self.right, by_id(self.catalogue, wanted))
+        return self._texts[wanted]
 
     def facts(self) -> dict[str, Any]:
         """Where the faults and remarks are: line numbers from 1, and names of components."""

@@ -14,18 +14,25 @@ from autograder.records import Answer, ItemResult, Observation
 from autograder.rubric import load
 from tests.support.local_box import LocalBox
 
-RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "audit.toml")
+_RUBRICS = Path(__file__).parents[2] / "rubrics"
+RUBRICS = {name: load(_RUBRICS / f"{name}.toml") for name in ("gpt2", "audit")}
+ASKED = {
+    question.id: (question, rubric)
+    for rubric in RUBRICS.values()
+    for question in rubric.questions
+    if question.kind == "audit"
+}
 DRAW = Draw(b"a draw of the tests")
 
 
 def check_of(question: str) -> Check:
-    """The check of a question of the shipped assignment."""
-    return make_check(RUBRIC.question(question), RUBRIC)
+    """The check of a question of the shipped assignments."""
+    return make_check(*ASKED[question])
 
 
 def reference_of(question: str) -> Any:
     """What the rubric names as its reference."""
-    module, _, name = RUBRIC.question(question).reference.partition(":")
+    module, _, name = ASKED[question][0].reference.partition(":")
     return getattr(importlib.import_module(f"reference.{module}"), name)
 
 
@@ -35,7 +42,7 @@ def asked(question: str, source: str) -> Evidence:
     assert isinstance(check, AsksAgain)
     answer = Answer(f"{question}-answer", "code", source, changed=True)
     box, reference = LocalBox("import torch", source), LocalBox()
-    reference.namespace[RUBRIC.question(question).answer] = reference_of(question)
+    reference.namespace[ASKED[question][0].answer] = reference_of(question)
     evidence = Evidence(
         answer,
         box.ask(check.plan(answer, DRAW)),

@@ -20,7 +20,7 @@ from reference.faults.slip import Slip, planted
 from tests.checks.asking import answer
 from tests.support.local_box import LocalBox
 
-RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "generation.toml")
+RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
 QUESTIONS = [question for question in RUBRIC.questions if question.kind == "decoding"]
 GIVEN = inspect.getsource(gpt2)
 SECRETS = (b"first", b"second", b"third")
@@ -104,4 +104,4 @@ def test_sentences_fill_in() -> None:
     result = sit(question, planted(oracle(question).source, slip), b"first")["exact"]
     for language in LANGUAGES:
         assert "top_p [" in render(result.student, language)
-    assert result.points == 1.5
+    assert result.points == 2

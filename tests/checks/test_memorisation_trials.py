@@ -22,7 +22,7 @@ from reference.memorisation_questions import memorisation_trials
 from tests.checks.asking import answer
 from tests.support.local_box import LocalBox
 
-RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "generation.toml")
+RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
 QUESTION = next(question for question in RUBRIC.questions if question.kind == "memorisation")
 CHECK = make_check(QUESTION, RUBRIC)
 GIVEN = Path(corpus.__file__).read_text("utf-8")

@@ -19,7 +19,7 @@ from reference.training_questions import SOURCE
 from tests.checks.asking import answer
 from tests.support.local_box import LocalBox
 
-RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "generation.toml")
+RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
 QUESTION = next(question for question in RUBRIC.questions if question.kind == "training")
 CHECK = make_check(QUESTION, RUBRIC)
 GIVEN = (

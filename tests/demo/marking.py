@@ -34,9 +34,10 @@ def exam() -> Rubric:
 
 
 @functools.cache
-def released() -> bytes:
-    """The exam's notebook, as students receive it."""
-    return build_release(SOURCE.read_bytes(), exam(), EXAM)
+def released(name: str = EXAM) -> bytes:
+    """The notebook of a shipped assignment, as students receive it."""
+    source = ROOT / "assignments" / name / f"{name}.ipynb"
+    return build_release(source.read_bytes(), shipped(name), name)
 
 
 def marks(

@@ -14,7 +14,7 @@ from reference.audits import attention, specimens, translation
 from reference.audits.audit import Audit, executed
 from reference.faults.attention import listing
 
-NOTEBOOK = Path(__file__).parents[2] / "assignments" / "audit" / "audit.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "assignments" / "gpt2" / "gpt2.ipynb"
 LEFT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[0, 0, 6, 7]])}
 RIGHT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[6, 7, 0, 0]])}
 PADDED = {"source": torch.tensor([[3, 4, 0, 0]]), "target": torch.tensor([[6, 7, 8]])}
@@ -27,7 +27,7 @@ def difference(audit: Audit, variant: str, inputs: dict[str, torch.Tensor]) -> f
 
 
 def cell(grade_id: str) -> str:
-    """The text of one cell of the practice assignment."""
+    """The text of one cell of the assignment with the listings."""
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
     return next("".join(one["source"]) for one in cells if one["id"] == grade_id)
 

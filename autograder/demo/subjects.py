@@ -1,0 +1,48 @@
+"""The assignments that the demo's class sits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import numpy as np
+
+from autograder.demo import mischief, papers, timetable
+from autograder.demo.decoders import given_listing
+from autograder.demo.gpt2 import papers as gpt2
+from autograder.demo.papers import Level, Paper
+from autograder.demo.students import Subject
+
+
+def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> Paper:
+    del kind
+    return papers.write_paper(level, given_listing(cells.get("task5-a-answer", "")), generator)
+
+
+def _gpt2(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> Paper:
+    del cells
+    return gpt2.write_paper(level, generator, hostile=kind == "hostile")
+
+
+EXAM = Subject(
+    "dl4nlp-exam",
+    start=timetable.START,
+    minutes=timetable.MINUTES,
+    write=_exam,
+    damages=mischief.damages("task3-c", copied="task3-b"),
+    attacks=(
+        *mischief.ATTACKS,
+        mischief.equals_everything("task3-a", "query_matrix_parameters", "d_head^2"),
+    ),
+    after=timetable.AFTER,
+)
+GPT2 = Subject(
+    "gpt2",
+    start=datetime(2026, 1, 19, 9, 0, tzinfo=UTC),
+    minutes=14 * 24 * 60,
+    write=_gpt2,
+    damages=mischief.damages("chain", copied="top-p"),
+    attacks=(*mischief.ATTACKS, mischief.equals_everything("facts", "facts", "relu")),
+)
+SUBJECTS = (EXAM, GPT2)
+"""In the order in which they are graded."""

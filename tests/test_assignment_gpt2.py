@@ -1,0 +1,250 @@
+"""The shipped assignment about GPT-2: notebook, rubric and reference say the same, and it is true."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+from autograder.checks import make_check
+from autograder.checks.base import trials_of
+from autograder.notebook.build import build_release
+from autograder.notebook.markers import leaked, solution_fragments
+from autograder.records import Answer
+from autograder.rubric import Question, load
+from reference import corpus, decoding, gpt2, memorisation, training
+
+ROOT = Path(__file__).parents[1]
+NAME = "gpt2"
+RUBRIC = load(ROOT / "rubrics" / f"{NAME}.toml")
+SOURCE = ROOT / "assignments" / NAME / f"{NAME}.ipynb"
+NOTEBOOK = nbformat.reads(SOURCE.read_text("utf-8"), as_version=4)
+CELLS = {cell.metadata.nbgrader.grade_id: cell for cell in NOTEBOOK.cells}
+PARTS = {1: 27, 2: 20, 3: 20, 4: 13, 5: 20}
+KEY = {
+    "top-k": decoding.top_k,
+    "top-p": decoding.top_p,
+    "no-repeat": decoding.no_repeat_ngram,
+    "chain": decoding.next_token_probabilities,
+    "sample": decoding.sample,
+    "greedy": decoding.greedy,
+    "beam": decoding.beam_search,
+    "trainer": training.Trainer,
+    "memorisation": memorisation.memorisation,
+}
+"""Question id → the part of the reference that is its answer key."""
+
+
+def meaning(source: str) -> list[str]:
+    """Every class and function of a text without comments, type aliases and markers."""
+    source = source.replace("State", "dict")
+    return [
+        ast.dump(node) for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ]
+
+
+def test_the_source_is_a_valid_notebook_without_outputs() -> None:
+    """The source is nbformat 4.5 and holds nothing that was run."""
+    nbformat.validate(NOTEBOOK)
+    assert all(not cell.get("outputs") for cell in NOTEBOOK.cells)
+
+
+@pytest.mark.parametrize("question", KEY)
+def test_the_answer_key_is_the_reference(question: str) -> None:
+    """The tests of the reference hold for the solution in the notebook, because it is the same."""
+    assert meaning(inspect.getsource(KEY[question])) == meaning(CELLS[f"{question}-answer"].source)
+
+
+@pytest.mark.parametrize(
+    ("cell", "given"),
+    [("model", [gpt2.Layer, gpt2.GPT2]), ("batches", [training.Batches])],
+    ids=["model", "batches"],
+)
+def test_given_classes_are_those_of_the_reference(cell: str, given: list[type]) -> None:
+    """The locked classes compute what the tests prove about the reference's."""
+    assert [entry for one in given for entry in meaning(inspect.getsource(one))] == meaning(
+        CELLS[cell].source
+    )
+
+
+def test_the_given_corpus_is_the_one_that_reports_are_measured_with() -> None:
+    """The locked cell has the same texts, words and ids."""
+    namespace: dict[str, object] = {}
+    exec(CELLS["corpus"].source, namespace)
+    assert (corpus.TEXTS, corpus.WORDS, corpus.CORPUS) == tuple(
+        namespace[name] for name in ("TEXTS", "WORDS", "CORPUS")
+    )
+
+
+# ---------------------------------------------------------------- points and languages
+
+
+def test_points_add_up() -> None:
+    """A hundred points, split over the parts as headings and the table on top say, in both languages."""
+    assert PARTS == {int(task.id): task.points for task in RUBRIC.assignment.tasks}
+    assert Decimal(100) == RUBRIC.assignment.points == sum(PARTS.values())
+    for number, worth in PARTS.items():
+        headings = re.findall(
+            r"^## .*\((\d+) (?:points|Punkte)\)$", CELLS[f"part{number}"].source, re.MULTILINE
+        )
+        assert [str(worth)] * 2 == headings
+    rows = re.findall(r"^\| (\d) \| (.*) \| (\d+) \|$", CELLS["title"].source, re.MULTILINE)
+    assert rows == [
+        (task.id, task.text[language], str(task.points))
+        for language in ("en", "de")
+        for task in RUBRIC.assignment.tasks
+    ]
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
+    """Students read the points that the rubric gives, and in which part they are, in both languages."""
+    headings = [line for line in CELLS[f"{question.id}-prompt"].source.splitlines() if line.startswith("#")]
+    assert [f"({question.points} {word})" for word in ("points", "Punkte")] == [
+        heading[heading.rindex("(") :] for heading in headings
+    ]
+    letter = re.findall(r"\((\w)\)", headings[0])[0]
+    for language, word in (("en", "Part"), ("de", "Teil")):
+        assert question.title[language].startswith(f"{word} {question.task} ({letter}): ")
+    for item in question.items:
+        assert {"en", "de"} == set(item.text)
+
+
+@pytest.mark.parametrize(("language", "foreign"), [("en", " Sie "), ("de", " the ")])
+def test_it_can_be_released_in_one_language(language: str, foreign: str) -> None:
+    """Every text that students read is there in the language chosen, and no other language is left."""
+    release = nbformat.reads(
+        build_release(SOURCE.read_bytes(), RUBRIC, NAME, language).decode(), as_version=4
+    )
+    texts = [cell.source for cell in release.cells if cell.cell_type == "markdown"]
+    texts = [text for text in texts if text != "YOUR ANSWER HERE"]
+    assert len(texts) == len(RUBRIC.questions) + len(PARTS) + 2
+    for text in texts:
+        assert "<!--" not in text
+        assert foreign not in text
+
+
+def test_the_release_shows_no_solution() -> None:
+    """What is handed out keeps signatures and docstrings, and none of the solutions' lines."""
+    release = build_release(SOURCE.read_bytes(), RUBRIC, NAME)
+    fragments = solution_fragments(SOURCE.read_bytes())
+    assert len(fragments) > 30
+    assert () == leaked(fragments, release)
+    assert "Keep the nucleus" in release.decode()
+
+
+# ---------------------------------------------------------------- what is judged, and by whom
+
+
+def test_every_automatic_question_has_planted_answers() -> None:
+    """Nothing in the assignment is judged by a check that nobody has seen fail."""
+    for question in RUBRIC.questions:
+        source = CELLS[question.answer_cell].source
+        own = trials_of(make_check(question, RUBRIC), Answer(question.answer_cell, "code", source, True))
+        assert question.trials or own, question.id
+
+
+def test_guides_say_what_earns_full_half_and_no_points() -> None:
+    """Every item that a person marks has examples of all three, and nothing else waits for a person."""
+    manual = [item for question in RUBRIC.questions for item in question.items if item.manual]
+    assert {"strategies", "report"} == {
+        question.id for question in RUBRIC.questions for item in question.items if item.manual
+    }
+    assert len(manual) == 7
+    for item in manual:
+        lines = item.options["guide"].strip().splitlines()
+        assert ["Full", "Half", "None"] == [line.partition(":")[0] for line in lines]
+
+
+# ---------------------------------------------------------------- what is true
+
+
+def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
+    """Totals, entries, activation, the shared head and the layout are read off the real architecture."""
+    with torch.device("meta"):
+        tied = GPT2LMHeadModel(GPT2Config(vocab_size=50259))
+        untied = GPT2LMHeadModel(GPT2Config(vocab_size=50259, tie_word_embeddings=False))
+        published = GPT2LMHeadModel(GPT2Config())
+    tied.tie_weights()
+    published.tie_weights()
+    question = RUBRIC.question("totals")
+    rights = {item.id: item.options["value"] for item in question.items}
+    assert rights == {
+        "tied": sum(parameter.numel() for parameter in tied.parameters()),
+        "untied": sum(parameter.numel() for parameter in untied.parameters()),
+        "state_dict": len(tied.state_dict()),
+    }
+    wrong = {entry["code"]: entry["when"] for entry in question.item("tied").options["mistake"]}
+    assert wrong["published-vocabulary"] == sum(one.numel() for one in published.parameters())
+    assert wrong["head-twice"] == rights["untied"]
+    assert 148 == len(list(tied.named_parameters())) == rights["state_dict"] - 1
+    assert ["gelu_new"] == RUBRIC.question("facts").item("activation").options["right"]
+    assert GPT2Config().activation_function == "gelu_new"
+    assert tied.lm_head.weight is tied.transformer.wte.weight
+    assert ["conv1d"] == RUBRIC.question("facts").item("layout").options["right"]
+    attention = tied.transformer.h[0].attn.c_attn
+    assert ("Conv1D", (768, 2304)) == (type(attention).__name__, tuple(attention.weight.shape))
+
+
+def test_no_question_gives_another_one_away() -> None:
+    """Nothing that students read states a number or a name that is asked for."""
+    given = "\n".join(cell.source for name, cell in CELLS.items() if cell.metadata.nbgrader.locked)
+    for answer in ("148", "149", "124_441_344", "124,441,344", "163_040_256", "2304", "gelu_new`)"):
+        assert answer not in given
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs the given cells up to the language model, with a model of this name; gives their names."""
+
+    def run(model: str = "") -> dict[str, Any]:
+        if model:
+            monkeypatch.setenv("GPT2_MODEL", model)
+        else:
+            monkeypatch.delenv("GPT2_MODEL", raising=False)
+        namespace: dict[str, Any] = {}
+        for name in ("setup", "model", "corpus", "batches", "language-model"):
+            exec(CELLS[name].source.replace("from coursecheck import check", ""), namespace)
+        return namespace
+
+    return run
+
+
+def test_without_a_name_the_model_is_the_tiny_one(notebook: Any) -> None:
+    """Nothing is loaded, and text becomes the corpus's ids and text again."""
+    given = notebook()
+    assert isinstance(given["new_model"](), given["GPT2"])
+    text = " ".join(given["TEXTS"][0])
+    assert given["CORPUS"][0] == given["encode"](text)
+    assert text == given["decode"](given["CORPUS"][0])
+
+
+def test_a_model_of_transformers_can_be_put_in_by_name(notebook: Any, tmp_path: Path) -> None:
+    """A folder with weights and a tokenizer: the corpus is encoded anew, and padding is not seen."""
+    words = {word: number for number, word in enumerate(["[UNK]", *corpus.WORDS[1:]])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=len(words), n_positions=32, n_embd=8, n_layer=1, n_head=2)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    given = notebook(str(tmp_path))
+    assert given["CORPUS"][0] == [words[word] for word in corpus.TEXTS[0]]
+    model = given["new_model"]().eval()
+    text = torch.tensor([given["encode"]("the owl waits")])
+    padded = torch.cat([torch.zeros(1, 2, dtype=torch.int64), text], 1)
+    with torch.no_grad():
+        alone = model(text)[0, -1]
+        beside = model(padded, (padded != 0).long())[0, -1]
+    torch.testing.assert_close(alone, beside)
+    trainer = training.Trainer(model, training.Batches(*given["corpus_tensors"](), 4, seed=0), 0.01, 4)
+    assert 4 == len(trainer.train(4))
