@@ -19,7 +19,7 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"records"},
     {"errors", "atomic"},
-    {"limits", "tables", "timestamps", "visible"},
+    {"limits", "tables", "timestamps", "visible", "syntax"},
     {"variants", "scales", "exam"},
     {"rubric", "messages", "course"},
     {"notebook", "sandbox", "algebra"},

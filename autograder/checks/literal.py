@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 
 from msgspec import Struct
+
+from autograder.syntax import UNREADABLE, parsed
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 MAX_SOURCE = 64_000
@@ -70,10 +71,8 @@ def syntax_tree(source: str) -> ast.Module | None:
     if len(source) > MAX_SOURCE:
         return None
     try:
-        with warnings.catch_warnings():  # LaTeX in an ordinary string: an invalid escape is not our concern
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parsed(source)
+    except UNREADABLE:
         return None
 
 

@@ -6,10 +6,10 @@ Who somebody is follows from the folder a submission lies in. These lines help w
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable
 
 from autograder.records import Cell, Markdown
+from autograder.syntax import UNREADABLE, parsed
 
 FIELDS = ("family_name", "first_name", "student_number", "programme")
 """The names that the cell below the title page assigns."""
@@ -33,10 +33,8 @@ def details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:
 
 def _assigned(source: str) -> dict[str, str]:
     try:
-        with warnings.catch_warnings():  # a backslash in somebody's name is not our concern
-            warnings.simplefilter("ignore")
-            body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = parsed(source).body
+    except UNREADABLE:
         return {}
     found: dict[str, str] = {}
     for statement in body:

@@ -175,7 +175,7 @@ def sources() -> dict[str, str]:
             node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
         }
         waiting += [one for one in imported if one.startswith("autograder.") and one not in _STAND_INS]
-    return found
+    return dict(sorted(found.items()))
 
 
 @functools.cache

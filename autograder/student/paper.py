@@ -26,6 +26,7 @@ from autograder.student.report import (
     title_of,
 )
 from autograder.student.sentences import sentence
+from autograder.syntax import UNREADABLE, parsed
 
 _MOST_NAMED = 12
 
@@ -186,8 +187,8 @@ def _binding(tree: ast.Module, name: str) -> str | None:
 
 def _syntax_error(source: str) -> str:
     try:
-        ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        parsed(source)
+    except UNREADABLE as error:
         line = getattr(error, "lineno", None)
         return f"line {line}" if line else "too deep or too long"
     return "too deep or too long"

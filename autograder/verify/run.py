@@ -80,6 +80,7 @@ class Run:
         read = [trial for trial in left if self._sitting.is_read(question, trial)]
         names = {trial.name for trial in read}
         reading = threads.submit(self._sitting.in_one_box, question, read)
+        whole = True
         for trial in trials:
             score = scores[trial.name]
             if score is not None:
@@ -87,7 +88,8 @@ class Run:
             elif trial.name in names:
                 yield partial(self._of_reading, question, trial, reading)
             else:
-                running = threads.submit(self._sitting.in_box, question, trial)
+                running = threads.submit(self._sitting.in_box, question, trial, whole=whole)
+                whole = False
                 yield partial(self._of_box, question, trial, running)
 
     def _of_reading(self, question: Question, trial: Trial, reading: Future[dict[str, Score]]) -> Row:

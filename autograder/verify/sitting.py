@@ -1,8 +1,9 @@
 """Lets planted answers sit the exam in the place of the key's.
 
 Each trial is one paper: the answer key with one answer changed. So whatever is lost was lost for that
-answer. Where texts are enough nothing is run, and only the changed questions are judged again. Everything
-else is a submission like any other.
+answer. Where texts are enough nothing is run, and only the changed questions are judged again. Code is run
+like any submission's; one paper of each question is asked about everything, the others about what was
+planted.
 """
 
 from __future__ import annotations
@@ -103,16 +104,27 @@ class Sitting:
             if self._rubric.question(place).notebook == notebook
         }
 
-    def in_box(self, question: Question, trial: Trial) -> Graded:
-        """Grade a submission with a planted answer, as any student's."""
+    def in_box(self, question: Question, trial: Trial, *, whole: bool = True) -> Graded:
+        """Grade a submission with a planted answer, as any student's.
+
+        Args:
+            question: what is answered.
+            trial: the planted answer.
+            whole: ask about all answers; otherwise about the planted ones alone, though all cells are run,
+                and the other questions keep the key's results.
+        """
+        planted = self._planted(question, trial)
         changes: dict[str, dict[str, str]] = {}
-        for place, answer in self._planted(question, trial).items():
+        for place, answer in planted.items():
             notebook = self._rubric.question(place).notebook
             changes.setdefault(notebook, {})[answer.grade_id] = answer.source
         notebooks = {
             name: with_sources(data, changes.get(name, {})) for name, data in self._key.sources.items()
         }
-        return self._grader.grade(Handed(trial.name, notebooks))
+        known = (
+            {} if whole else {one: tuple(self._results[one]) for one in self._results if one not in planted}
+        )
+        return self._grader.grade(Handed(trial.name, notebooks), known)
 
     def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
         """The answers that a trial changes, by question."""

@@ -1,0 +1,56 @@
+"""Source becomes a tree in many threads at a time, and nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from autograder.syntax import UNREADABLE, parsed
+
+SOURCE = "x = f(a, b)[1] + 3\n" * 300 + "y = " + "(" * 30 + "1" + "+1)" * 30
+
+
+class Litter:
+    """Garbage whose collection runs Python code, in which another thread may take its turn."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        sum(range(50))
+
+
+def littering(source: str) -> ast.Module:
+    """The tree, and work for the garbage collector while it is built."""
+    Litter()
+    return parsed(source)
+
+
+def test_many_threads_at_a_time() -> None:
+    """CPython's own parser fails in one of twenty cases here; ours in none."""
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(20)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            trees = list(threads.map(littering, [SOURCE] * 200))
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*thresholds)
+    assert {301} == {len(tree.body) for tree in trees}
+
+
+@pytest.mark.parametrize("source", ["x = (", "x = \0", "(" * 5000, "-" * 100_000 + "1"])
+def test_what_is_no_python_is_foreseen(source: str) -> None:
+    """Broken and far too deep source raise what callers expect."""
+    with pytest.raises(UNREADABLE):
+        parsed(source)
+
+
+def test_an_invalid_escape_is_silent() -> None:
+    """LaTeX in an ordinary string warns nobody: warnings are errors in these tests."""
+    assert 1 == len(parsed(r'x = "\frac"').body)
