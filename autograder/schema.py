@@ -51,9 +51,8 @@ def schema() -> Schema:
     own = {record: definitions.pop(named[record]) for record in records if record not in _DRAWN}
     definitions["Assignment"] = _assignment(own[Assignment], own[Grading], own[Threshold])
     for name, (question, item) in kinds.items():
-        definitions[f"question-{name}"] = _question(
-            name, own[Question], own[question], own[Item], own[item], own[ManualItem]
-        )
+        items = _items(name, own[Item], own[item], own[ManualItem])
+        definitions[f"question-{name}"] = _question(name, own[Question], own[question], items)
     definitions["placeholder"] = _PLACEHOLDER
     return {
         "$schema": DIALECT,
@@ -86,26 +85,25 @@ def _assignment(assignment: Schema, grading: Schema, threshold: Schema) -> Schem
     }
 
 
-def _question(
-    name: str, common: Schema, options: Schema, item: Schema, item_options: Schema, manual_options: Schema
-) -> Schema:
+def _question(name: str, common: Schema, options: Schema, items: Sequence[Schema]) -> Schema:
     """A question of one kind: what every question has, and what this kind adds."""
-    automatic = _joined(item, item_options, f"An item of a {name!r} question.")
-    automatic["properties"]["manual"] = {"const": False}
-    # What the kind reads of an automatic item may stay in one that a person decides on.
-    both = {"properties": {**item_options["properties"], **manual_options["properties"]}}
-    manual = _joined(item, both, "An item that a person decides on.")
-    manual["properties"]["manual"] = {"const": True}
-    manual["required"] = [*manual["required"], "manual"]
     made = _joined(common, options, str(options.get("description", "")))
     made["properties"]["kind"] = {"const": name}
-    made["properties"]["item"] = {
-        "type": "array",
-        "minItems": 1,
-        "items": {"anyOf": [manual] if name == "written" else [automatic, manual]},
-    }
+    made["properties"]["item"] = {"type": "array", "minItems": 1, "items": {"anyOf": items}}
     made["required"] = [*made["required"], "item"]
     return made
+
+
+def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -> list[Schema]:
+    """The items that a question of one kind may have: automatic ones, and those that a person decides on."""
+    automatic = _joined(common, options, f"An item of a {name!r} question.")
+    automatic["properties"]["manual"] = {"const": False}
+    # What the kind reads of an automatic item may stay in one that a person decides on.
+    both = {"properties": {**options["properties"], **manual_options["properties"]}}
+    manual = _joined(common, both, "An item that a person decides on.")
+    manual["properties"]["manual"] = {"const": True}
+    manual["required"] = [*manual["required"], "manual"]
+    return [manual] if name == "written" else [automatic, manual]
 
 
 def _joined(common: Schema, options: Schema, description: str) -> Schema:
