@@ -57,11 +57,14 @@ class Grading(Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[assignment.grading]`` as it is written."""
 
     scale: str | tuple[dict[str, Any], ...] = "german"
+    """A named one, or a course's own: a list of grades, the best one first."""
     unit: Literal["percent", "points"] = "percent"
     """Of ``pass`` and of the thresholds of a scale of one's own."""
     passing: Decimal | None = msgspec.field(name="pass", default=None)
+    """What passes; default: 50 %, or the last grade but one of letters and of a scale of one's own."""
     rounding: Rounding = "exact"
     bonus: Bonus = "always"
+    """Whether bonus points also help somebody to pass."""
 
 
 class Grade(Struct, frozen=True):

@@ -85,15 +85,13 @@ class Schedule(Struct, frozen=True):
             now: the time; what claims to be of later is not believed.
         """
         latest, *earlier = (self._timed(attempt, now) for attempt in attempts)
-        if latest.timing is None or latest.timing.doubt:
+        if latest.timing is None or not latest.timing.late:
             return latest
-        in_time = [
-            one for one in (latest, *earlier) if one.timing and not one.timing.late and not one.timing.doubt
-        ]
+        in_time = [one for one in earlier if one.timing and not one.timing.late and not one.timing.doubt]
         chosen = max(in_time, key=_moment, default=latest)
-        if latest.timing.late and chosen.timing and chosen is not latest:
+        if chosen.timing and chosen is not latest:
             return replace(chosen, timing=replace(chosen.timing, instead=latest.submitted_at))
-        return chosen
+        return latest
 
     def _timed(self, handin: Handin, now: datetime) -> Handin:
         window, moment = self.of(handin.student), handin.submitted_at
@@ -162,6 +160,13 @@ def read(table: Any, rubric: Rubric, place: str) -> Schedule:
     """
     if not isinstance(table, Mapping):
         raise RubricError(f"{place}: expected a table with start, and zone or end")
+    try:
+        return _read(table, rubric, place)
+    except OverflowError as error:  # the first and the last day of all have no counterpart in other zones
+        raise RubricError(f"{place}: a time is outside of the years 1 to 9999") from error
+
+
+def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
     times = tables.convert(table, Times, place)
     exam = rubric.assignment.exam
     if times.end is None and exam is None:

@@ -19,7 +19,9 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks import KINDS
+from autograder.checks.manual import ManualItem
 from autograder.rubric import Assignment, Item, Question
+from autograder.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted
 
 Schema = dict[str, Any]
@@ -32,21 +34,25 @@ _PLACEHOLDER: Schema = {
     "description": "What is drawn for each student; see [variant].",
 }
 _DRAWN = (Integers, Choices, Computed, Planted)
+_MADE = (Scale, Step)
+"""What is made of a table when the rubric is read, and is never written itself."""
 
 
 def schema() -> Schema:
     """The whole schema."""
     kinds = {name: (kind.question_type, kind.item_type) for name, kind in sorted(KINDS.items())}
     pairs = [record for pair in kinds.values() for record in pair]
-    records: list[type[Struct]] = list(dict.fromkeys((Assignment, Question, Item, *_DRAWN, *pairs)))
+    common = (Assignment, Grading, Threshold, Question, Item, ManualItem)
+    records: list[type[Struct]] = list(dict.fromkeys((*common, *_MADE, *_DRAWN, *pairs)))
     schemas, components = msgspec.json.schema_components(records, ref_template=_REFERENCE)
     named = {record: one["$ref"].rpartition("/")[2] for record, one in zip(records, schemas, strict=True)}
     texts = _texts(records)
     definitions = {name: _told(_plain(one), texts.get(name, {})) for name, one in components.items()}
     own = {record: definitions.pop(named[record]) for record in records if record not in _DRAWN}
-    definitions["Assignment"] = {**own[Assignment], "additionalProperties": False}
+    definitions["Assignment"] = _assignment(own[Assignment], own[Grading], own[Threshold])
     for name, (question, item) in kinds.items():
-        definitions[f"question-{name}"] = _question(name, own[Question], own[question], own[Item], own[item])
+        items = _items(name, own[Item], own[item], own[ManualItem])
+        definitions[f"question-{name}"] = _question(name, own[Question], own[question], items)
     definitions["placeholder"] = _PLACEHOLDER
     return {
         "$schema": DIALECT,
@@ -67,26 +73,37 @@ def schema() -> Schema:
     }
 
 
-def _question(name: str, common: Schema, options: Schema, item: Schema, item_options: Schema) -> Schema:
-    """A question of one kind: what every question has, and what this kind adds."""
-    automatic = _joined(item, item_options, f"An item of a {name!r} question.")
-    automatic["properties"]["manual"] = {"const": name == "written"}
-    common_keys = {key: one for key, one in item["properties"].items() if key != "options"}
-    manual = {
-        **item,
-        "properties": {**common_keys, "manual": {"const": True}},
-        "required": [*item["required"], "manual"],
-        "description": "An item that a person decides on.",
+def _assignment(assignment: Schema, grading: Schema, threshold: Schema) -> Schema:
+    """The table of the assignment, with the one on grades as it is written."""
+    either = [{"enum": [*NAMED]}, {"type": "array", "items": threshold}]
+    scale = {**grading["properties"]["scale"], "anyOf": either}
+    written = {**grading, "properties": {**grading["properties"], "scale": scale}}
+    return {
+        **assignment,
+        "properties": {**assignment["properties"], "grading": written},
+        "additionalProperties": False,
     }
+
+
+def _question(name: str, common: Schema, options: Schema, items: Sequence[Schema]) -> Schema:
+    """A question of one kind: what every question has, and what this kind adds."""
     made = _joined(common, options, str(options.get("description", "")))
     made["properties"]["kind"] = {"const": name}
-    made["properties"]["item"] = {
-        "type": "array",
-        "minItems": 1,
-        "items": {"anyOf": [manual] if name == "written" else [automatic, manual]},
-    }
+    made["properties"]["item"] = {"type": "array", "minItems": 1, "items": {"anyOf": items}}
     made["required"] = [*made["required"], "item"]
     return made
+
+
+def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -> list[Schema]:
+    """The items that a question of one kind may have: automatic ones, and those that a person decides on."""
+    automatic = _joined(common, options, f"An item of a {name!r} question.")
+    automatic["properties"]["manual"] = {"const": False}
+    # What the kind reads of an automatic item may stay in one that a person decides on.
+    both = {"properties": {**options["properties"], **manual_options["properties"]}}
+    manual = _joined(common, both, "An item that a person decides on.")
+    manual["properties"]["manual"] = {"const": True}
+    manual["required"] = [*manual["required"], "manual"]
+    return [manual] if name == "written" else [automatic, manual]
 
 
 def _joined(common: Schema, options: Schema, description: str) -> Schema:

@@ -153,6 +153,9 @@ def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
             "student 'ada': expected a table",
         ),
         ("[exam]", "[exam", "not valid TOML"),
+        ("start = 2026-02-12T10:00:00", "start = 9999-12-31T23:30:00", "outside of the years 1 to 9999"),
+        ("start = 2026-02-12T10:00:00", "start = 0001-01-01T00:00:00", "outside of the years 1 to 9999"),
+        ("end = 2026-02-12T13:00:00", "end = 9999-12-31T23:59:59-10:00", "outside of the years 1 to 9999"),
     ],
 )
 def test_a_slip_is_refused(course: Course, old: str, new: str, message: str) -> None:
@@ -251,9 +254,9 @@ def test_the_last_attempt_in_time_counts(course: Course) -> None:
     assert chosen.timing
     assert "another one came 10 min after the end" in chosen.timing.notes()[0].text
     assert Path("late") == schedule.counting([late, kept[2], kept[3]], NOW).folder
-    in_time = handed("zoe", "2026-02-12 10:35", "last")
-    chosen = schedule.counting([in_time, *kept], NOW)
-    assert (Path("last"), ()) == (chosen.folder, chosen.timing.notes() if chosen.timing else None)
+    for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
+        chosen = schedule.counting([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
+        assert (Path("last"), ()) == (chosen.folder, chosen.timing.notes() if chosen.timing else None)
 
 
 def test_an_unknown_time_is_not_replaced_by_an_earlier_attempt(course: Course) -> None:

@@ -45,8 +45,8 @@ def test_examples_of_the_docs_are_accepted(number: int) -> None:
     example = EXAMPLES[number]
     text = example if "[assignment]" in example else HEAD.format(points=1) + example
     table = tomllib.loads(text)
-    if "question" in table or "variant" in table:
-        assert [] == [error.message for error in VALIDATOR.iter_errors(table)]
+    table.setdefault("version", 1)
+    assert [] == [error.message for error in VALIDATOR.iter_errors(table)]
 
 
 def question(kind: str = "symbolic", **more: Any) -> Table:
@@ -80,6 +80,13 @@ def changed(change: Callable[[Table], Any]) -> Table:
         lambda table: table["question"][0]["item"][0].update(form="formulae"),
         lambda table: table["question"][0]["item"][0].update(accept="1"),
         lambda table: table["question"][0]["item"][0].update(mistake=[{"code": "c", "wen": "1", "text": {}}]),
+        lambda table: table["assignment"].update(grading={"scael": "german"}),
+        lambda table: table["assignment"].update(grading={"scale": "latter"}),
+        lambda table: table["assignment"].update(grading={"scale": [{"grade": "A", "form": 0}]}),
+        lambda table: table["assignment"].update(grading={"name": "own", "possible": 1}),
+        lambda table: table["question"][0]["item"][0].update(manual=True, giude="Order."),
+        lambda table: table["question"][0]["item"][0].update(manual=True, examples={"full": "Order."}),
+        lambda table: table["question"][0]["item"][0].update(guide="of no use to a program"),
         lambda table: table.update(variant={"draw": {"n": {"integer": [1, 2], "common": 1}}}),
     ],
 )
@@ -87,6 +94,16 @@ def test_slips_are_refused(slip: Callable[[Table], Any]) -> None:
     """A misspelt key, a missing one and a value of the wrong type are errors, and nothing else is."""
     assert VALIDATOR.is_valid(question())
     assert not VALIDATOR.is_valid(changed(slip))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
+    """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
+    item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
+    item["examples"] = {"full": "F", "none": "N"}
+    keys = MADE["$defs"][f"question-{kind}"]["properties"]["item"]["items"]["anyOf"][-1]["properties"]
+    assert {"guide", "examples", "suggest"} <= set(keys)
+    assert VALIDATOR.is_valid(question(item=[item]))
 
 
 def test_a_drawn_number_may_stand_in_its_place() -> None:

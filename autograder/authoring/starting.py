@@ -33,6 +33,9 @@ IGNORED = "".join(
     for name in (
         ".autograder/",
         "autograded/",
+        "bonus.csv",
+        "earlier/",
+        "exams.toml",
         "feedback/",
         "gradebook.db",
         "grades.csv",

@@ -17,8 +17,9 @@ from autograder.checks.count import CountCheck
 from autograder.checks.decoding import DecodingCheck
 from autograder.checks.gradient import GradientCheck
 from autograder.checks.implementation import ImplementationCheck
-from autograder.checks.manual import manual_options
+from autograder.checks.manual import ManualItem, manual_options
 from autograder.checks.memorisation import MemorisationCheck
+from autograder.checks.options import place
 from autograder.checks.quantity import QuantityCheck
 from autograder.checks.repair import RepairCheck
 from autograder.checks.shape import ShapeCheck
@@ -31,6 +32,7 @@ from autograder.checks.visibility import VisibilityCheck
 from autograder.checks.written import WrittenCheck
 from autograder.errors import RubricError
 from autograder.rubric import Question, Rubric
+from autograder.tables import field_names, known
 
 KINDS: Mapping[str, type[Check]] = {
     kind.kind: kind
@@ -73,4 +75,6 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     for item in question.items:
         if item.manual:
             manual_options(question, item)
+            names = (*field_names(ManualItem), *field_names(kind.item_type))
+            known(item.options, names, place(question, item))
     return kind(question, rubric)

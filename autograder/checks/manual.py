@@ -33,19 +33,18 @@ class ManualItem(Struct, frozen=True):
     """A closed list of words: an answer that holds one of them suggests this item to the grader."""
 
 
-def manual_options(question: Question, item: Item, *, only: bool = False) -> ManualItem:
-    """What an item states for graders.
+def manual_options(question: Question, item: Item) -> ManualItem:
+    """What an item states for graders; other keys, of the question's kind, are left alone.
 
     Args:
         question: of the item.
         item: one with ``manual = true``.
-        only: nothing else may be stated; otherwise other keys, of the question's kind, are left alone.
 
     Raises:
-        RubricError: a key has the wrong type, or is unknown where nothing else may be stated.
+        RubricError: a key has the wrong type.
     """
     own = field_names(ManualItem)
-    table = {key: value for key, value in item.options.items() if only or key in own}
+    table = {key: value for key, value in item.options.items() if key in own}
     options = convert(table, ManualItem, place(question, item))
     for entry in options.suggest:
         bare = [word.strip("*") for word in entry.split()]

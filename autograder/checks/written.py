@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.manual import ManualItem, manual, manual_options
+from autograder.checks.manual import ManualItem, manual
 from autograder.checks.options import place, question_options
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
@@ -31,7 +31,6 @@ class WrittenCheck:
         self.question = question
         question_options(question, WrittenQuestion)
         for item in question.items:
-            manual_options(question, item, only=True)
             if not item.manual:
                 raise RubricError(f"{place(question, item)}: manual: a written answer needs manual = true")
 

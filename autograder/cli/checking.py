@@ -42,6 +42,7 @@ def check(
     from autograder.notebook.document import parse
     from autograder.notebook.files import read_file
     from autograder.notebook.student_check import FILE_NAME
+    from autograder.notebook.timeleft import time_left
     from autograder.student.paper import look
 
     if language not in ("", *LANGUAGES):
@@ -52,10 +53,11 @@ def check(
         paper = look(parse(read_file(notebook)).cells, specification, notebook.stem, spoken)
     except NotebookError as error:
         raise NotebookError(error.code, f"{notebook}: {error}") from error
+    left = time_left(specification, spoken)
     if json:
-        sys.stdout.write(encoder.dumps(_object(paper, spoken), ensure_ascii=False) + "\n")
+        sys.stdout.write(encoder.dumps(_object(paper, spoken, left), ensure_ascii=False) + "\n")
     else:
-        _print(paper, spoken)
+        _print(paper, spoken, left)
     raise typer.Exit(0 if paper.is_complete else EXIT_FINDINGS)
 
 
@@ -78,7 +80,7 @@ def _specification(path: Path) -> dict[str, Any]:
     return read_specification(text, str(path))
 
 
-def _object(paper: Paper, language: str) -> dict[str, Any]:
+def _object(paper: Paper, language: str, left: str) -> dict[str, Any]:
     from autograder.student.sentences import sentence
 
     return {
@@ -91,13 +93,14 @@ def _object(paper: Paper, language: str) -> dict[str, Any]:
         ],
         "cells": [line._asdict() for line in paper.cells],
         "note": sentence("not-final", language),
+        "time": left,
     }
 
 
-def _print(paper: Paper, language: str) -> None:
+def _print(paper: Paper, language: str, left: str) -> None:
     from autograder.student.sentences import sentence
     from autograder.student.showing import MARKS, as_text, counted
 
     cells = [f"{MARKS[line.state]} {line.text}" for line in paper.cells]
-    notes = (*cells, counted(paper.reports, language), sentence("not-final", language))
+    notes = (*cells, counted(paper.reports, language), sentence("not-final", language), *filter(None, [left]))
     sys.stdout.write(as_text(paper.reports, notes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from autograder.assignment import Assignment
     from autograder.gradebook import Gradebook
     from autograder.grades import Standing
-    from autograder.records import Graded
+    from autograder.records import Graded, Note
 
 
 def grades(
@@ -44,13 +44,15 @@ def grades(
     if not place.gradebook.is_file():
         raise CourseError(f"{place.gradebook}: there is no gradebook yet; run: autograder grade {name}")
     with Gradebook(place.gradebook) as gradebook:
-        standings = class_standings(assignment, gradebook, Ledger(gradebook.engine).current(name))
+        results = Ledger(gradebook.engine).current(name)
+        standings = class_standings(assignment, gradebook, results)
+    rows = [(one, _time(results[student])) for student, one in standings.items()]
     if json:
-        report.print_json({"assignment": name, "students": [_plain(one) for one in standings.values()]})
+        report.print_json({"assignment": name, "students": [_plain(*row) for row in rows]})
     elif as_csv:
-        sys.stdout.write(csv_text(standings.values()))
+        sys.stdout.write(csv_text(rows))
     else:
-        report.console().print(_table(standings.values(), name))
+        report.console().print(_table(rows, name))
 
 
 def class_standings(
@@ -59,15 +61,24 @@ def class_standings(
     """Where every student with a result stands, in the results' order.
 
     Raises:
-        CourseError: the list of bonus points is not usable.
+        CourseError: the list of bonus points is not usable, or names a student that the class list does not.
         GradebookError: the database refused.
     """
-    from autograder.gradebook import read_bonus
+    from autograder.gradebook import read_bonus, read_roster
     from autograder.grades import NOTHING, standing
+    from autograder.tables import hint
 
     course = assignment.course
     marks = gradebook.person_marks(assignment.name)
     given = read_bonus(course.bonus, assignment.name) if course.bonus.is_file() else {}
+    if given and course.roster.is_file():
+        known = {*results, *(one.id for one in read_roster(course.roster))}
+        for student in given:
+            if student not in known:  # a misspelt id would cost somebody their points without a word
+                raise CourseError(
+                    f"{course.bonus}: {student!r} has bonus points, but is not in the class list; "
+                    f"{hint(student, known)}"
+                )
     return {
         student: standing(
             graded.score, assignment.rubric_of(student), marks.get(student), given.get(student, NOTHING)
@@ -76,10 +87,9 @@ def class_standings(
     }
 
 
-def csv_text(standings: Iterable[Standing]) -> str:
-    """A line for each student: points of every question, points, bonus, total, grade and state."""
-    rows = list(standings)
-    questions = [question.id for question in rows[0].questions] if rows else []
+def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
+    """A line for each student: points of every question, points, bonus, total, grade, state and time."""
+    questions = [question.id for question in rows[0][0].questions] if rows else []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head = (
@@ -93,16 +103,18 @@ def csv_text(standings: Iterable[Standing]) -> str:
         "best_grade",
         "passed",
         "state",
+        "time",
     )
     writer.writerow(head)
-    for one in rows:
+    for one, time in rows:
         points = [_number(question.points) for question in one.questions]
         sums = [_number(value) for value in (one.points, one.bonus, one.total, one.pending)]
-        writer.writerow([one.student, *points, *sums, *_grades(one), _passed(one), _state(one)])
+        verdict = (*_grades(one), _passed(one), _state(one), _told(time))
+        writer.writerow([one.student, *points, *sums, *verdict])
     return text.getvalue()
 
 
-def _plain(one: Standing) -> dict[str, Any]:
+def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
     worst, best = _grades(one)
     return {
         "student": one.student,
@@ -115,22 +127,46 @@ def _plain(one: Standing) -> dict[str, Any]:
         "best_grade": best,
         "passed": _passed(one),
         "state": _state(one),
+        "time": _told(time),
     }
 
 
-def _table(standings: Iterable[Standing], title: str) -> Table:
+def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title)
-    for name in ("student", "points", "bonus", "total", "open", "grade", "passed", "state"):
+    timed = any(time for _, time in rows)
+    for name in (
+        "student",
+        "points",
+        "bonus",
+        "total",
+        "open",
+        "grade",
+        "passed",
+        "state",
+        *["time"] * timed,
+    ):
         table.add_column(name, justify="right" if name in ("points", "bonus", "total", "open") else "left")
-    for one in standings:
+    for one, time in rows:
         extra, waiting = (_number(value) if value else "" for value in (one.bonus, one.pending))
         grade = " to ".join(dict.fromkeys(_grades(one)))
         sums = (_number(one.points), extra, _number(one.total), waiting)
-        table.add_row(escape(one.student), *sums, grade, _passed(one), _state(one))
+        codes = [", ".join(note.code for note in time)] * timed
+        table.add_row(escape(one.student), *sums, escape(grade), _passed(one), _state(one), *codes)
     return table
+
+
+def _time(graded: Graded) -> tuple[Note, ...]:
+    """What is remarked about the time of handing in."""
+    from autograder.timestamps import NOTES
+
+    return tuple(note for note in graded.score.notes if note.code in NOTES)
+
+
+def _told(time: Sequence[Note]) -> str:
+    return " ".join(note.text for note in time)
 
 
 def _grades(one: Standing) -> tuple[str, str]:

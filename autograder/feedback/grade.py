@@ -36,7 +36,7 @@ def grade_view(standing: Standing, labels: Labels) -> GradeView | None:
         grade=grade_range(worst, best, labels),
         outcome=("passed" if best.passed else "failed") if decided else "",
         provisional=_provisional(standing, labels),
-        bonus=_bonus(standing, labels),
+        bonus=bonus(standing, labels),
         rules=rules(
             scale, labels, bonus=bool(standing.bonus) or any(one.bonus for one in standing.questions)
         ),
@@ -63,7 +63,8 @@ def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _bonus(standing: Standing, labels: Labels) -> str:
+def bonus(standing: Standing, labels: Labels) -> str:
+    """How many bonus points there are, and whether they are in the sum; empty for none."""
     if not standing.bonus:
         return ""
     included = standing.total == standing.points + standing.bonus

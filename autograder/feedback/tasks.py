@@ -29,9 +29,10 @@ class TaskView(Struct, frozen=True):
 def task_views(
     tasks: Sequence[Task], questions: Sequence[Question], points: Points, labels: Labels
 ) -> tuple[TaskView, ...]:
-    """A line for each task; none where the rubric states no tasks."""
+    """A line for each task; none where the rubric states no tasks. Bonus points are told below the sum."""
+    counted = [one for one in questions if not one.bonus]
     return tuple(
-        _view(task, [one.id for one in questions if one.task == task.id], points, labels) for task in tasks
+        _view(task, [one.id for one in counted if one.task == task.id], points, labels) for task in tasks
     )
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
-from autograder.feedback.grade import GradeView, grade_view
+from autograder.feedback.grade import GradeView, bonus, grade_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.lines import Line, lines, lost, together
 from autograder.feedback.sanitise import quoting_sentence, sentence, visible
@@ -110,6 +110,8 @@ class PageView(Struct, frozen=True):
     earned_percent: int
     pending_percent: int
     grade: GradeView | None
+    bonus: str
+    """How many bonus points there are; empty for none."""
     isolation: str
     """The stamp's sentence; empty for full isolation."""
     refusal: str
@@ -162,6 +164,7 @@ def page_view(
         earned_percent=_percent(standing.total, assignment.points),
         pending_percent=_percent(standing.pending, assignment.points),
         grade=grade_view(standing, labels),
+        bonus=bonus(standing, labels),
         isolation=stamp,
         refusal=_refusal(graded, labels),
         tasks=task_views(assignment.tasks, rubric.questions, points, labels),

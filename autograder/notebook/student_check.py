@@ -6,9 +6,10 @@ import ast
 import functools
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +29,9 @@ _STAND_INS = ("autograder.rubric", "autograder.records")
 """Modules of the program that the template has its own short versions of."""
 _TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""
+
+
+_Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class _Symbol(Struct, frozen=True):
@@ -54,12 +58,19 @@ class _Cells(Struct, frozen=True):
     answers: tuple[str, ...]
 
 
+class _Times(Struct, frozen=True):
+    start: _Moment
+    end: _Moment
+    zone: str
+
+
 class _Specification(Struct, frozen=True):
     assignment: str
     language: str
     texts: str
     cells: dict[str, _Cells]
     questions: dict[str, _Entry]
+    times: _Times | None = None
 
 
 def build_student_check(

@@ -11,15 +11,16 @@ TOLD_AFTERWARDS = timedelta(hours=1)
 
 TIME_SENTENCES: Mapping[str, Mapping[str, str]] = {
     "left": {
-        "en": "Time left: {left}. The end is at {end} ({zone}); extra time that was granted comes on top.",
-        "de": "Verbleibende Zeit: {left}. Das Ende ist um {end} Uhr ({zone}); eine gewährte Verlängerung "
+        "en": "Time left: {left}. The end is {end} ({zone}); extra time that was granted comes on top.",
+        "de": "Verbleibende Zeit: {left}. Das Ende ist {end} ({zone}); eine gewährte Verlängerung "
         "kommt hinzu.",
     },
     "over": {
-        "en": "The end was at {end} ({zone}). Without extra time, what is handed in now counts as late.",
-        "de": "Das Ende war um {end} Uhr ({zone}). Ohne Verlängerung gilt als verspätet, was jetzt abgegeben "
-        "wird.",
+        "en": "The end was {end} ({zone}). Without extra time, what is handed in now counts as late.",
+        "de": "Das Ende war {end} ({zone}). Ohne Verlängerung gilt als verspätet, was jetzt abgegeben wird.",
     },
+    "today": {"en": "at {end:%H:%M}", "de": "um {end:%H:%M} Uhr"},
+    "another-day": {"en": "on {end:%Y-%m-%d} at {end:%H:%M}", "de": "am {end:%d.%m.%Y} um {end:%H:%M} Uhr"},
 }
 
 
@@ -36,10 +37,16 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
         return ""
     start, end = (datetime.fromisoformat(times[name]) for name in ("start", "end"))
     now = now or datetime.now(timezone.utc)  # noqa: UP017 - students' machines, not ours
-    if not start <= now <= end + TOLD_AFTERWARDS:
+    if now < start or now - TOLD_AFTERWARDS > end:
         return ""
     minutes = int((end - now).total_seconds()) // 60
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
-    texts = TIME_SENTENCES["left" if now <= end else "over"]
     chosen = language or str(specification.get("language", "en"))
-    return texts.get(chosen, texts["en"]).format(left=left, end=f"{end:%H:%M}", zone=times["zone"])
+    same_day = now.astimezone(end.tzinfo).date() == end.date()
+    said = _sentence("today" if same_day else "another-day", chosen).format(end=end)
+    return _sentence("left" if now <= end else "over", chosen).format(left=left, end=said, zone=times["zone"])
+
+
+def _sentence(key: str, language: str) -> str:
+    texts = TIME_SENTENCES[key]
+    return texts.get(language, texts["en"])

@@ -33,13 +33,19 @@ _WORDS: Mapping[str, Text] = {
         "en": "**Handing in:** one submission counts, the last one within the time.",
         "de": "**Abgabe:** Eine Abgabe zählt, die letzte innerhalb der Zeit.",
     },
-    "head": {"en": "| Task | Subject | Points |", "de": "| Aufgabe | Thema | Punkte |"},
-    "sum": {"en": "| | **Sum** | **{points}** |", "de": "| | **Summe** | **{points}** |"},
+    "head": {
+        "en": "| Task | Subject | Possible points | Achieved points |",
+        "de": "| Aufgabe | Thema | Mögliche Punkte | Erreichte Punkte |",
+    },
+    "sum": {"en": "| | **Sum** | **{points}** | |", "de": "| | **Summe** | **{points}** | |"},
+    "grade": {"en": "| | **Grade** | | |", "de": "| | **Note** | | |"},
 }
 
 
 def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str) -> str:
     """The text of a cell with the table of tasks and the times in their places.
+
+    The table's last column is left empty: graders fill it in on paper, and the feedback page has it filled.
 
     Args:
         text: the cell's source.
@@ -93,11 +99,13 @@ def _tasks(rubric: Rubric, language: str) -> str:
     if not tasks:
         return ""
     rows = [
-        f"| {task.id} | {task.text.get(language) or task.text['en']} | {_number(task.points, language)} |"
+        f"| {task.id} | {task.text.get(language) or task.text['en']} | {_number(task.points, language)} | |"
         for task in tasks
     ]
-    total = _word("sum", language, points=_number(rubric.assignment.points, language))
-    return "\n".join((_word("head", language), "|---|---|---:|", *rows, total))
+    rows.append(_word("sum", language, points=_number(rubric.assignment.points, language)))
+    if rubric.assignment.grading:
+        rows.append(_word("grade", language))
+    return "\n".join((_word("head", language), "|---|---|---:|---:|", *rows))
 
 
 def _word(key: str, language: str, **params: object) -> str:

@@ -63,6 +63,8 @@ class Box(Struct, frozen=True):
     id: str
     points: Decimal
     pieces: tuple[Piece, ...]
+    bonus: bool = False
+    """Its points are not among the possible ones."""
 
     @property
     def whole(self) -> bool:
@@ -78,7 +80,7 @@ def empty_box(question: Question, cell: ReleaseCell, points: Decimal) -> Box:
         cell: of the release.
         points: what the answer in this cell can earn.
     """
-    return Box(cell.grade_id, points, tuple(_room(question, cell, points)))
+    return Box(cell.grade_id, points, tuple(_room(question, cell, points)), question.bonus)
 
 
 def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str) -> Box:
@@ -91,13 +93,13 @@ def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str)
         key: the same cell's source in the answer key.
     """
     if cell.cell_type == "markdown":
-        return Box(cell.grade_id, points, (Piece("text", markup=prose(_solution(key))),))
+        return Box(cell.grade_id, points, (Piece("text", markup=prose(_solution(key))),), question.bonus)
     code = _solution(key)
     changed: tuple[bool, ...] = ()
     if question.kind == "repair":
         given = {line.strip() for line in cell.source.split("\n")}
         changed = tuple(bool(line.strip()) and line.strip() not in given for line in code.split("\n"))
-    return Box(cell.grade_id, points, (Piece("code", code, changed=changed),))
+    return Box(cell.grade_id, points, (Piece("code", code, changed=changed),), question.bonus)
 
 
 def _solution(key: str) -> str:

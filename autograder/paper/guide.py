@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from autograder.checks.manual import Examples, manual_options
 from autograder.feedback.typeset import Typesetter
 from autograder.paper.prose import prose
 from autograder.paper.words import Words
@@ -38,30 +39,27 @@ class ItemGuide(Struct, frozen=True):
 
 def item_guide(question: Question, item: Item, words: Words, typesetter: Typesetter) -> ItemGuide:
     """Everything the rubric says about an item, in words."""
-    notes = [*_manual(item, words)] if item.manual else [*_automatic(question, item, words, typesetter)]
+    notes = (
+        [*_manual(question, item, words)] if item.manual else [*_automatic(question, item, words, typesetter)]
+    )
     if item.needs:
         notes.append(Note(words("needs"), Markup(", ").join(item.needs)))
     return ItemGuide(item.id, words.pick(item.text, item.id), words.number(item.points), tuple(notes))
 
 
-def _manual(item: Item, words: Words) -> Iterator[Note]:
+def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
     yield Note("", escape(words("by-person")))
-    for text in _texts(item.options.get("guide"), words):
-        yield Note(words("guide"), prose(text))
-    examples = item.options.get("examples")
-    if isinstance(examples, Mapping):
-        for worth in ("full", "half", "none"):
-            for text in _texts(examples.get(worth), words):
-                yield Note(words(worth), prose(text))
-
-
-def _texts(guide: Any, words: Words) -> list[str]:
-    """A guide is a text, or one in several languages."""
-    if isinstance(guide, str):
-        return [guide] if guide else []
-    if isinstance(guide, Mapping) and all(isinstance(text, str) for text in guide.values()):
-        return [words.pick(dict(guide))] if guide else []
-    return []
+    options = manual_options(question, item)
+    examples = options.examples or Examples("", "")
+    for key, text in (
+        ("guide", options.guide),
+        ("full", examples.full),
+        ("half", examples.half),
+        ("none", examples.none),
+        ("suggest", " · ".join(options.suggest)),
+    ):
+        if text:
+            yield Note(words(key), escape(text) if key == "suggest" else prose(text))
 
 
 def _automatic(question: Question, item: Item, words: Words, typesetter: Typesetter) -> Iterator[Note]:

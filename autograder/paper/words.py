@@ -37,6 +37,8 @@ WORDS: Mapping[str, Text] = {
     "half": {"en": "Half of the points", "de": "Halbe Punkte"},
     "none": {"en": "No points", "de": "Keine Punkte"},
     "guide": {"en": "Guide", "de": "Hinweis"},
+    "suggest": {"en": "Words to look for", "de": "Zu beachtende Wörter"},
+    "bonus": {"en": "bonus", "de": "Bonus"},
     "needs": {"en": "Only with", "de": "Nur mit"},
 }
 

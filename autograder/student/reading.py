@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from autograder.algebra.nodes import Node, Tree, Tuple
+from autograder.algebra.notation.tokens import MAX_DIGITS
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
@@ -76,7 +77,7 @@ def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
 
 def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     if isinstance(value, (tuple, list)):
-        if len(value) > 1 or form in ("tuple", "list", "set"):
+        if len(value) != 1 or form in ("tuple", "list", "set"):
             return (Tuple(tuple(_element(part, vocabulary) for part in value[:MAX_ELEMENTS])),)
         value = value[0]  # a comma at the end of the line
     text = _text(value)
@@ -122,4 +123,6 @@ def _text(value: Any) -> str:
         return value
     if hasattr(value, "item"):
         value = value.item()
+    if isinstance(value, int) and value.bit_length() > 4 * MAX_DIGITS:  # Python itself prints no such number
+        raise Unreadable("number-too-long", 0, limit=str(MAX_DIGITS), text=f"{hex(value)[:10]}…")
     return repr(value) if isinstance(value, float) else str(value)

@@ -102,7 +102,7 @@ def test_slips_in_a_written_rubric_are_named(change: tuple[str, str], message: s
 
 
 def test_what_is_stated_for_graders_is_read_in_every_kind() -> None:
-    """A manual item of another kind keeps its kind's keys, and a wrong type for graders is refused."""
+    """A manual item of another kind keeps its kind's keys; a wrong type and an unknown key are refused."""
     mixed = """
 [[question]]
 id = "q"
@@ -120,3 +120,5 @@ guide = "Any reason."
     assert "count" == check_of(mixed).kind
     with pytest.raises(RubricError, match="guide"):
         check_of(mixed.replace('"Any reason."', "3"))
+    with pytest.raises(RubricError, match="item 'why': unknown key 'giude'; did you mean 'guide'"):
+        check_of(mixed.replace("guide", "giude"))

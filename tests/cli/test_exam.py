@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -90,6 +92,15 @@ def test_pages_show_the_time_and_the_tasks(
     assert task in table[0]
     assert total in table[0]
     assert "Computer Science" in text + other
+
+
+def test_grades_say_who_was_late(course: Path) -> None:
+    """The list of grades is what goes to an office: what a person still has to decide stands in it."""
+    done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
+    told = {row["student"]: row["time"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert [LATE_ONE] == [student for student, time in told.items() if time]
+    assert told[LATE_ONE].startswith("Handed in 4 min 7 s after the end")
+    assert "late" in run("grades", ASSIGNMENT, "--course", str(course)).stdout
 
 
 def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Path) -> None:

@@ -48,14 +48,15 @@ def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
     mark_all(course, 0.25)
     done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    known = ("student", "points", "bonus", "total", "open", "grade", "best_grade", "passed", "state")
+    known = ("student", "points", "bonus", "total", "open", "grade", "best_grade", "passed", "state", "time")
     for row in rows:
         questions = [float(value) for name, value in row.items() if name not in known]
         assert pytest.approx(float(row["points"])) == sum(questions)
     exported = run("export", cwd=course, program="nbgrader")
     assert 0 == exported.returncode, exported.stderr
     with (course / "grades.csv").open(encoding="utf-8", newline="") as file:
-        theirs = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+        listed = [row for row in csv.DictReader(file) if row["assignment"] == ASSIGNMENT]
+        theirs = {row["student_id"]: float(row["score"]) for row in listed}
     assert theirs == pytest.approx({row["student"]: float(row["total"]) for row in rows})
 
 
@@ -71,6 +72,10 @@ def test_bonus_points_of_the_course_count(course: Path) -> None:
     done = run("grades", ASSIGNMENT, "--course", str(course))
     assert (3, "") == (done.returncode, done.stdout)
     assert "bonus.csv: line 2: points: expected a number" in done.stderr
+    (course / "bonus.csv").write_text(f"id,assignment,points\n{student['student']}0,{ASSIGNMENT},2\n")
+    done = run("grades", ASSIGNMENT, "--course", str(course))
+    assert (3, "") == (done.returncode, done.stdout)
+    assert f"is not in the class list; did you mean '{student['student']}'" in " ".join(done.stderr.split())
 
 
 def test_the_table_and_a_course_without_gradebook(course: Path) -> None:

@@ -130,3 +130,27 @@ def test_the_table_of_tasks_counts_peoples_marks_and_ends_with_the_grade() -> No
     assert [["Sum", "5", "4.5"], ["Bonus points: 0.5, included in the sum."], ["Grade", "", "1.3"]] == lines[
         -3:
     ]
+
+
+@pytest.mark.parametrize("grading", ["", "\n[assignment.grading]\n"])
+def test_bonus_questions_stand_below_the_tasks(grading: str) -> None:
+    """No task has more points than it is worth; what makes the sum larger is told, also without grades."""
+    bonus = """
+[[question]]
+id = "d"
+task = "2"
+kind = "count"
+points = 2
+bonus = true
+answer = "w"
+[[question.item]]
+id = "i"
+points = 2
+text = { en = "x" }
+value = 3
+"""
+    rubric = parse((GOOD + bonus + grading).encode())
+    score = replace(GRADED.score, items=(*GRADED.score.items, result("d", "2", "2", Status.PASSED)))
+    lines = rows(render(replace(GRADED, score=score), rubric))
+    assert ["2", "Code", "2", "2"] == lines[2]
+    assert [["Sum", "5", "4.5"], ["Bonus points: 2, included in the sum."]] == lines[3:5]

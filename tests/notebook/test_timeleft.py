@@ -45,8 +45,24 @@ def test_the_time_left_is_told_during_the_exam(before: float, said: str) -> None
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_extra_time_is_never_denied(language: str) -> None:
     """The common end is not everybody's: each sentence says so."""
-    for sentence in TIME_SENTENCES.values():
+    for key in ("left", "over"):
+        sentence = TIME_SENTENCES[key]
         assert {"en": "extra time", "de": "erlängerung"}[language] in sentence[language]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "The end is on 2026-02-12 at 11:30 (Europe/Berlin)"),
+        ("de", "Das Ende ist am 12.02.2026 um 11:30 Uhr (Europe/Berlin)"),
+    ],
+)
+def test_an_end_on_another_day_has_its_date(language: str, said: str) -> None:
+    """Homework runs for days: the hour alone would be taken for that of today."""
+    times = {**SPECIFICATION["times"], "start": (END - timedelta(days=7)).isoformat()}
+    told = time_left({"times": times}, language, END - timedelta(hours=11, minutes=31))
+    assert said in told
+    assert "2026" not in time_left({"times": times}, language, END - timedelta(hours=11, minutes=29))
 
 
 def test_without_a_schedule_nothing_is_said() -> None:

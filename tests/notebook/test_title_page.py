@@ -39,12 +39,20 @@ def title(language: str, window: Window | None = WINDOW) -> str:
     return str(release.cells[0].source)
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "Sum"), ("de", "Summe")])
-def test_the_table_of_tasks_is_the_rubrics(language: str, word: str) -> None:
-    """Each line has a task's name, text and points; the last one their sum."""
-    rows = [line.strip("| ").split(" | ") for line in title(language).splitlines() if line.startswith("| ")]
-    tasks = [[task.id, task.text[language], str(task.points)] for task in exam().assignment.tasks]
-    assert [*tasks, [f"**{word}**", "**90**"]] == rows[1:]
+@pytest.mark.parametrize(("language", "words"), [("en", ("Sum", "Grade")), ("de", ("Summe", "Note"))])
+def test_the_table_of_tasks_is_the_rubrics(language: str, words: tuple[str, str]) -> None:
+    """Each line has a task's name, text and points, and room for those achieved; then sum and grade."""
+    lines = [line for line in title(language).splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    tasks = [[task.id, task.text[language], str(task.points), ""] for task in exam().assignment.tasks]
+    total, grade = words
+    assert [*tasks, ["", f"**{total}**", "**90**", ""], ["", f"**{grade}**", "", ""]] == rows[1:]
+
+
+def test_without_grades_there_is_no_line_for_one() -> None:
+    """Nothing stands on the title page that nobody will fill in."""
+    assert "Grade" not in filled("<!-- exam tasks en -->")
+    assert "Sum" in filled("<!-- exam tasks en -->")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +106,8 @@ def test_points_and_reading_time_are_written_as_in_the_language() -> None:
     )
     rubric = parse(half.encode())
     assert "| **1,5** |" not in filled("<!-- exam tasks de -->", rubric)
-    assert "| 2 | Code | 1,5 |" in filled("<!-- exam tasks de -->", rubric)
-    assert "| 2 | Code | 1.5 |" in filled("<!-- exam tasks en -->", rubric)
+    assert "| 2 | Code | 1,5 | |" in filled("<!-- exam tasks de -->", rubric)
+    assert "| 2 | Code | 1.5 | |" in filled("<!-- exam tasks en -->", rubric)
     assert "90 minutes for 4.5 points, after 10 minutes for reading" in filled(
         "<!-- exam times en -->", rubric
     )

@@ -193,15 +193,33 @@ def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
 
 
 def test_graders_read_examples() -> None:
-    """Answers worth all, half and nothing stand below a manual item, where the rubric has them."""
-    asked = rubric(
-        "written", "", 'manual = true\nexamples = { full = "All of it.", none = "Nothing of it." }'
-    )
+    """Answers worth all, half and nothing, and the closed list, stand below a manual item that has them."""
+    examples = 'examples = { full = "All of it.", none = "Nothing of it." }'
+    asked = rubric("written", "", f'manual = true\n{examples}\nsuggest = ["order", "<b>*"]')
     item = asked.questions[0].items[0]
     notes = item_guide(asked.questions[0], item, Words("en"), Typesetter({})).notes
-    assert [("Full points", "All of it."), ("No points", "Nothing of it.")] == [
-        (note.label, plain(note.text).strip()) for note in notes[1:]
-    ]
+    assert [
+        ("Full points", "All of it."),
+        ("No points", "Nothing of it."),
+        ("Words to look for", "order · <b>*"),
+    ] == [(note.label, plain(note.text).strip()) for note in notes[1:]]
+
+
+def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
+    """Beside the points of each of the question's boxes, on both sheets, and beside no others."""
+    from msgspec.structs import replace
+
+    first, *others = exam.questions
+    odd = replace(exam, questions=(replace(first, bonus=True), *others))
+    files = generate.build(COURSE, exam, "de")
+    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+    for key in (None, generate.sources(COURSE, exam)):
+        labels = re.findall(
+            r'<p class="label"><span>([^<]*)</span>(.*?)</p>',
+            render(make_sheet(odd, releases, language="de", key=key)),
+        )
+        assert {first.id} == {name.removesuffix("-answer") for name, label in labels if "· Bonus" in label}
+    assert "· Bonus" not in page("de")
 
 
 def test_a_title_cannot_leave_its_place(exam: Rubric) -> None:
