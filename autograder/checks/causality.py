@@ -6,6 +6,7 @@ position. The reference is asked the same, and what it depends on is right. Noth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -88,6 +89,8 @@ class CausalityCheck:
         if not self.cases:
             raise RubricError(f"{where}: case: at least one [[question.case]] is needed")
         options = self.options
+        if options.precision != "float64":
+            raise RubricError(f'{where}: precision: rounding hides what depends on what; expected "float64"')
         self._subject = Subject(
             question.answer,
             BehaviourQuestion(
@@ -205,7 +208,7 @@ class CausalityCheck:
         for position in range(array.shape[self.options.axis]):
             for _ in range(ROUNDS):
                 moved = np.moveaxis(array.copy(), self.options.axis, 0)
-                moved[position] = _others(moved[position], array, generator)
+                moved[position] = _others(moved[position], array, self._range(name, array), generator)
                 restored = np.moveaxis(moved, 0, self.options.axis).copy()
                 variants.append(changed(base, {key: inputs.array(restored)}))
         return variants
@@ -215,6 +218,15 @@ class CausalityCheck:
         found = value.array if isinstance(value, Tensor) else value
         assert isinstance(found, np.ndarray)  # noqa: S101 - refused when the rubric was read
         return found
+
+    def _range(self, name: str, array: np.ndarray) -> tuple[int, int]:
+        """The least whole number and how many there are: of those that may be drawn, or of those stated."""
+        case, move = self.cases[name], self.options.move
+        described = case.kwargs.get(move) if isinstance(move, str) else case.args[move]
+        if isinstance(described, Mapping) and described.get("draw") in ("integers", "cycle"):
+            low = int(described.get("low", 0))
+            return low, int(described.get("high", 1)) - low
+        return int(array.min()), int(array.max()) - int(array.min()) + 1
 
     def _check_case(self, name: str, where: str) -> None:
         base = Inputs(self.options, SAMPLE).case(name, self.cases[name])
@@ -228,7 +240,7 @@ class CausalityCheck:
                 f"{where}: axis: expected an axis with 2 to {MAX_POSITIONS} positions, "
                 f"got axis {axis} of {quote_shape(array.shape)}"
             )
-        if array.dtype.kind == "i" and array.min() == array.max():
+        if array.dtype.kind == "i" and self._range(name, array)[1] < 2:
             raise RubricError(f"{where}: move: whole numbers that are all equal cannot be changed")
 
 
@@ -263,10 +275,12 @@ def _moved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.asarray(~same)
 
 
-def _others(numbers_there: np.ndarray, array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def _others(
+    numbers_there: np.ndarray, array: np.ndarray, whole: tuple[int, int], generator: np.random.Generator
+) -> np.ndarray:
     """Other numbers of the same sort for one position: each whole number becomes another of its range."""
     if array.dtype.kind == "f":
         spread = float(array.std()) or 1.0
         return np.asarray(generator.normal(0, spread, numbers_there.shape) + array.mean()).astype(array.dtype)
-    low, count = int(array.min()), int(array.max()) - int(array.min()) + 1
+    low, count = whole
     return np.asarray((numbers_there - low + generator.integers(1, count, numbers_there.shape)) % count + low)

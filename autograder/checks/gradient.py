@@ -276,8 +276,8 @@ def read_witnesses(told: Any, count: int) -> Witnesses | None:
     bounds = [float(one) for one in told["bounds"] if isinstance(one, int | float) and abs(one) < 1e300]
     if right is None or numeric is None or len(bounds) != count:
         return None
-    mistakes = []
-    for pair in told.get("mistakes") or ():
+    mistakes, listed = [], told.get("mistakes")
+    for pair in listed if isinstance(listed, list | tuple) else ():
         if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str):
             wrong = _arrays(pair[1], count)
             if wrong is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.checks.base import Check
+from autograder.checks.base import Check, Draw
 from autograder.checks.causality import compared
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, render
@@ -109,6 +109,19 @@ def test_a_class_is_made_first() -> None:
     assert "causality.leak" == judged(check, layer.replace("cumsum(1)", "flip(1).cumsum(1)"), layer).code
 
 
+def test_token_ids_that_are_all_equal_by_chance_can_be_changed() -> None:
+    """What a position is changed to comes from what may be drawn, not from what was drawn."""
+    check = check_of(
+        f'{HEAD}axis = -1\nresult_axis = -1\n[[question.case]]\n'
+        f'args = [{{ draw = "integers", shape = [1, 2], low = 5, high = 7 }}]\n{ITEM}'
+    )
+    for seed in range(20):
+        (scenario,) = check.reference_plan(Draw(bytes([seed])))
+        asked = [tuple(call.args[0].array.ravel().tolist()) for call in scenario.calls]
+        assert {5, 6} == {token for tokens in asked for token in tokens}
+        assert [2, 2, 2] == [asked.count(one) for one in set(asked)]  # as they are, and one or the other changed
+
+
 def test_infinity_that_appears_is_a_change() -> None:
     """A result that becomes infinite moved; one that is so throughout did not."""
     source = "import torch\ndef f(x, p):\n    y = x.cumsum(1)\n    y[..., 0] = torch.inf\n    return y\n"
@@ -146,6 +159,11 @@ def test_a_reference_that_fails_costs_nothing() -> None:
         ('[[question.case]]\nargs = [{ draw = "normal", shape = [2, 40, 3] }]\n', "2 to 32 positions"),
         ('axis = 5\n[[question.case]]\nargs = [{ draw = "normal", shape = [2, 4, 3] }]\n', "axis 5"),
         ("axis = -1\n[[question.case]]\nargs = [{ array = [[1, 1, 1]] }]\n", "all equal"),
+        (
+            'axis = -1\n[[question.case]]\nargs = [{ draw = "integers", shape = [2, 4], low = 3, high = 4 }]\n',
+            "all equal",
+        ),
+        ('precision = "float32"\n[[question.case]]\nargs = [{ draw = "normal", shape = [4, 3] }]\n', "float64"),
         ("", "at least one"),
     ],
 )

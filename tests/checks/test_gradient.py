@@ -275,6 +275,10 @@ def test_mistakes_are_read_strictly() -> None:
     read = read_witnesses(told(mistakes=[["a", [np.zeros((2, 2))]], ["b"], 3, ["c", "x"], [1, []]]), 1)
     assert read is not None
     assert ["a"] == [code for code, _ in read.mistakes]
+    for nothing in (None, 3, "x", {"a": 1}):
+        read = read_witnesses(told(mistakes=nothing), 1)
+        assert read is not None
+        assert [] == read.mistakes
 
 
 @pytest.mark.parametrize(
