@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Draw, Evidence, Observations
@@ -45,6 +46,8 @@ from autograder.rubric import Item, Question, Rubric
 MAX_POSITIONS = 32
 ROUNDS = 2
 """How often each position gets other numbers: a result that ignores one of them by chance is seen."""
+HALVES = 2
+"""Of the examples: one is changed, and nothing may move in the other."""
 SAME = 1e-9
 """A result that moves by less, relative to its size, did not move."""
 
@@ -67,6 +70,15 @@ class CausalityQuestion(CallOptions, frozen=True):
 
 class CausalityItem(CaseItem, frozen=True):
     """Options of an item of a ``causality`` question."""
+
+
+class Measured(Struct, frozen=True, eq=False):
+    """What results depend on."""
+
+    seen: np.ndarray
+    """(…, queries, keys) bool."""
+    mixed: bool
+    """Whether an example's result depends on another example."""
 
 
 class CausalityCheck:
@@ -137,22 +149,29 @@ class CausalityCheck:
         index, what = list(self.cases).index(name), f"{self.question.answer} [{name}]"
         told = observations_at(evidence.expected, index)
         order = self._order(name, draw)
-        count = self._start + len(order)
+        count, examples = self._start + len(order), self._examples(name, draw)
         _, fault = reference_value(told, count - 1)
         if fault is not None:
             return fault
-        right = self._measured(told, order, what)
+        right = self._measured(told, order, examples, what)
         if isinstance(right, Finding):
             return review(f"the reference: {right.staff}")
         observations = observations_at(evidence.observed, index)
         finding = trouble(observations, count, self.question.answer, what)
         if finding is not None:
             return finding
-        given = self._measured(observations, order, what)
-        return given if isinstance(given, Finding) else compared(given, right, what)
+        given = self._measured(observations, order, examples, what)
+        if isinstance(given, Finding):
+            return given
+        finding = compared(given.seen, right.seen, what)
+        if finding is None and given.mixed and not right.mixed:
+            finding = failed("causality.examples", f"{what}: examples depend on one another", what=what)
+        return finding
 
-    def _measured(self, observations: Observations, order: list[int], what: str) -> np.ndarray | Finding:
-        """What the results depend on, (…, queries, keys) bool, or why that cannot be told."""
+    def _measured(
+        self, observations: Observations, order: list[int], examples: int, what: str
+    ) -> Measured | Finding:
+        """What the results depend on, or why that cannot be told; see `_examples`."""
         asked = sorted(
             zip(order, observations[self._start : self._start + len(order)], strict=True),
             key=lambda one: one[0],
@@ -178,9 +197,12 @@ class CausalityCheck:
         if _moved(arrays[1], first).any():
             return failed("unsteady", f"{what}: two equal calls differ", what=what)
         after = tuple(range(axis % first.ndim + 1, first.ndim))
-        moved = [_moved(one, first).any(axis=after) for one in arrays[2:]]
+        moved = [np.asarray(_moved(one, first).any(axis=after)) for one in arrays[2:]]
+        halves = [moved.pop() for _ in range(HALVES)][::-1] if examples else []
         pairs = [np.logical_or.reduce(moved[at : at + ROUNDS]) for at in range(0, len(moved), ROUNDS)]
-        return np.stack(pairs, axis=-1)
+        alike = first.ndim > 1 and axis % first.ndim > 0 and first.shape[0] == examples
+        mixed = alike and any(half[1 - at :: HALVES].any() for at, half in enumerate(halves))
+        return Measured(np.stack(pairs, axis=-1), mixed)
 
     def _scenario(self, name: str, draw: Draw) -> Scenario:
         inputs, case = Inputs(self.options, draw), self.cases[name]
@@ -198,10 +220,11 @@ class CausalityCheck:
         inputs = Inputs(self.options, draw)
         base = inputs.case(name, self.cases[name])
         count = 2 + ROUNDS * self._array(base).shape[self.options.axis]
+        count += HALVES if self._examples(name, draw) else 0
         return [int(at) for at in inputs.generator(f"causality order: {name}").permutation(count)]
 
     def _variants(self, name: str, base: Arguments, inputs: Inputs) -> list[Arguments]:
-        """The arguments with one position changed, `ROUNDS` times for each."""
+        """The arguments with one position changed, `ROUNDS` times for each; then one half of the examples."""
         array, key = self._array(base), self.options.move
         generator = inputs.generator(f"causality: {name}")
         variants = []
@@ -211,7 +234,17 @@ class CausalityCheck:
                 moved[position] = _others(moved[position], array, self._range(name, array), generator)
                 restored = np.moveaxis(moved, 0, self.options.axis).copy()
                 variants.append(changed(base, {key: inputs.array(restored)}))
+        for half in range(HALVES if _examples(array, self.options.axis) else 0):
+            moved = array.copy()
+            moved[half::HALVES] = _others(moved[half::HALVES], array, self._range(name, array), generator)
+            variants.append(changed(base, {key: inputs.array(moved)}))
         return variants
+
+    def _examples(self, name: str, draw: Draw) -> int:
+        """How many examples a case has; 0 where nothing could be mixed."""
+        return _examples(
+            self._array(Inputs(self.options, draw).case(name, self.cases[name])), self.options.axis
+        )
 
     def _array(self, arguments: Arguments) -> np.ndarray:
         value = argument(arguments, self.options.move)
@@ -265,6 +298,11 @@ def compared(given: np.ndarray, right: np.ndarray, what: str) -> Finding | None:
             params = {"query": str(query), "key": str(key), "count": str(int(wrong.sum()))}
             return failed(f"causality.{code}", f"{what}: {code} {params}", what=what, **params)
     return None
+
+
+def _examples(array: np.ndarray, axis: int) -> int:
+    """Length of the first axis, if it comes before that of the positions; 0 for a single example."""
+    return array.shape[0] if axis % array.ndim and array.shape[0] > 1 else 0
 
 
 def _moved(one: np.ndarray, other: np.ndarray) -> np.ndarray:

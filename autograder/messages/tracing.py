@@ -213,6 +213,11 @@ _CAUSALITY: Mapping[str, Text] = {
         "en": "{what}: the output does not depend on this input at all.",
         "de": "{what}: Die Ausgabe hängt von dieser Eingabe überhaupt nicht ab.",
     },
+    "causality.examples": {
+        "en": "{what}: the output of one example changes when only other examples of the batch are changed.",
+        "de": "{what}: Die Ausgabe eines Beispiels ändert sich, wenn nur andere Beispiele des Batches "
+        "geändert werden.",
+    },
     "causality.axes": {
         "en": "{what} has the shape {shape}; there is no axis with one output for each position.",
         "de": "{what} hat die Form {shape}; es gibt keine Achse mit einer Ausgabe für jede Position.",

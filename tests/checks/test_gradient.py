@@ -253,6 +253,7 @@ def told(**changes: Any) -> dict[str, Any]:
     [
         {"numeric": [np.ones((2, 2)) + 1e-6]},
         {"numeric": [np.ones(4)]},
+        {"numeric": [np.full((2, 2), np.inf)], "right": [np.full((2, 2), np.inf)]},
         {"right": [np.array("x")]},
         {"right": []},
         {"bounds": []},
