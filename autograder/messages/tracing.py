@@ -170,7 +170,7 @@ _VISIBILITY: Mapping[str, Text] = {
     },
     "visibility.prefix-causal": {
         "en": "{what}: the prefix is treated like the rest; within the prefix, all see one another.",
-        "de": "{what}: Der Präfix wird wie der Rest behandelt; innerhalb des Präfixes sehen sich alle.",
+        "de": "{what}: Das Präfix wird wie der Rest behandelt; innerhalb des Präfixes sehen sich alle.",
     },
     "visibility.windows-added": {
         "en": "{what}: the window is multiplied by the number of layers; the last position of one layer's "
