@@ -119,6 +119,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own, on the way to jvp
 @pytest.mark.parametrize("call", DERIVATIVES.values(), ids=DERIVATIVES)
 def test_every_way_to_derivatives_is_autograd(call: str) -> None:
     """With autograd forbidden, whatever torch differentiates with is recorded, also in another cell."""
