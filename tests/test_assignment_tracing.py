@@ -63,6 +63,16 @@ def test_every_line_of_the_listings_that_is_asked_exists() -> None:
             assert {row["id"] for row in question.options["row"]} <= set(lines)
 
 
+def test_every_width_may_be_written_with_or_without_the_width_of_a_head() -> None:
+    """The width of a head is d_model/n_heads by the very line that makes the heads."""
+    (question,) = (one for one in RUBRIC.questions if one.id == "attention-shapes")
+    lines = trials.traced(plain(question.options["config"]))["right"]
+    for row in question.options["row"]:
+        shape = lines[row["id"]]["shape"]
+        granted = row.get("cells", {}).get("shape", {}).get("assume", [])
+        assert (["heads"] if "d_head" in shape or "d_model" in shape else []) == list(granted), row["id"]
+
+
 def test_the_numbers_of_the_classifier_are_primes_that_differ() -> None:
     """So no axis can be right by mistake."""
     sizes = [*trials.CONFIGS["classifier_shapes"]["sizes"].values()]

@@ -6,9 +6,11 @@ position. The reference is asked the same, and what it depends on is right. Noth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from autograder.checks.arrays import numbers
 from autograder.checks.base import Draw, Evidence, Observations
@@ -44,6 +46,8 @@ from autograder.rubric import Item, Question, Rubric
 MAX_POSITIONS = 32
 ROUNDS = 2
 """How often each position gets other numbers: a result that ignores one of them by chance is seen."""
+HALVES = 2
+"""Of the examples: one is changed, and nothing may move in the other."""
 SAME = 1e-9
 """A result that moves by less, relative to its size, did not move."""
 
@@ -68,6 +72,15 @@ class CausalityItem(CaseItem, frozen=True):
     """Options of an item of a ``causality`` question."""
 
 
+class Measured(Struct, frozen=True, eq=False):
+    """What results depend on."""
+
+    seen: np.ndarray
+    """(…, queries, keys) bool."""
+    mixed: bool
+    """Whether an example's result depends on another example."""
+
+
 class CausalityCheck:
     """One function or class; the plan has one scenario for each case."""
 
@@ -88,6 +101,8 @@ class CausalityCheck:
         if not self.cases:
             raise RubricError(f"{where}: case: at least one [[question.case]] is needed")
         options = self.options
+        if options.precision != "float64":
+            raise RubricError(f'{where}: precision: rounding hides what depends on what; expected "float64"')
         self._subject = Subject(
             question.answer,
             BehaviourQuestion(
@@ -134,22 +149,29 @@ class CausalityCheck:
         index, what = list(self.cases).index(name), f"{self.question.answer} [{name}]"
         told = observations_at(evidence.expected, index)
         order = self._order(name, draw)
-        count = self._start + len(order)
+        count, examples = self._start + len(order), self._examples(name, draw)
         _, fault = reference_value(told, count - 1)
         if fault is not None:
             return fault
-        right = self._measured(told, order, what)
+        right = self._measured(told, order, examples, what)
         if isinstance(right, Finding):
             return review(f"the reference: {right.staff}")
         observations = observations_at(evidence.observed, index)
         finding = trouble(observations, count, self.question.answer, what)
         if finding is not None:
             return finding
-        given = self._measured(observations, order, what)
-        return given if isinstance(given, Finding) else compared(given, right, what)
+        given = self._measured(observations, order, examples, what)
+        if isinstance(given, Finding):
+            return given
+        finding = compared(given.seen, right.seen, what)
+        if finding is None and given.mixed and not right.mixed:
+            finding = failed("causality.examples", f"{what}: examples depend on one another", what=what)
+        return finding
 
-    def _measured(self, observations: Observations, order: list[int], what: str) -> np.ndarray | Finding:
-        """What the results depend on, (…, queries, keys) bool, or why that cannot be told."""
+    def _measured(
+        self, observations: Observations, order: list[int], examples: int, what: str
+    ) -> Measured | Finding:
+        """What the results depend on, or why that cannot be told; see `_examples`."""
         asked = sorted(
             zip(order, observations[self._start : self._start + len(order)], strict=True),
             key=lambda one: one[0],
@@ -175,9 +197,12 @@ class CausalityCheck:
         if _moved(arrays[1], first).any():
             return failed("unsteady", f"{what}: two equal calls differ", what=what)
         after = tuple(range(axis % first.ndim + 1, first.ndim))
-        moved = [_moved(one, first).any(axis=after) for one in arrays[2:]]
+        moved = [np.asarray(_moved(one, first).any(axis=after)) for one in arrays[2:]]
+        halves = [moved.pop() for _ in range(HALVES)][::-1] if examples else []
         pairs = [np.logical_or.reduce(moved[at : at + ROUNDS]) for at in range(0, len(moved), ROUNDS)]
-        return np.stack(pairs, axis=-1)
+        alike = first.ndim > 1 and axis % first.ndim > 0 and first.shape[0] == examples
+        mixed = alike and any(half[1 - at :: HALVES].any() for at, half in enumerate(halves))
+        return Measured(np.stack(pairs, axis=-1), mixed)
 
     def _scenario(self, name: str, draw: Draw) -> Scenario:
         inputs, case = Inputs(self.options, draw), self.cases[name]
@@ -195,26 +220,46 @@ class CausalityCheck:
         inputs = Inputs(self.options, draw)
         base = inputs.case(name, self.cases[name])
         count = 2 + ROUNDS * self._array(base).shape[self.options.axis]
+        count += HALVES if self._examples(name, draw) else 0
         return [int(at) for at in inputs.generator(f"causality order: {name}").permutation(count)]
 
     def _variants(self, name: str, base: Arguments, inputs: Inputs) -> list[Arguments]:
-        """The arguments with one position changed, `ROUNDS` times for each."""
+        """The arguments with one position changed, `ROUNDS` times for each; then one half of the examples."""
         array, key = self._array(base), self.options.move
         generator = inputs.generator(f"causality: {name}")
         variants = []
         for position in range(array.shape[self.options.axis]):
             for _ in range(ROUNDS):
                 moved = np.moveaxis(array.copy(), self.options.axis, 0)
-                moved[position] = _others(moved[position], array, generator)
+                moved[position] = _others(moved[position], array, self._range(name, array), generator)
                 restored = np.moveaxis(moved, 0, self.options.axis).copy()
                 variants.append(changed(base, {key: inputs.array(restored)}))
+        for half in range(HALVES if _examples(array, self.options.axis) else 0):
+            moved = array.copy()
+            moved[half::HALVES] = _others(moved[half::HALVES], array, self._range(name, array), generator)
+            variants.append(changed(base, {key: inputs.array(moved)}))
         return variants
+
+    def _examples(self, name: str, draw: Draw) -> int:
+        """How many examples a case has; 0 where nothing could be mixed."""
+        return _examples(
+            self._array(Inputs(self.options, draw).case(name, self.cases[name])), self.options.axis
+        )
 
     def _array(self, arguments: Arguments) -> np.ndarray:
         value = argument(arguments, self.options.move)
         found = value.array if isinstance(value, Tensor) else value
         assert isinstance(found, np.ndarray)  # noqa: S101 - refused when the rubric was read
         return found
+
+    def _range(self, name: str, array: np.ndarray) -> tuple[int, int]:
+        """The least whole number and how many there are: of those that may be drawn, or of those stated."""
+        case, move = self.cases[name], self.options.move
+        described = case.kwargs.get(move) if isinstance(move, str) else case.args[move]
+        if isinstance(described, Mapping) and described.get("draw") in ("integers", "cycle"):
+            low = int(described.get("low", 0))
+            return low, int(described.get("high", 1)) - low
+        return int(array.min()), int(array.max()) - int(array.min()) + 1
 
     def _check_case(self, name: str, where: str) -> None:
         base = Inputs(self.options, SAMPLE).case(name, self.cases[name])
@@ -228,7 +273,7 @@ class CausalityCheck:
                 f"{where}: axis: expected an axis with 2 to {MAX_POSITIONS} positions, "
                 f"got axis {axis} of {quote_shape(array.shape)}"
             )
-        if array.dtype.kind == "i" and array.min() == array.max():
+        if array.dtype.kind == "i" and self._range(name, array)[1] < 2:
             raise RubricError(f"{where}: move: whole numbers that are all equal cannot be changed")
 
 
@@ -255,6 +300,11 @@ def compared(given: np.ndarray, right: np.ndarray, what: str) -> Finding | None:
     return None
 
 
+def _examples(array: np.ndarray, axis: int) -> int:
+    """Length of the first axis, if it comes before that of the positions; 0 for a single example."""
+    return array.shape[0] if axis % array.ndim and array.shape[0] > 1 else 0
+
+
 def _moved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Where two results are not the same; NaN and infinity that come or go are a change."""
     size = np.nanmax(np.where(np.isfinite(other), np.abs(other), 0.0), initial=0.0)
@@ -263,10 +313,12 @@ def _moved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.asarray(~same)
 
 
-def _others(numbers_there: np.ndarray, array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def _others(
+    numbers_there: np.ndarray, array: np.ndarray, whole: tuple[int, int], generator: np.random.Generator
+) -> np.ndarray:
     """Other numbers of the same sort for one position: each whole number becomes another of its range."""
     if array.dtype.kind == "f":
         spread = float(array.std()) or 1.0
         return np.asarray(generator.normal(0, spread, numbers_there.shape) + array.mean()).astype(array.dtype)
-    low, count = int(array.min()), int(array.max()) - int(array.min()) + 1
+    low, count = whole
     return np.asarray((numbers_there - low + generator.integers(1, count, numbers_there.shape)) % count + low)

@@ -60,6 +60,8 @@ class Same(Struct, frozen=True, forbid_unknown_fields=True):
     same: str | int
 
 
+_AXES: Mapping[str, int] = {"cycle": 1, "mask": 1, "padding_mask": 1, "causal_mask": 2}
+"""How many axes an array has at least, where it takes some."""
 _FORMS: Mapping[str, type[Struct]] = {"draw": Drawn, "array": Stated, "size": Sized, "same": Same}
 _NAMED_TYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 
@@ -157,7 +159,9 @@ class Inputs:
         return form
 
     def _numbers(self, form: Drawn, generator: np.random.Generator, place: str) -> np.ndarray:
-        shape = self._shape(form.shape, place)
+        shape, axes = self._shape(form.shape, place), _AXES.get(form.draw, 0)
+        if len(shape) < axes:
+            raise RubricError(f"{place}: shape: {form.draw} needs {axes} axes at least, got {shape}")
         match form.draw:
             case "normal":
                 numbers = generator.standard_normal(shape) * form.scale
@@ -259,7 +263,7 @@ def _mask(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
     length = shape[-1]
     kept = 1 + generator.integers(max(length - 1, 1))
     order = generator.permutation(length)
-    return np.asarray((order - _different(shape, length, generator)) % length < kept)
+    return np.asarray((order - _different(shape, max(length, 1), generator)) % length < kept)
 
 
 def _different(shape: tuple[int, ...], count: int, generator: np.random.Generator) -> np.ndarray:

@@ -25,6 +25,8 @@ from autograder.records import Call, Ref
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": ("multi_head_attention_forward", "native_multi_head_attention"),
     "scaled_dot_product_attention": ("flash_attention", "efficient_attention"),
+    # torch.func and torch.autograd.functional end in these as well
+    "autograd": ("function grad", "function backward", "Tensor.backward", "_make_dual"),
 }
 """Forbidden name → the functions of torch behind it."""
 UNREADABLE_NAMES = frozenset(

@@ -16,7 +16,7 @@ from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, 
 from autograder.checks.base import Evidence, SecondRound
 from autograder.checks.drawing import plain
 from autograder.checks.options import place
-from autograder.checks.results import Finding, blank, failed, observations_at, reference_value
+from autograder.checks.results import Finding, blank, failed, observations_at, reference_value, review
 from autograder.checks.shape import ShapeCheck
 from autograder.checks.table import TableCheck
 from autograder.checks.table.matching import Matched
@@ -63,7 +63,7 @@ class TracingCheck(TableCheck):
 
     def second_round(self, evidence: Evidence) -> SecondRound:
         """The listing once more with the student's own shapes, if one of them is wrong."""
-        if blank(evidence.answer):
+        if blank(evidence.answer) or not self.items:
             return SecondRound()
         target = next(self._targets.of_item(item)[0] for item in self.question.items if item.id in self.items)
         table = self.read(target, evidence)
@@ -78,18 +78,18 @@ class TracingCheck(TableCheck):
     ) -> Finding:
         """A wrong shape in the light of the student's own shapes of the lines before."""
         del what
-        row, column = cell
-        if not evidence.tried or column != SHAPE:
-            return finding
-        told, fault = reference_value(observations_at(evidence.tried, 0), 0)
-        follows = told.get("follows") if fault is None and isinstance(told, Mapping) else None
-        if not isinstance(follows, Mapping) or row not in follows:
+        row, _ = cell
+        told, _ = reference_value(observations_at(evidence.tried, 0), 0)
+        follows = told.get("follows") if isinstance(told, Mapping) else None
+        if not isinstance(follows, Mapping) or not isinstance(follows.get(row), list | tuple | None):
+            unknown = f"{finding.staff}; the reference did not say what follows from the own shapes"
+            return finding if self.options.following == "told" else review(unknown)
+        if row not in follows:
             return finding
         params = {"what": finding.message.params.get("what", row)}
         if follows[row] is None:
             return failed("tracing.impossible", f"{finding.staff}; impossible with the own shapes", **params)
-        came = follows[row]
-        if not isinstance(came, list | tuple) or tuple(came) != self._own(table, evidence).get(row):
+        if tuple(follows[row]) != self._own(table, evidence).get(row):
             return finding
         staff = f"{finding.staff}; follows from the own shapes"
         if self.options.following == "told":

@@ -170,7 +170,7 @@ _VISIBILITY: Mapping[str, Text] = {
     },
     "visibility.prefix-causal": {
         "en": "{what}: the prefix is treated like the rest; within the prefix, all see one another.",
-        "de": "{what}: Der Präfix wird wie der Rest behandelt; innerhalb des Präfixes sehen sich alle.",
+        "de": "{what}: Das Präfix wird wie der Rest behandelt; innerhalb des Präfixes sehen sich alle.",
     },
     "visibility.windows-added": {
         "en": "{what}: the window is multiplied by the number of layers; the last position of one layer's "
@@ -212,6 +212,11 @@ _CAUSALITY: Mapping[str, Text] = {
     "causality.nothing": {
         "en": "{what}: the output does not depend on this input at all.",
         "de": "{what}: Die Ausgabe hängt von dieser Eingabe überhaupt nicht ab.",
+    },
+    "causality.examples": {
+        "en": "{what}: the output of one example changes when only other examples of the batch are changed.",
+        "de": "{what}: Die Ausgabe eines Beispiels ändert sich, wenn nur andere Beispiele des Batches "
+        "geändert werden.",
     },
     "causality.axes": {
         "en": "{what} has the shape {shape}; there is no axis with one output for each position.",

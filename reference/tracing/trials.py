@@ -90,6 +90,7 @@ def prefix_attention() -> list[Trial]:
         ),
         "nothing but the position itself": (weights, "torch.eye(length).expand(len(x), -1, -1)"),
         "constant": (weights, "torch.zeros_like(scores)"),
+        "the first example's values for all": ("weights @ x", "weights @ x[:1]"),
     }
     only_prefix = {
         "the prefix forgotten": (mask, "position[None] <= position[:, None]"),

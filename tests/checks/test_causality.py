@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.checks.base import Check
+from autograder.checks.base import Check, Draw
 from autograder.checks.causality import compared
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, render
@@ -22,6 +22,7 @@ PREFIX = check_of(
     f'{HEAD}[[question.case]]\nname = "a"\nargs = [{{ draw = "normal", shape = [2, 5, 3] }}, 2]\n{ITEM}'
 )
 REFERENCE = "from reference.tracing.visibility import prefix_attention as f"
+RIGHT = "from reference.tracing.visibility import prefix_attention as right\n"
 START = "import torch\nfrom torch import nn\n"
 
 
@@ -109,6 +110,21 @@ def test_a_class_is_made_first() -> None:
     assert "causality.leak" == judged(check, layer.replace("cumsum(1)", "flip(1).cumsum(1)"), layer).code
 
 
+def test_token_ids_that_are_all_equal_by_chance_can_be_changed() -> None:
+    """What a position is changed to comes from what may be drawn, not from what was drawn."""
+    check = check_of(
+        f"{HEAD}axis = -1\nresult_axis = -1\n[[question.case]]\n"
+        f'args = [{{ draw = "integers", shape = [1, 2], low = 5, high = 7 }}]\n{ITEM}'
+    )
+    for seed in range(20):
+        (scenario,) = check.reference_plan(Draw(bytes([seed])))
+        asked = [tuple(call.args[0].array.ravel().tolist()) for call in scenario.calls]
+        assert {5, 6} == {token for tokens in asked for token in tokens}
+        assert [2, 2, 2] == [
+            asked.count(one) for one in set(asked)
+        ]  # as they are, and one or the other changed
+
+
 def test_infinity_that_appears_is_a_change() -> None:
     """A result that becomes infinite moved; one that is so throughout did not."""
     source = "import torch\ndef f(x, p):\n    y = x.cumsum(1)\n    y[..., 0] = torch.inf\n    return y\n"
@@ -130,6 +146,34 @@ def test_examples_are_measured_by_themselves() -> None:
     assert compared(right, right, "f") is None
 
 
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        ("y", "passed"),
+        ("y + y.flip(0)", "causality.examples"),
+        ("y + y[:1]", "causality.examples"),
+        ("y.softmax(0)", "causality.examples"),
+        ("y - y.amax() + y.amax()", "passed"),
+    ],
+)
+def test_an_example_that_depends_on_another_one_is_told(result: str, code: str) -> None:
+    """What one example is does not show in another; what only rounds differently is no dependence."""
+    judgement = judged(PREFIX, f"{RIGHT}def f(x, p):\n    y = right(x, p)\n    return {result}\n")
+    assert code == judgement.student.code, judgement.staff
+    assert all(render(judgement.student, language) for language in LANGUAGES)
+
+
+def test_examples_may_depend_on_one_another_where_the_reference_does() -> None:
+    """The reference says what is right, of examples as well; one example alone has no other."""
+    mixing = f"{RIGHT}def f(x, p): return right(x, p).softmax(0)\n"
+    assert Status.PASSED is judged(PREFIX, mixing, mixing).status
+    single = '[[question.case]]\nargs = [{ draw = "normal", shape = [5, 3] }, 2]\n'
+    for shape in ("[5, 3]", "[1, 5, 3]"):
+        check = check_of(f"{HEAD}{single.replace('[5, 3]', shape)}{ITEM}")
+        running = "def f(x, p): return x.cumsum(-2)\n"
+        assert Status.PASSED is judged(check, running, running).status
+
+
 def test_a_reference_that_fails_costs_nothing() -> None:
     """Our fault goes to a person."""
     plan = PREFIX.reference_plan(DRAW)
@@ -146,6 +190,15 @@ def test_a_reference_that_fails_costs_nothing() -> None:
         ('[[question.case]]\nargs = [{ draw = "normal", shape = [2, 40, 3] }]\n', "2 to 32 positions"),
         ('axis = 5\n[[question.case]]\nargs = [{ draw = "normal", shape = [2, 4, 3] }]\n', "axis 5"),
         ("axis = -1\n[[question.case]]\nargs = [{ array = [[1, 1, 1]] }]\n", "all equal"),
+        (
+            "axis = -1\n[[question.case]]\n"
+            'args = [{ draw = "integers", shape = [2, 4], low = 3, high = 4 }]\n',
+            "all equal",
+        ),
+        (
+            'precision = "float32"\n[[question.case]]\nargs = [{ draw = "normal", shape = [4, 3] }]\n',
+            "float64",
+        ),
         ("", "at least one"),
     ],
 )

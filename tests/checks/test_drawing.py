@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.checks.base import Draw
 from autograder.checks.drawing import Inputs
 from autograder.checks.options import CallOptions
+from autograder.errors import RubricError
 
 SEEDS = st.binary(min_size=4, max_size=8)
 ROWS = st.tuples(st.integers(2, 4), st.integers(1, 3))
@@ -66,3 +68,14 @@ def test_a_cycle_counts_on(seed: bytes, low: int, count: int) -> None:
 def test_single_entries_are_open(seed: bytes) -> None:
     """A row of one entry keeps it: nothing could be computed otherwise."""
     assert all(drawn(seed, draw=kind, shape=[3, 1]).all() for kind in ("mask", "padding_mask"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("mask", []), ("padding_mask", []), ("cycle", []), ("causal_mask", []), ("causal_mask", [3])],
+)
+def test_a_shape_without_the_axes_that_are_needed_is_refused(kind: str, shape: list[int]) -> None:
+    """It is a slip in the rubric, and said to be one; an axis of length 0 gives an empty array."""
+    with pytest.raises(RubricError, match=f"{kind} needs"):
+        drawn(b"seed", draw=kind, shape=shape, low=0, high=3)
+    assert (2, 0) == drawn(b"seed", draw=kind, shape=[2, 0], low=0, high=3).shape

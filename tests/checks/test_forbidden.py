@@ -106,6 +106,31 @@ def test_a_cell_that_is_not_read_cannot_hide_it() -> None:
     assert "in the source: nothing" in results["value"].staff
 
 
+DERIVATIVES = {
+    "autograd.grad": "torch.autograd.grad(loss(x := q.clone().requires_grad_()), x)[0]",
+    "autograd.backward": "[x := torch.nn.Parameter(q), torch.autograd.backward(loss(x))] and x.grad",
+    "Tensor.backward": "[x := torch.nn.Parameter(q), loss(x).backward()] and x.grad",
+    "func.grad": "torch.func.grad(loss)(q)",
+    "func.vjp": "torch.func.vjp(loss, q)[1](torch.ones(()))[0]",
+    "func.jvp": "torch.func.jvp(loss, (q,), (q,))[1]",
+    "func.jacrev": "torch.func.jacrev(loss)(q)",
+    "func.jacfwd": "torch.func.jacfwd(loss)(q)",
+    "autograd.functional": "torch.autograd.functional.jacobian(loss, q)",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own, on the way to jvp
+@pytest.mark.parametrize("call", DERIVATIVES.values(), ids=DERIVATIVES)
+def test_every_way_to_derivatives_is_autograd(call: str) -> None:
+    """With autograd forbidden, whatever torch differentiates with is recorded, also in another cell."""
+    helper = f"def loss(x): return x.square().sum()\n@torch.enable_grad()\ndef derive(q): return {call}\n"
+    question = BEHAVIOUR.replace(str(list(FORBIDDEN)), '["autograd"]')
+    results = sit("def attend(q, k, v): return derive(q)\n", question, before=f"{HEAD}{helper}")
+    assert {"forbidden.used"} == {one.code for one in results.values()}, results
+    by_hand = "import torch\n@torch.no_grad()\ndef attend(q, k, v): return 2 * q.detach()\n"
+    assert {"forbidden.used"}.isdisjoint(one.code for one in sit(by_hand, question).values())
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> None:
     """A class written from products and a softmax is never suspected."""

@@ -253,6 +253,7 @@ def told(**changes: Any) -> dict[str, Any]:
     [
         {"numeric": [np.ones((2, 2)) + 1e-6]},
         {"numeric": [np.ones(4)]},
+        {"numeric": [np.full((2, 2), np.inf)], "right": [np.full((2, 2), np.inf)]},
         {"right": [np.array("x")]},
         {"right": []},
         {"bounds": []},
@@ -275,6 +276,10 @@ def test_mistakes_are_read_strictly() -> None:
     read = read_witnesses(told(mistakes=[["a", [np.zeros((2, 2))]], ["b"], 3, ["c", "x"], [1, []]]), 1)
     assert read is not None
     assert ["a"] == [code for code, _ in read.mistakes]
+    for nothing in (None, 3, "x", {"a": 1}):
+        read = read_witnesses(told(mistakes=nothing), 1)
+        assert read is not None
+        assert [] == read.mistakes
 
 
 @pytest.mark.parametrize(

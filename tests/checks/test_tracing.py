@@ -29,7 +29,7 @@ RIGHT = {
 SHORT = "(batch, n_heads, seq, seq)"
 
 
-def question(more: str = "") -> TracingCheck:
+def question(more: str = "", *, manual: bool = False) -> TracingCheck:
     """A question about six lines, a point each."""
     rows = "".join(f'[[question.row]]\nid = "{row}"\n' for row in RIGHT)
     check = check_of(
@@ -37,7 +37,8 @@ def question(more: str = "") -> TracingCheck:
         '[[question]]\nid = "q"\nkind = "tracing"\npoints = 6\nanswer = "shapes"\n'
         f'reference = "tracing.shapes:traced"\nconfig = {{ listing = "attention" }}\n{more}\n'
         '[[question.column]]\nid = "line"\nkind = "key"\n[[question.column]]\nid = "shape"\nkind = "shape"\n'
-        f'{rows}[[question.item]]\nid = "i"\npoints = 6\ntext = {{ en = "x" }}\ncolumns = ["shape"]\n'
+        f'{rows}[[question.item]]\nid = "i"\npoints = 6\ntext = {{ en = "x" }}\n'
+        + ("manual = true\n" if manual else 'columns = ["shape"]\n')
     )
     assert isinstance(check, TracingCheck)
     return check
@@ -103,13 +104,23 @@ def test_nothing_is_credited_by_itself() -> None:
 @pytest.mark.parametrize(
     "told", [{}, {"follows": 3}, {"follows": {"scores": "x"}}, {"follows": {"scores": 3}}, None]
 )
-def test_a_second_answer_of_another_form_changes_nothing(told: Any) -> None:
-    """Whatever the reference said the second time, the line stays wrong and nothing is raised."""
+def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
+    """Where a line may be credited and the reference fails, a person decides; otherwise it stays wrong."""
     rows = list({**RIGHT, "scores": SHORT}.items())
     expected = REFERENCE.ask(TOLD.reference_plan(DRAW))
     evidence = Evidence(answer(f"shapes = {rows!r}"), (), expected, draw=DRAW, tried=[value(told)])
-    assert Decimal(5) == CREDITED.judge(evidence)[0].points
-    assert Decimal(5) == CREDITED.judge(replace(evidence, tried=[error("ValueError")]))[0].points
+    for tried in ([value(told)], [error("ValueError")], ()):
+        again = replace(evidence, tried=tried)
+        assert Decimal(5) == TOLD.judge(again)[0].points
+        assert Status.NEEDS_REVIEW is CREDITED.judge(again)[0].status
+
+
+def test_a_table_that_people_mark_is_not_asked_about_again() -> None:
+    """Without an item of its own the kind has nothing to follow."""
+    check = question(manual=True)
+    evidence = Evidence(answer("shapes = [('qkv', '(1,)')]"), (), [value({})], draw=DRAW)
+    assert () == check.second_round(evidence).reference
+    assert Status.NEEDS_REVIEW is check.judge(evidence)[0].status
 
 
 def test_a_reference_that_says_nothing_costs_nothing() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder.checks.base import Evidence
+from autograder.checks.base import Draw, Evidence
 from autograder.checks.training import losses
 from autograder.errors import RubricError
 from autograder.records import Ending, Status, Tensor
@@ -15,7 +15,8 @@ from reference.faults.slip import planted
 from reference.faults.training import LOSS, RESUME
 from reference.training_questions import SOURCE
 from tests.checks.asking import answer, check_of, ended, error, value
-from tests.checks.test_training_trials import CHECK, QUESTION, RUBRIC, lost, sit
+from tests.checks.test_training_trials import CHECK, GIVEN, QUESTION, RUBRIC, lost, sit
+from tests.support.local_box import LocalBox
 
 CHEATS = {
     "losses that are made up": """
@@ -101,6 +102,20 @@ def test_the_oracle_s_fault_is_ours() -> None:
     for told in (error("ValueError"), value("x"), value({"right": {"plain": [1.0]}})):
         results = CHECK.judge(Evidence(given, [], [told]))
         assert {Status.NEEDS_REVIEW} == {one.status for one in results}
+
+
+def test_losses_that_the_oracle_cannot_tell_either_cost_nothing() -> None:
+    """A batch that is all padding makes NaN of every right answer's losses, and of the oracle's."""
+    draw = Draw.for_question(b"first", RUBRIC, QUESTION)
+    source = SOURCE.replace(
+        "return losses",
+        "self.model.norm.weight.data.fill_(float('nan'))\n        return [float('nan')] * len(losses)",
+    )
+    source = f"from typing import Any\nState = dict\n{source}"
+    observed = LocalBox(GIVEN, source).ask(CHECK.plan(answer(source), draw))
+    oracle = value({"right": {"plain": [math.nan] * 10, "dropout": [math.nan] * 10}})
+    results = CHECK.judge(Evidence(answer(source), observed, [oracle], draw=draw))
+    assert {Status.NEEDS_REVIEW} == {one.status for one in results}, results
 
 
 def test_a_run_that_ended_its_box_is_told() -> None:
