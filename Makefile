@@ -20,7 +20,7 @@ test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 -m 'not alone' $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone' $(PYTEST_ARGS)
 	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
 
 # A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.

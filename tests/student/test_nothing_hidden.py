@@ -65,7 +65,7 @@ def test_the_file_of_students_holds_nothing_hidden(released: tuple[str, dict[str
     specification = specification_of(source)
     assert specification is not None
     found = hidden(name, files)
-    assert len(found) > 10
+    assert found
     # The modules in the file are the same for every assignment, so only the specification can tell.
     assert json.dumps(json.dumps(sources(), ensure_ascii=False), ensure_ascii=False) in source
     said = json.dumps(specification, ensure_ascii=False)
