@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 TAGS = _words(
     "html head meta title style body header main section article h1 h2 h3 h4 h5 h6 p span b i strong em u s "
     "sub sup small div details summary table thead tbody tfoot tr th td caption ul ol li dl dt dd hr br pre "
-    "code kbd samp blockquote a img iframe math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup "
+    "code kbd samp mark blockquote a img iframe math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup "
     "msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom semantics annotation"
 )
 ATTRIBUTES = _words(
@@ -26,7 +26,8 @@ ATTRIBUTES = _words(
 )
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BAR = re.compile(r"width:\d{1,3}%")
-_MARGIN = "margin:.5rem 0 0"
+_NEAR = re.compile(r"#.*|[\w-]+-marking\.html")
+"""On the page itself, or from the summary to the page for marking beside it."""
 _PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]*")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINER = "\u200d"
@@ -60,13 +61,12 @@ class _Page(HTMLParser):
         if tag == "meta" and said.get("http-equiv"):
             self.policies.append(said.get("content", ""))
             self.wrong += [] if said["http-equiv"] == "Content-Security-Policy" else [str(said)]
-        if not said.get("href", "#").startswith("#"):
+        if not _NEAR.fullmatch(said.get("href", "#")):
             self.wrong.append(f"link {said['href'][:60]}")
         if "src" in said and not _PICTURE.fullmatch(said["src"]):
             self.wrong.append(f"source {said['src'][:60]}")
-        style = said.get("style", _MARGIN)
-        if style != _MARGIN and not _BAR.fullmatch(style):
-            self.wrong.append(f"style {style[:60]}")
+        if "style" in said and not _BAR.fullmatch(said["style"]):
+            self.wrong.append(f"style {said['style'][:60]}")
         if tag == "iframe":
             self.frames.append(said.get("srcdoc", ""))
             self.wrong += [] if "sandbox" in said and not said["sandbox"] else ["a frame that is not locked"]
