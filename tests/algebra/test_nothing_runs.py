@@ -61,7 +61,7 @@ OUTSIDE = {
         "typing",
         "unicodedata",
     ),
-    *("warnings", "flint", "msgspec", "numpy"),
+    *("threading", "warnings", "flint", "msgspec", "numpy"),
 }
 """Libraries that the algebra may stand on: none of them runs text by itself."""
 
