@@ -138,7 +138,7 @@ args = [{ draw = "normal", shape = [3, 5] }]
 
 [[question.case]]
 name = "large scores"
-args = [{ draw = "normal", shape = [3, 5], scale = 10000 }]
+args = [{ draw = "uniform", shape = [3, 5], low = 800, high = 2000 }]
 
 [[question.case]]
 name = "a batch"
