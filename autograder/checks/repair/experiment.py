@@ -150,18 +150,24 @@ def written() -> list[Call]:
     return [PARAMETERS, write]
 
 
-def gradients(ask: Ask, seed: int, columns: int) -> list[Call]:
-    """Keep, as `SLOPES`, how much every weight moves the sum of the output's first columns.
+def gradients(asks: Sequence[Ask], seed: int, columns: int) -> list[Call]:
+    """Keep, as `SLOPES`, how much every weight moves the sum of the outputs' first columns.
 
     In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
     """
-    parameters = Ref(PARAMETERS.keep)
-    asked = msgspec.structs.replace(ask.call(seed), keep="output", grad=True)
+    parameters, calls = Ref(PARAMETERS.keep), []
+    for index, ask in enumerate(asks):
+        one = f"sum {index}" if index else "sum"
+        calls += [
+            msgspec.structs.replace(ask.call(seed), keep="output", grad=True),
+            Call(Ref("output"), "narrow", args=(2, 0, columns), keep="columns", grad=True),
+            Call(Ref("columns"), "sum", keep=one, grad=True),
+        ]
+        if index:
+            calls.append(Call(Ref("sum"), "add", args=(Ref(one),), keep="sum", grad=True))
     wanted = {"allow_unused": True, "materialize_grads": True}
     return [
-        asked,
-        Call(Ref("output"), "narrow", args=(2, 0, columns), keep="columns", grad=True),
-        Call(Ref("columns"), "sum", keep="sum", grad=True),
+        *calls,
         PARAMETERS,
         Call(TORCH, "autograd.grad", args=(Ref("sum"), parameters), kwargs=wanted, keep="each", grad=True),
         Call(TORCH, "_utils._flatten_dense_tensors", args=(Ref("each"),), keep=SLOPES.name),

@@ -50,6 +50,10 @@ from autograder.records import Call, Ref
 N = 6
 """Batch, length and source of the experiments in which sizes must not matter; below every size of a model
 that a table of positions could wrongly be given."""
+MANY = 11
+"""The same where as many sequences as possible are wanted."""
+LARGE = 4
+"""What a memory is multiplied by to move a state more than its own tokens do."""
 FEW_TOKENS = 5
 MANY_POSITIONS = 24
 MOST_POSITIONS = 30
@@ -88,7 +92,7 @@ def experiments(entry: str, draw: Draw) -> tuple[Experiment, ...]:
     wide = Model(entry, drawn.seed, 1, d_hidden=MORE_HIDDEN)
     both = ("train", "eval")
     return (
-        model(1).experiment("memory", [*drawn.memory_alone(), *drawn.weights(), *drawn.scaled()]),
+        model(1).experiment("memory", [*drawn.memory_alone(), *drawn.weights(1, LARGE), *drawn.scaled()]),
         model(1).experiment("attention", [*drawn.attention(), *drawn.without_self_attention()]),
         model(1, Change.SHRINK).experiment("small", drawn.small()),
         model(0).experiment("plain", [*drawn.plain(), *drawn.unequal_plain()]),
@@ -101,8 +105,8 @@ def experiments(entry: str, draw: Draw) -> tuple[Experiment, ...]:
         Model(entry, drawn.seed, 1, change=Change.NONE, dtype="float32").experiment(
             "single", [drawn.usual("single")]
         ),
-        model(2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
-        wide.experiment("wide", drawn.weights()),
+        model(2).experiment("stack", [drawn.usual("stack"), *drawn.weights(LARGE)]),
+        wide.experiment("wide", drawn.weights(LARGE)),
     )
 
 
@@ -119,6 +123,8 @@ class _Drawn:
         self.token = int(numbers.integers(FEW_TOKENS))
         self.ordinary = numbers.permuted(np.resize(np.arange(ORDINARY), (N, N)), axis=1)
         self.exchanged = (self.ordinary + numbers.integers(1, ORDINARY, (N, N))) % ORDINARY
+        self.many = numbers.permuted(np.resize(np.arange(ORDINARY), (MANY, MANY)), axis=1)
+        self.memories = numbers.standard_normal((MANY, MANY, D_MODEL))
         self.huge = numbers.integers(ORDINARY, D_MODEL, (N, N))
 
     def memory_alone(self) -> list[Ask]:
@@ -228,18 +234,26 @@ class _Drawn:
             Ask("nothing, moved", self.tokens, self.moved, *masks),
         ]
 
-    def weights(self) -> list[Step]:
-        """How many weights there are, and how many move the output for ordinary tokens."""
-        ask = Ask("", self.ordinary, self.memory, _visible_memory(), _causal(N))
+    def weights(self, *sizes: int) -> list[Step]:
+        """How many weights there are, and how many move the output for ordinary tokens.
+
+        A hidden feature that these inputs leave at zero has slopes of zero as well, and stirred weights make
+        many of them: memories of two sizes, and more sequences than elsewhere, leave one in some thousands.
+
+        Args:
+            sizes: what the memory is multiplied by, for each of the inputs.
+        """
+        masks = np.ones((1, 1, 1, MANY), bool), _causal(MANY)
+        asks = [Ask("", self.many, size * self.memories, *masks) for size in sizes]
         return [
             Count("weights", Call(WEIGHTS, "numel")),
-            *gradients(ask, self.seed, ORDINARY),
+            *gradients(asks, self.seed, ORDINARY),
             Call(SLOPES, "count_nonzero", keep="nonzero"),
             Count("used", Call(Ref("nonzero"), "item")),
         ]
 
     def scaled(self) -> list[Step]:
-        """The weights without a part in what ordinary tokens give are made huge: other tokens' embeddings.
+        """The weights that move the output for some tokens alone are made huge: these tokens' embeddings.
 
         The last position is hidden from itself, whichever mask an attention is given, and even transposed.
         In "first huge" the memory is the same everywhere, so that as a key it favours no position.
@@ -252,9 +266,12 @@ class _Drawn:
         earlier[..., 0, 0] = True
         masks = _visible_memory(), _causal(N)
         return [
-            Call(SLOPES, "eq", args=(0,), keep="zero"),
-            Call(Ref("zero"), "type_as", args=(WEIGHTS,), keep="zero"),
-            Call(WEIGHTS, "addcmul_", args=(WEIGHTS, Ref("zero")), kwargs={"value": HUGE}, keep="weights"),
+            Call(SLOPES, "eq", args=(0,), keep="idle"),
+            *gradients([Ask("", self.huge, self.memory, *masks)], self.seed, ORDINARY),
+            Call(SLOPES, "ne", args=(0,), keep="own"),
+            Call(Ref("own"), "mul", args=(Ref("idle"),), keep="own"),
+            Call(Ref("own"), "type_as", args=(WEIGHTS,), keep="own"),
+            Call(WEIGHTS, "addcmul_", args=(WEIGHTS, Ref("own")), kwargs={"value": HUGE}, keep="weights"),
             *written(),
             Ask("last huge", only_last, self.memory, hidden, earlier),
             Ask("last huge, others", others, self.moved, hidden, earlier),
