@@ -14,8 +14,8 @@ from msgspec.structs import astuple, replace
 from autograder import scoring
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.results import blank, review
-from autograder.checks.results import result as item_result
+from autograder.checks.judging.results import blank, review
+from autograder.checks.judging.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.expected import box_seed, tried_values
 from autograder.notebook.details import details

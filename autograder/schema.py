@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks import KINDS
-from autograder.checks.manual import ManualItem
+from autograder.checks.judging.manual import ManualItem
 from autograder.rubric import Assignment, Item, Question
 from autograder.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted

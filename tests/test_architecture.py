@@ -46,6 +46,14 @@ ROOMS = {
         {"growth", "sizes", "mistakes"},
         {"key", "reading"},
     ),
+    "checks": (
+        {"base", "options"},
+        {"values"},
+        {"judging"},
+        {"planning"},
+        {"compared"},
+        {"kinds"},
+    ),
 }
 """The rooms of a part that is too large for one, from the ground up, with the same rule between them."""
 
@@ -93,7 +101,7 @@ def imports(name: str) -> set[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``.
+    """The part of autograder a module belongs to: ``autograder.checks.kinds.value`` → ``checks``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """

@@ -9,33 +9,31 @@ import msgspec
 import pytest
 
 from autograder import scales
-from autograder.checks import (
-    KINDS,
+from autograder.checks import KINDS, make_check, options
+from autograder.checks.judging import manual
+from autograder.checks.judging.known import Worth
+from autograder.checks.kinds import (
     causality,
     choice,
     count,
-    drawing,
     gradient,
-    make_check,
-    manual,
-    options,
     quantity,
     repair,
     shape,
-    tolerances,
     tracing,
     value,
     visibility,
 )
-from autograder.checks.audit import options as audit_options
-from autograder.checks.behaviour import probes, subject
-from autograder.checks.decoding import options as decoding_options
-from autograder.checks.implementation import options as implementation_options
-from autograder.checks.known import Worth
-from autograder.checks.memorisation import MemorisationItem, MemorisationQuestion
-from autograder.checks.symbolic import options as symbolic_options
-from autograder.checks.table import options as table_options
-from autograder.checks.training import options as training_options
+from autograder.checks.kinds.audit import options as audit_options
+from autograder.checks.kinds.behaviour import probes, subject
+from autograder.checks.kinds.decoding import options as decoding_options
+from autograder.checks.kinds.implementation import options as implementation_options
+from autograder.checks.kinds.memorisation import MemorisationItem, MemorisationQuestion
+from autograder.checks.kinds.quantity import tolerances
+from autograder.checks.kinds.symbolic import options as symbolic_options
+from autograder.checks.kinds.table import options as table_options
+from autograder.checks.kinds.training import options as training_options
+from autograder.checks.planning import drawing
 from autograder.errors import RubricError
 from autograder.exam import Exam, Task
 from autograder.rubric import Rubric, parse

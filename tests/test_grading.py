@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
-from autograder.checks.count import CountCheck
+from autograder.checks.kinds.count import CountCheck
 from autograder.course import Course
 from autograder.errors import NotebookError, SandboxFault
 from autograder.generate import generate
