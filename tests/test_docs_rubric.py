@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder import scales
 from autograder.checks import KINDS, make_check, options
 from autograder.checks.judging import manual
 from autograder.checks.judging.known import Worth
@@ -35,10 +34,10 @@ from autograder.checks.kinds.table import options as table_options
 from autograder.checks.kinds.training import options as training_options
 from autograder.checks.planning import drawing
 from autograder.errors import RubricError
-from autograder.exam import Exam, Task
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse, scales
+from autograder.rubric.exam import Exam, Task
+from autograder.rubric.visible import Made, Visible
 from autograder.variants import options as variant_options
-from autograder.visible import Made, Visible
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)

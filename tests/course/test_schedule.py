@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course, Handin
+from autograder.course.schedule import Own, Schedule, Times, settled
+from autograder.course.schedule import load as load_schedule
 from autograder.errors import CourseError
 from autograder.rubric import Rubric, load
-from autograder.schedule import Own, Schedule, Times, settled
-from autograder.schedule import load as load_schedule
-from tests.test_exam import GOOD as RUBRIC
+from tests.rubric.test_exam import GOOD as RUBRIC
 
 GOOD = """
 [exam]
@@ -107,7 +107,7 @@ def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course
 
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
     """docs/exams.md shows a file that is read as it says, and names every key."""
-    page = (Path(__file__).parents[1] / "docs" / "exams.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
     (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     schedule = schedule_of(course, example.replace("final-exam", "exam"))
     ends = [schedule.of(student).end.astimezone(UTC) for student in ("other", "s1006", "s1010")]

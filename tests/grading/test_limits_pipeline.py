@@ -18,7 +18,7 @@ from autograder.course import Course
 from autograder.feedback import render
 from autograder.generate import generate
 from autograder.gradebook.comments import comment_texts
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.limits import OF_ENDING, OF_MET, amount
 from autograder.messages import SENTENCES
 from autograder.records import CellRun, Ending, Graded, Limits, Met, Status
@@ -29,7 +29,7 @@ from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.feedback.test_render import Page
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 RUBRIC = """
 version = 1

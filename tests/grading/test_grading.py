@@ -14,7 +14,7 @@ from autograder.checks.kinds.count import CountCheck
 from autograder.course import Course
 from autograder.errors import NotebookError, SandboxFault
 from autograder.generate import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from autograder.authoring.schema import schema
 from autograder.checks import KINDS
-from autograder.schema import schema
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
 MADE = schema()
 VALIDATOR = Draft202012Validator(MADE)

@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from autograder import assignment as assignments
-from autograder import batch
-from autograder.batch import Outcome
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
-from autograder.ledger import Ledger
+from autograder.gradebook.ledger import Ledger
+from autograder.grading import batch
+from autograder.grading.batch import Outcome
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.records import Graded, Status
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 NAME = "small-exam"
-FAULTS = Path(__file__).parent / "submissions" / "notebooks"
+FAULTS = Path(__file__).parents[1] / "submissions" / "notebooks"
 CONTROL = (FAULTS / "control-answered" / "submission.ipynb").read_bytes()
 RUBRIC = """
 version = 1

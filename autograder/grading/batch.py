@@ -16,14 +16,14 @@ from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import NotebookError
 from autograder.gradebook import Gradebook, write_autograded
-from autograder.grading import Grader, Handed
-from autograder.ledger import Key, Ledger
+from autograder.gradebook.ledger import Key, Ledger
+from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.scoring import LATE
 from autograder.notebook.files import read_file
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
-from autograder.scoring import LATE
 from autograder.timestamps import Timing
 
 

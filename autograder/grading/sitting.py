@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from autograder.assignment import Assignment
-from autograder.coincidence import Asked
 from autograder.errors import AutograderError, NotebookError
-from autograder.expected import Expected, expected_values
+from autograder.grading.coincidence import Asked
+from autograder.grading.expected import Expected, expected_values
 from autograder.notebook.fill import label_of
 from autograder.records import Note
 from autograder.sandbox.pool import Pool

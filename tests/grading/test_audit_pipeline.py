@@ -12,14 +12,14 @@ import pytest
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 
 pytestmark = pytest.mark.sandbox
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 class Class:

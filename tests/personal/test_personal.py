@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from autograder import assignment as assignments
 from autograder import rubric as rubrics
 from autograder.assignment import Assignment
-from autograder.coincidence import CODE
 from autograder.course import Course
 from autograder.errors import CourseError, NotebookError
 from autograder.generate import build, generate
-from autograder.grading import Grader, Handed
+from autograder.grading.coincidence import CODE
+from autograder.grading.pipeline import Grader, Handed
 from autograder.personal.handing_out import hand_out
 from autograder.personal.making import Made, make
 from autograder.records import Graded, Status
@@ -26,7 +26,7 @@ from autograder.sandbox.pool import Pool
 
 pytestmark = pytest.mark.sandbox
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NAME = "variants-practice"
 STUDENTS = ("ada", "bob", "émile", "x.y-z@w", "五")
 FULL = Decimal(13)

@@ -25,7 +25,7 @@ class Task(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Exam(Struct, frozen=True, forbid_unknown_fields=True):
-    """How an exam is sat. When it is sat is the course's affair: `autograder.schedule`."""
+    """How an exam is sat. When it is sat is the course's affair: `autograder.course.schedule`."""
 
     minutes: _Minutes
     """For working on it."""

@@ -21,7 +21,7 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.errors import CourseError, GradebookError
 from autograder.gradebook import Gradebook, Student, cell_scores, read_roster, write_autograded
-from autograder.ledger import Key, Ledger
+from autograder.gradebook.ledger import Key, Ledger
 from autograder.records import Graded, Status
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from autograder import assignment as assignments
-from autograder import batch
 from autograder.cli import app
 from autograder.errors import SandboxUnavailable
 from autograder.gradebook import Gradebook
+from autograder.grading import batch
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof.selftest import FILE_NAME
+from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 from tests.support.broken_sandbox import BrokenSandbox
-from tests.test_batch import CONTROL, NAME, hand_in, make_course
 
 pytestmark = pytest.mark.sandbox
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import Check, Evidence, Observations
-from autograder.expected import Expected
+from autograder.grading.expected import Expected
 from autograder.records import ItemResult, Note, Status
 from autograder.rubric import Question
 from autograder.variants.drawing import telling_lines

@@ -21,7 +21,7 @@ from msgspec import Struct
 from autograder.checks import KINDS
 from autograder.checks.judging.manual import ManualItem
 from autograder.rubric import Assignment, Item, Question
-from autograder.scales import NAMED, Grading, Scale, Step, Threshold
+from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted
 
 Schema = dict[str, Any]

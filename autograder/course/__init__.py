@@ -36,7 +36,7 @@ class Handin(Struct, frozen=True):
     time_fault: str = ""
     """Why it is not known when that was, for staff."""
     timing: Timing | None = None
-    """How that stands to the time allowed; None where no time is (`autograder.schedule`)."""
+    """How that stands to the time allowed; None where no time is (`autograder.course.schedule`)."""
 
     @classmethod
     def at(cls, student: str, folder: Path) -> Handin:

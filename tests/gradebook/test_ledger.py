@@ -11,8 +11,8 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from autograder import ledger as ledgers
-from autograder.ledger import Key, Ledger
+from autograder.gradebook import ledger as ledgers
+from autograder.gradebook.ledger import Key, Ledger
 from autograder.records import Graded
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 

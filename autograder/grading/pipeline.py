@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from autograder import scoring
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.judging.results import blank, review
 from autograder.checks.judging.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
-from autograder.expected import box_seed, tried_values
+from autograder.grading import scoring
+from autograder.grading.expected import box_seed, tried_values
+from autograder.grading.sitting import Sitting, Sittings
 from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
@@ -34,7 +35,6 @@ from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.sitting import Sitting, Sittings
 from autograder.variants.drawing import canonical_id
 
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder import rubric, scales
+from autograder import rubric
 from autograder.errors import RubricError
-from autograder.scales import Grade, Scale
+from autograder.rubric import scales
+from autograder.rubric.scales import Grade, Scale
 
 OWN = (
     'scale = [{ grade = "gut", from = 80 }, { grade = "bestanden", from = 45.5 }, { grade = "-", from = 0 }]'

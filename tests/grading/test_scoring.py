@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import NotebookError, RubricError
+from autograder.grading.scoring import refused, score
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Note, Score, Status
 from autograder.rubric import parse
-from autograder.scoring import refused, score
 
 RUBRIC = parse(b"""
 version = 3
