@@ -51,7 +51,7 @@ RECORDS = (
     *(implementation_options.ImplementationQuestion, implementation_options.ImplementationItem),
     implementation_options.Contract,
     *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
-    *(decoding_options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
+    *(options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
     *(training_options.TrainingQuestion, training_options.TrainingItem),
     *(MemorisationQuestion, MemorisationItem),
     *(visibility.VisibilityQuestion, visibility.VisibilityItem, tracing.TracingQuestion),

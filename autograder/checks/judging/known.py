@@ -1,7 +1,8 @@
 """Mistakes that the reference knows: recognised by what they compute, told by the vocabulary.
 
-Shared by the kinds ``decoding``, ``training`` and ``memorisation``. The reference names a mistake by a code
-without its area; a rubric may say what one is worth, and put a text of its own in the sentence's place.
+Shared by the kinds ``decoding``, ``training``, ``memorisation`` and ``gradient``, which ask the reference with
+the arguments of each call. It names a mistake by a code without its area; a rubric may say what one is worth,
+and put a text of its own in the sentence's place. `oracle` is for references that are asked about values.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.judging.results import Finding
+from autograder.checks.options import check_points, check_text
 from autograder.errors import RubricError
 from autograder.messages import SENTENCES
 from autograder.records import Message, Status
@@ -68,12 +70,6 @@ def check_worths(worths: Iterable[Worth], area: str, possible: Decimal, where: s
         at = f"{where}, mistake {worth.code!r}"
         if worth.code not in known:
             raise RubricError(f"{at}: not known; known are: {', '.join(sorted(known))}")
-        if not 0 <= worth.points < abs(possible):
-            raise RubricError(f"{at}: points: expected from 0 to below {possible}, got {worth.points}")
-        if worth.text and "en" not in worth.text:
-            raise RubricError(f"{at}: text: an English text is needed: text = {{ en = … }}")
-        for language, text in worth.text.items():
-            try:
-                text.format_map({"what": ""})
-            except (KeyError, ValueError, IndexError) as error:
-                raise RubricError(f"{at}: text.{language}: write braces twice, as in {{{{ }}}}") from error
+        check_points(worth.points, abs(possible), f"{at}: points")
+        if worth.text:
+            check_text(worth.text, at, ("what",))

@@ -32,7 +32,7 @@ from autograder.checks.options import (
     CaseItem,
     check_cases,
     item_options,
-    named_cases,
+    needed_cases,
     place,
     question_options,
 )
@@ -94,12 +94,10 @@ class CausalityCheck:
         self.question = question
         self.options = question_options(question, CausalityQuestion)
         self.items = item_options(question, CausalityItem)
-        self.cases = named_cases(self.options, question)
         where = place(question)
         if not question.answer or not question.reference:
             raise RubricError(f"{where}: answer, reference: something to call and what is right are needed")
-        if not self.cases:
-            raise RubricError(f"{where}: case: at least one [[question.case]] is needed")
+        self.cases = needed_cases(self.options, question)
         options = self.options
         if options.precision != "float64":
             raise RubricError(f'{where}: precision: rounding hides what depends on what; expected "float64"')

@@ -35,8 +35,9 @@ from autograder.checks.options import (
     CaseItem,
     Rules,
     check_cases,
+    check_oracle,
     item_options,
-    named_cases,
+    needed_cases,
     place,
     question_options,
 )
@@ -110,12 +111,9 @@ class GradientCheck:
         self.question = question
         self.options = question_options(question, GradientQuestion)
         self.items = item_options(question, GradientItem)
-        self.cases = named_cases(self.options, question)
+        check_oracle(question, "the function", "reference/tracing/gradients.py")
+        self.cases = needed_cases(self.options, question)
         where = place(question)
-        if not question.answer or not question.reference:
-            raise RubricError(f"{where}: answer, reference: a function and an oracle are needed")
-        if not self.cases:
-            raise RubricError(f"{where}: case: at least one [[question.case]] is needed")
         if not self.options.gradients or len(set(self.options.gradients)) < len(self.options.gradients):
             raise RubricError(f"{where}: gradients: each one needs a name of its own")
         if not 0 < self.options.tolerance < 0.1:

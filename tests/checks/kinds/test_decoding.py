@@ -298,6 +298,7 @@ def test_judges_are_total() -> None:
         ('reference = "decoding_questions:top_k"', "", "an oracle is needed"),
         ("one-too-many", "two-too-many", "not known; known are"),
         ("points = 1\ntext", "points = 2\ntext", "expected from 0 to below 2"),
+        ("points = 1\ntext", "points = 0.005\ntext", "at most two decimals"),
         ("{what}", "{token}", "write braces twice"),
         (
             'text = { en = "Top-k" }',

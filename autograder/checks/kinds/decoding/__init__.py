@@ -31,7 +31,14 @@ from autograder.checks.judging.results import (
 from autograder.checks.kinds.decoding.contracts import contract_of
 from autograder.checks.kinds.decoding.options import DecodingItem, DecodingQuestion
 from autograder.checks.kinds.decoding.plan import Asking
-from autograder.checks.options import check_cases, item_options, named_cases, place, question_options
+from autograder.checks.options import (
+    check_cases,
+    check_oracle,
+    item_options,
+    needed_cases,
+    place,
+    question_options,
+)
 from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.targets import same_value
 from autograder.checks.values.arrays import Difference
@@ -56,23 +63,17 @@ class DecodingCheck:
         self.question = question
         self.options = question_options(question, DecodingQuestion)
         self.items = item_options(question, DecodingItem)
-        self.cases = named_cases(self.options, question)
-        where = place(question)
-        if not question.answer:
-            raise RubricError(f"{where}: answer: the name of the function is missing")
-        if not question.reference:
-            raise RubricError(
-                f"{where}: reference: an oracle is needed, as in reference/decoding_questions.py"
-            )
-        if not self.cases:
-            raise RubricError(f"{where}: case: at least one [[question.case]] is needed")
+        check_oracle(question, "the function", "reference/decoding_questions.py")
+        self.cases = needed_cases(self.options, question)
         self._asking = Asking(question.answer, self.options)
         self._contract = contract_of(self.options)
         for item in question.items:
             if item.id in self.items:
                 self._check(item, self.items[item.id])
         for name, case in self.cases.items():
-            self._check_case(f"{where}, case {name!r}", self._asking.arguments(name, case, SAMPLE)[0])
+            self._check_case(
+                f"{place(question)}, case {name!r}", self._asking.arguments(name, case, SAMPLE)[0]
+            )
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """Every case in every round."""

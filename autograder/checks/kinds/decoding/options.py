@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from autograder.checks.judging.known import Worth
-from autograder.checks.options import CallOptions, CaseItem
-
-
-class Given(Struct, frozen=True, forbid_unknown_fields=True):
-    """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
-
-    name: str
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}
+from autograder.checks.options import CallOptions, CaseItem, Given
 
 
 class DecodingQuestion(CallOptions, frozen=True):

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from autograder.checks.base import Draw
-from autograder.checks.kinds.decoding.options import DecodingQuestion, Given
-from autograder.checks.options import Case
+from autograder.checks.kinds.decoding.options import DecodingQuestion
+from autograder.checks.options import Case, Given
 from autograder.checks.planning.drawing import Arguments, Inputs
 from autograder.records import Call, Ref, Scenario, Tensor
 

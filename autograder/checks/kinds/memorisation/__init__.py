@@ -27,7 +27,7 @@ from autograder.checks.judging.results import (
     trouble,
 )
 from autograder.checks.kinds.memorisation.measures import longest_overlap, memorised_share, tokens_of
-from autograder.checks.options import item_options, place, question_options
+from autograder.checks.options import check_oracle, item_options, place, question_options
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
@@ -91,13 +91,8 @@ class MemorisationCheck:
         self.question = question
         self.options = question_options(question, MemorisationQuestion)
         self.items = item_options(question, MemorisationItem)
+        check_oracle(question, "the function", "reference/memorisation_questions.py")
         where = place(question)
-        if not question.answer:
-            raise RubricError(f"{where}: answer: the name of the function is missing")
-        if not question.reference:
-            raise RubricError(
-                f"{where}: reference: an oracle is needed, as reference/memorisation_questions.py"
-            )
         if self.options.copied > min(self.options.length, self.options.generated):
             raise RubricError(f"{where}: copied: expected at most length and generated")
         if not self.options.n:

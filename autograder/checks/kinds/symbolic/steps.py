@@ -5,7 +5,7 @@ Both spellings give the same graph; there is no other way to points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 import msgspec
@@ -28,7 +28,7 @@ from autograder.checks.kinds.symbolic.conditions import (
 from autograder.checks.kinds.symbolic.earlier import CARRIED
 from autograder.checks.kinds.symbolic.form_rule import FormRule
 from autograder.checks.kinds.symbolic.graph import END, NO_POINTS, CreditGraph, Step, checked
-from autograder.checks.options import CENT, check_points
+from autograder.checks.options import CENT, check_points, check_text
 from autograder.errors import RubricError
 from autograder.rubric import Item
 
@@ -178,15 +178,6 @@ def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where
 def _place(text: dict[str, str], where: str, code: str, *, needed: bool = True) -> str:
     """How errors name a step; its texts are checked on the way."""
     at = f"{where}, {code!r}"
-    _check_texts(text.items(), at)
-    if "en" not in text and (needed or text):
-        raise RubricError(f"{at}: text: an English text is needed: text = {{ en = … }}")
+    if needed or text:
+        check_text(text, at)
     return at
-
-
-def _check_texts(texts: Iterable[tuple[str, str]], where: str) -> None:
-    for language, text in texts:
-        try:
-            text.format_map({})
-        except (KeyError, ValueError, IndexError) as error:
-            raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error

@@ -29,7 +29,7 @@ from autograder.checks.judging.results import (
 from autograder.checks.kinds.training import losses as told_losses
 from autograder.checks.kinds.training import plan as calls
 from autograder.checks.kinds.training.options import TrainingItem, TrainingQuestion
-from autograder.checks.options import item_options, place, question_options
+from autograder.checks.options import check_oracle, item_options, place, question_options
 from autograder.checks.planning.drawing import SAMPLE
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, ItemResult, Scenario
@@ -53,13 +53,8 @@ class TrainingCheck:
         self.question = question
         self.options = question_options(question, TrainingQuestion)
         self.items = item_options(question, TrainingItem)
+        check_oracle(question, "the trainer's class", "reference/training_questions.py")
         where = place(question)
-        if not question.answer:
-            raise RubricError(f"{where}: answer: the name of the trainer's class is missing")
-        if not question.reference:
-            raise RubricError(
-                f"{where}: reference: an oracle is needed, as in reference/training_questions.py"
-            )
         if self.options.stop >= self.options.steps:
             raise RubricError(f"{where}: stop: expected below steps, {self.options.steps}")
         for item in question.items:

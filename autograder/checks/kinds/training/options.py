@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from autograder.checks.judging.known import Worth
-from autograder.checks.kinds.decoding.options import Given
+from autograder.checks.options import Given
 
 Count = Annotated[int, Meta(ge=1, le=1000)]
 
