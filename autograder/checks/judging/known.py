@@ -1,8 +1,8 @@
 """Mistakes that the reference knows: recognised by what they compute, told by the vocabulary.
 
-Shared by the kinds ``decoding``, ``training``, ``memorisation`` and ``gradient``, which ask the reference with
-the arguments of each call. It names a mistake by a code without its area; a rubric may say what one is worth,
-and put a text of its own in the sentence's place. `oracle` is for references that are asked about values.
+Shared by the kinds ``decoding``, ``training``, ``memorisation`` and ``gradient``, which ask the reference
+with the arguments of each call. It names a mistake by a code without its area; a rubric may say what one is
+worth, and put a text of its own in the sentence's place. `oracle` is for references asked about values.
 """
 
 from __future__ import annotations

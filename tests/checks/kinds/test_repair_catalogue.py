@@ -61,7 +61,7 @@ def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
 
 
 def test_a_hidden_feature_at_zero_hides_nothing() -> None:
-    """Under this draw a feature of the reference wakes beside huge embeddings only: the norm is seen."""
+    """The reference of this draw has one that wakes beside huge embeddings only, and its norm is seen."""
     draw = Draw(bytes.fromhex("e04d9ae5a5241f37a13d34eceb57a3ebb1ff90032bd0a5bf0f381c18b13bf29f"))
     for faults in COVERING:
         assert set() == _failed("from reference.decoder import Decoder", faults, draw)
