@@ -209,7 +209,10 @@ def ask_reference(
         raise CourseError(f"{where} ended its box: {ended}") from ended
     if run.error:
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
-        raise CourseError(f"{where} cannot be imported:\n{text}")
+        missing = run.error == "ModuleNotFoundError" and f"'reference.{match[1]}'" in text
+        file = f"reference/{match[1].replace('.', '/')}.py"
+        why = f" there is no {file}" if missing else f"\n{text}"
+        raise CourseError(f"{where} cannot be imported:{why}")
     observed = box.ask(plan, seconds=limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:
