@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.grades import class_standings
-from autograder.cli.misplaced import misplaced
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -41,6 +40,7 @@ def grade(
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
     from autograder import rubric as rubrics
     from autograder.cli import report
+    from autograder.cli.misplaced import misplaced
     from autograder.course import Course
 
     started = time.monotonic()
