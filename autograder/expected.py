@@ -209,9 +209,8 @@ def ask_reference(
         raise CourseError(f"{where} ended its box: {ended}") from ended
     if run.error:
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
-        missing = run.error == "ModuleNotFoundError" and f"'reference.{match[1]}'" in text
-        file = f"reference/{match[1].replace('.', '/')}.py"
-        why = f" there is no {file}" if missing else f"\n{text}"
+        # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
+        why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
         raise CourseError(f"{where} cannot be imported:{why}")
     observed = box.ask(plan, seconds=limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
