@@ -39,6 +39,7 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 ALONE = (
     "algebra/test_fuzz.py",
     "algebra/test_hostile.py",
+    "grading/test_limits_pipeline.py",
     "redteam/test_campaign.py",
     "sandbox/test_confinement.py",
     "sandbox/test_killed.py",
@@ -53,7 +54,6 @@ ALONE = (
     "sandbox/test_watchdog.py",
     "survival",
     "test_architecture.py",
-    "test_limits_pipeline.py",
 )
 """Folders and files of tests that measure time, share out processors or memory, or look at what killed
 graders left on the machine; the others run several at a time, see `make test`."""
@@ -72,8 +72,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that would disturb one another run with nothing beside them."""
+    """Tests that would disturb one another run with nothing beside them.
+
+    Raises:
+        UsageError: a test marks itself; no part of `make test` would run it.
+    """
     for item in items:
+        if item.get_closest_marker("alone"):
+            raise pytest.UsageError(f"{item.nodeid}: name its file in ALONE in tests/conftest.py instead")
         if _runs_alone(item.path, item.config):
             item.add_marker("alone")
 
