@@ -1,12 +1,17 @@
-"""Sandboxes that many tests share, and no skipped tests in CI.
+"""Sandboxes that many tests share, nothing left to chance, and no skipped tests in CI.
 
 Starting a sandbox costs a second, opening a box in it milliseconds.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import random
+import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TypeVar
 
 import pytest
@@ -17,9 +22,12 @@ from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
+from tests.support.secrecy import fixed
 
-# Shared cores make deadlines flicker, and a database of examples would be written beside the sources.
-settings.register_profile("suite", deadline=None, database=None)
+# Shared cores make deadlines flicker, a database of examples would be written beside the sources, and what is
+# drawn must not decide whether a run is green. `--hypothesis-profile=explore` draws anew.
+settings.register_profile("suite", deadline=None, database=None, derandomize=True)
+settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -28,16 +36,58 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
 
-ALONE = ("redteam", "sandbox", "survival", "test_architecture.py")
-"""Folders and files of tests that count processes, measure time or fill memory; the others may run
-several at a time, see `make test`. Single files elsewhere mark themselves."""
+ALONE = (
+    "algebra/test_fuzz.py",
+    "algebra/test_hostile.py",
+    "grading/test_limits_pipeline.py",
+    "redteam/test_campaign.py",
+    "sandbox/test_confinement.py",
+    "sandbox/test_killed.py",
+    "sandbox/test_leftovers.py",
+    "sandbox/test_limits.py",
+    "sandbox/test_limits_as_user.py",
+    "sandbox/test_ordinary_user.py",
+    "sandbox/test_orphans.py",
+    "sandbox/test_pages.py",
+    "sandbox/test_reduced.py",
+    "sandbox/test_watch.py",
+    "sandbox/test_watchdog.py",
+    "survival",
+    "test_architecture.py",
+)
+"""Folders and files of tests that measure time, share out processors or memory, or look at what killed
+graders left on the machine; the others run several at a time, see `make test`."""
+
+
+def _runs_alone(path: Path, config: pytest.Config) -> bool:
+    return any(path.is_relative_to(config.rootpath / "tests" / place) for place in ALONE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of which a part of `make test` runs nothing are not imported: that takes half a minute."""
+    chosen = config.getoption("markexpr")
+    if collection_path.is_file() and chosen.startswith(("alone", "not alone")):
+        return _runs_alone(collection_path, config) is chosen.startswith("not") or None
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that would disturb one another run with nothing beside them."""
+    """Tests that would disturb one another run with nothing beside them.
+
+    Raises:
+        UsageError: a test marks itself; no part of `make test` would run it.
+    """
     for item in items:
-        if item.path.relative_to(item.config.rootpath / "tests").parts[0] in ALONE:
+        if item.get_closest_marker("alone"):
+            raise pytest.UsageError(f"{item.nodeid}: name its file in ALONE in tests/conftest.py instead")
+        if _runs_alone(item.path, item.config):
             item.add_marker("alone")
+
+
+def pytest_collection_finish() -> None:
+    """What libraries and tests keep is not searched for garbage again and again, half a second each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -124,3 +174,21 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
     made = start_sandbox(Environment(preload=("torch",)))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_secret() -> Iterator[None]:
+    """Every course that is made in a test has the same secret, so that a run can be repeated."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.course.secrets", SimpleNamespace(token_bytes=fixed))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    """What a test draws does not depend on the tests that ran before it."""
+    random.seed(1)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(1)
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.manual_seed(1)  # the public function formats a stack trace each time

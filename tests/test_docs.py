@@ -20,7 +20,8 @@ from autograder.cli import reference
 from autograder.cli.app import app
 from autograder.records import Limits
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID
-from tests.cli.running import only_object, run
+from tests.cli.running import only_object
+from tests.cli.running import run_cold as run
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).parents[1]

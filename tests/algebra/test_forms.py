@@ -179,10 +179,10 @@ def test_hostile_formulas_end_quickly(form: str, text: str) -> None:
         return
     best = 1.0
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()
         with contextlib.suppress(Undecided):
             flaw(tree, form)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     assert best < 0.02
 
 

@@ -19,8 +19,6 @@ from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
 
-pytestmark = pytest.mark.alone
-
 Reader = Callable[[str, Vocabulary], Tree]
 PLAIN = Comparer(Points(VOCABULARY.domains))
 HEADS = PLAIN.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])

@@ -155,14 +155,14 @@ def test_costly_statements_end_quickly(text: str) -> None:
     key = order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
     best = 1.0
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             statement = parse_landau(text, VOCABULARY)
             compared(key, order(statement))
             surplus(statement)
         except (Unreadable, Undecided):
             pass
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     assert best < 0.05
 
 

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import STUDENTS, run
+from tests.cli.running import STUDENTS, run_cold
+from tests.support.made_once import made_once
 
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo course of eight students, graded once. Not to be changed by a test."""
-    folder = tmp_path_factory.mktemp("cli") / "course"
-    done = run("demo", "--students", str(STUDENTS), "--folder", str(folder))
-    assert (0, "") == (done.returncode, done.stderr), done.stdout + done.stderr
-    return folder
+
+    def make(folder: Path) -> None:
+        done = run_cold("demo", "--students", str(STUDENTS), "--folder", str(folder))
+        assert (0, "") == (done.returncode, done.stderr), done.stdout + done.stderr
+
+    return made_once(tmp_path_factory, "course", make)
 
 
 @pytest.fixture

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
+
+from tests.cli.warm import Warm
+from tests.support.secrecy import python_path
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
@@ -18,11 +24,39 @@ STUDENTS = 8
 def environment(**more: str) -> dict[str, str]:
     """This process's environment with the virtual environment's programs first on PATH, in English."""
     path = f"{PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, "LANG": "C.UTF-8", "COLUMNS": "100", "PYTHONWARNINGS": "", **more}
+    fixed = {"PATH": path, "LANG": "C.UTF-8", "COLUMNS": "100", "PYTHONWARNINGS": ""}
+    return {**os.environ, **fixed, "PYTHONPATH": python_path(), **more}
 
 
-def run(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subprocess.CompletedProcess[str]:
-    """Run one of the environment's programs and wait for it."""
+@functools.cache
+def _warm() -> Warm:
+    made = Warm(environment(PYTHONPATH=python_path(str(ROOT))))
+    atexit.register(made.close)
+    return made
+
+
+def run(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a command and wait for it; only its start is cheaper than that of a program, see `Warm`."""
+    command = [str(PROGRAMS / "autograder"), *words]
+    with tempfile.TemporaryDirectory(prefix="autograder-run-") as folder:
+        output, errors = Path(folder) / "output", Path(folder) / "errors"
+        output.touch()
+        errors.touch()
+        code = _warm().run(
+            {
+                "words": command,
+                "folder": str(cwd),
+                "environment": environment(),
+                "output": str(output),
+                "errors": str(errors),
+            }
+        )
+        texts = output.read_text("utf-8"), errors.read_text("utf-8")
+    return subprocess.CompletedProcess(command, code, *texts)
+
+
+def run_cold(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subprocess.CompletedProcess[str]:
+    """Run one of the environment's programs from nothing and wait for it."""
     return subprocess.run(
         [str(PROGRAMS / program), *words],
         cwd=cwd,
@@ -47,7 +81,7 @@ def run_as(system: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=cwd,
-        env=environment(PYTHONPATH=str(ROOT)),
+        env=environment(PYTHONPATH=python_path(str(ROOT))),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pty
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,9 +16,14 @@ from pathlib import Path
 import pytest
 
 from autograder.demo import SUBJECTS
-from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run
+from autograder.demo.course import MARKER
+from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run, run_cold
+from tests.support.secrecy import fixed
 
 pytestmark = pytest.mark.sandbox
+
+SHEET = "counting"
+"""An assignment whose sandboxes start at once: nothing of it needs torch."""
 
 # A shell starts what it puts into the background with Ctrl-C ignored, and every program below inherits that.
 INTERRUPTIBLE = (
@@ -86,6 +92,24 @@ def test_the_demo_writes_a_whole_course(graded: Path) -> None:
         assert {"coursecheck.py", f"{name}.ipynb"} == {path.name for path in release}
 
 
+def test_the_demo_of_the_tests_has_the_tests_secret(graded: Path) -> None:
+    """What is drawn in it is the same in every run."""
+    assert fixed(32) == (graded / ".autograder" / "secret").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words", [("grades", ASSIGNMENT, "--csv"), ("grades", "nothing"), ("grades",), ("validate", "nothing")]
+)
+def test_a_forked_command_does_what_a_program_does(graded: Path, words: tuple[str, ...]) -> None:
+    """The tests' cheap way to run commands gives the exit code and the streams of a program of its own."""
+    forked, program = run(*words, cwd=graded), run_cold(*words, cwd=graded)
+    assert (program.returncode, program.stdout, program.stderr) == (
+        forked.returncode,
+        forked.stdout,
+        forked.stderr,
+    )
+
+
 def test_grading_again_changes_nothing(course: Path) -> None:
     """A second run knows every result, and leaves each row of the gradebook and each file as it was."""
     before = rows(course), files(course, "autograded")
@@ -150,19 +174,20 @@ def test_generate_writes_the_release(course: Path) -> None:
 
 def test_a_release_keeps_its_language(course: Path) -> None:
     """What was handed out in German stays German when it is made again, until another is asked for."""
+    run("generate", SHEET, cwd=course)
     everything = files(course, "release")
-    run("generate", ASSIGNMENT, "--language", "de", cwd=course)
+    run("generate", SHEET, "--language", "de", cwd=course)
     german = files(course, "release")
     assert german != everything
-    run("generate", ASSIGNMENT, cwd=course)
+    run("generate", SHEET, cwd=course)
     assert german == files(course, "release")
-    assert 0 == run("validate", ASSIGNMENT, cwd=course).returncode
+    assert 0 == run("validate", SHEET, cwd=course).returncode
     assert german == files(course, "release")
-    refused = run("generate", ASSIGNMENT, "--language", "fr", cwd=course)
+    refused = run("generate", SHEET, "--language", "fr", cwd=course)
     assert 3 == refused.returncode
     assert "language: expected one of en, de" in refused.stderr
     assert german == files(course, "release")
-    run("generate", ASSIGNMENT, "--language", "all", cwd=course)
+    run("generate", SHEET, "--language", "all", cwd=course)
     assert everything == files(course, "release")
 
 
@@ -197,9 +222,12 @@ def test_doctor_as_json() -> None:
     assert {"no network", "system call filter", "bounded memory"} <= {one["name"] for one in report["layers"]}
 
 
-def test_interrupted_and_taken_up_again(tmp_path: Path) -> None:
+def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
     """Ctrl-C exits with 130 and leaves no process; the same command then grades only the rest."""
-    folder, students = tmp_path / "course", 8
+    folder, students = tmp_path / "course", STUDENTS
+    folder.mkdir()
+    shutil.copy(graded / MARKER, folder)
+    shutil.copytree(graded / ".autograder", folder / ".autograder")  # proved and computed
     words = ["demo", "--students", str(students), "--folder", str(folder), "--json"]
     process = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTIBLE, *words],

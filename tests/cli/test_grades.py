@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
+from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run, run_cold
 
 pytestmark = pytest.mark.sandbox
 
@@ -52,7 +52,7 @@ def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
     for row in rows:
         questions = [float(value) for name, value in row.items() if name not in known]
         assert pytest.approx(float(row["points"])) == sum(questions)
-    exported = run("export", cwd=course, program="nbgrader")
+    exported = run_cold("export", cwd=course, program="nbgrader")
     assert 0 == exported.returncode, exported.stderr
     with (course / "grades.csv").open(encoding="utf-8", newline="") as file:
         listed = [row for row in csv.DictReader(file) if row["assignment"] == ASSIGNMENT]

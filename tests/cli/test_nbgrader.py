@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ASSIGNMENT, ROOT, only_object, run
+from tests.cli.running import ASSIGNMENT, ROOT, only_object, run, run_cold
 
 pytestmark = pytest.mark.sandbox
 
@@ -24,7 +24,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_nbgrader_generates_the_same_cells(repository: Path, graded: Path) -> None:
     """``nbgrader generate_assignment`` accepts the sources, and makes the cells that generate makes."""
-    done = run("generate_assignment", ASSIGNMENT, cwd=repository, program="nbgrader")
+    done = run_cold("generate_assignment", ASSIGNMENT, cwd=repository, program="nbgrader")
     assert 0 == done.returncode, done.stderr
     name = f"release/{ASSIGNMENT}/{ASSIGNMENT}.ipynb"
     theirs, ours = (json.loads((folder / name).read_text("utf-8")) for folder in (repository, graded))
@@ -38,14 +38,14 @@ def test_nbgrader_validates_the_solutions(repository: Path, graded: Path) -> Non
     """``nbgrader validate`` finds nothing wrong with the source, run in an ordinary kernel."""
     folder = repository / "assignments" / ASSIGNMENT
     shutil.copyfile(graded / "release" / ASSIGNMENT / "coursecheck.py", folder / "coursecheck.py")
-    done = run("validate", f"{ASSIGNMENT}.ipynb", cwd=folder, program="nbgrader")
+    done = run_cold("validate", f"{ASSIGNMENT}.ipynb", cwd=folder, program="nbgrader")
     assert 0 == done.returncode, done.stderr
     assert "Success! Your notebook passes all the tests." in done.stdout
 
 
 def test_nbgrader_lists_the_students(graded: Path) -> None:
     """``nbgrader db student list`` reads the gradebook, with the names of the roster."""
-    done = run("db", "student", "list", cwd=graded, program="nbgrader")
+    done = run_cold("db", "student", "list", cwd=graded, program="nbgrader")
     listed = {line for line in done.stdout.splitlines() if " -- " in line}
     assert 0 == done.returncode
     with (graded / "roster.csv").open(encoding="utf-8", newline="") as file:
@@ -59,7 +59,7 @@ def test_nbgrader_lists_the_students(graded: Path) -> None:
 def test_nbgrader_exports_the_grades(course: Path) -> None:
     """``nbgrader export`` writes the same points that grading reports."""
     points = only_object(run("grade", ASSIGNMENT, "--json", cwd=course).stdout)["points"]
-    done = run("export", cwd=course, program="nbgrader")
+    done = run_cold("export", cwd=course, program="nbgrader")
     assert 0 == done.returncode, done.stderr
     with (course / "grades.csv").open(encoding="utf-8", newline="") as file:
         exported = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -131,6 +132,18 @@ def test_the_secret_is_made_once_and_private(course: Course) -> None:
     assert first == course.secret()
     assert 0o600 == stat.S_IMODE((course.private / "secret").stat().st_mode)
     assert 0o700 == stat.S_IMODE(course.private.stat().st_mode)
+
+
+def test_two_courses_have_two_secrets(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside these tests, in which all courses have the same, a secret is random."""
+    first = course.secret()
+    (course.private / "secret").unlink()
+    assert first == course.secret()
+    monkeypatch.setattr("autograder.course.secrets", secrets)
+    (course.private / "secret").unlink()
+    second = course.secret()
+    (course.private / "secret").unlink()
+    assert 3 == len({first, second, course.secret()})
 
 
 def test_a_damaged_secret_is_refused(course: Course) -> None:

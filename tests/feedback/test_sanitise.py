@@ -71,9 +71,9 @@ def test_visible_text_stays_as_it_is(text: str) -> None:
 )
 def test_long_texts_are_cut_quickly(text: str) -> None:
     """A megabyte of anything is cut to the limit within a tenth of a second."""
-    started = time.perf_counter()
+    started = time.thread_time()
     assert sanitise.MOST_CHARACTERS + 1 >= len(visible(text))
-    assert 0.1 > time.perf_counter() - started
+    assert 0.1 > time.thread_time() - started
 
 
 def test_a_cut_is_marked() -> None:

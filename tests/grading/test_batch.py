@@ -23,7 +23,7 @@ from autograder.records import Graded, Status
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 NAME = "small-exam"
 FAULTS = Path(__file__).parents[1] / "submissions" / "notebooks"

@@ -79,9 +79,9 @@ def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
     """A pipe without a writer is refused at once."""
     path = tmp_path / "pipe.ipynb"
     os.mkfifo(path)
-    start = time.perf_counter()
+    start = time.monotonic()
     assert code_of(path) == "not-a-file"
-    assert time.perf_counter() - start < 1
+    assert time.monotonic() - start < 10  # it would wait for ever
 
 
 def test_devices_are_refused() -> None:

@@ -419,7 +419,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
 
 def test_a_long_hostile_text_costs_no_time(say: Callable[..., str]) -> None:
     """Texts that make careless patterns slow are answered within two seconds in all."""
-    start = time.perf_counter()
+    start = time.thread_time()
     for text in ("_{" * 1000, "\\text" * 400, "8 " * 1000, "(" * 2000, "1 000" * 400):
         assert say("formula", size=text).startswith("✗ formula: ")
-    assert time.perf_counter() - start < 2
+    assert time.thread_time() - start < 2

@@ -175,9 +175,9 @@ def test_details_are_read_without_running_anything() -> None:
 )
 def test_whatever_else_stands_there_is_nothing(source: str) -> None:
     """Code is not run, and what is no short text or number is not kept."""
-    began = time.monotonic()
+    began = time.thread_time()
     assert {} == details([Cell(source)])
-    assert time.monotonic() - began < 1
+    assert time.thread_time() - began < 1
 
 
 def test_a_long_name_is_cut() -> None:

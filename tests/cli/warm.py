@@ -1,0 +1,104 @@
+"""Commands from a program that has imported already what commands import: that takes each two seconds.
+
+`serve` is that program. For every command it forks, and what follows is the command as it is typed: its
+arguments, folder, environment and streams. Programs that start from nothing are run by `running.run_cold`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+LONGEST_SECONDS = 300
+IMPORTS = "import autograder.batch, autograder.verify, autograder.feedback.render, autograder.cli.report"
+COMMAND = f"""
+{IMPORTS}
+from tests.cli.warm import serve
+serve()
+"""
+
+
+def serve() -> None:
+    """Read commands from standard input, one a line, and answer each with its exit code."""
+    from autograder.cli import main
+
+    gc.collect()
+    gc.freeze()
+    answers = os.dup(1)
+    while line := sys.stdin.readline():
+        if (child := os.fork()) == 0:
+            os.close(answers)
+            _become(json.loads(line))
+            _end(main)
+        _, status = os.waitpid(child, 0)
+        os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _become(asked: dict[str, Any]) -> None:
+    for descriptor, path in enumerate([os.devnull, asked["output"], asked["errors"]]):
+        opened = os.open(path, os.O_RDWR)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the command lives
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    sys.argv[:] = asked["words"]
+    sys.path[0] = os.path.dirname(asked["words"][0])  # noqa: PTH120 - the text that stands there in a program
+
+
+def _end(main: Callable[[], None]) -> NoReturn:
+    """Run the command and leave; what was imported is not taken apart again, which costs most of a second."""
+    code: object = 0
+    try:
+        main()
+    except SystemExit as left:
+        code = left.code
+    except BaseException:  # noqa: BLE001 - as Python ends a program
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(code is not None) if not isinstance(code, int) else code)
+
+
+class Warm:
+    """The program, kept as long as the tests run."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        single = {**environment, "OPENBLAS_NUM_THREADS": "1"}  # nothing may run in it but what forks
+        self._program = subprocess.Popen(
+            [sys.executable, "-c", COMMAND],
+            env=single,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, asked: dict[str, Any]) -> int:
+        """Run a command, and give its exit code."""
+        assert self._program.stdin
+        assert self._program.stdout
+        self._program.stdin.write(json.dumps(asked) + "\n")
+        self._program.stdin.flush()
+        if not select.select([self._program.stdout], [], [], LONGEST_SECONDS)[0]:
+            self._program.kill()
+            raise TimeoutError(f"{asked['words']}: not done after {LONGEST_SECONDS} seconds")
+        return int(self._program.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        self._program.communicate()
