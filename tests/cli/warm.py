@@ -19,7 +19,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 LONGEST_SECONDS = 300
-IMPORTS = "import autograder.batch, autograder.verify, autograder.feedback.render, autograder.cli.report"
+IMPORTS = (
+    "import autograder.grading.batch, autograder.verify, autograder.feedback.render, autograder.cli.report"
+)
 COMMAND = f"""
 {IMPORTS}
 from tests.cli.warm import serve
