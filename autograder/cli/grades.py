@@ -175,14 +175,16 @@ def _grades(one: Standing) -> tuple[str, str]:
 
 
 def _passed(one: Standing) -> str:
-    if one.worst is None or one.best is None:
+    if one.scale is None:
         return ""
-    return "open" if one.worst.passed is not one.best.passed else "yes" if one.best.passed else "no"
+    return "open" if one.passed is None else "yes" if one.passed else "no"
 
 
 def _state(one: Standing) -> str:
     if one.outdated:
         return "provisional: grade again, the rubric has changed"
+    if one.untimely:
+        return "provisional: a person decides about the time"
     return "final" if one.final else "provisional"
 
 

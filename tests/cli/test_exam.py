@@ -103,6 +103,25 @@ def test_grades_say_who_was_late(course: Path) -> None:
     assert "late" in run("grades", ASSIGNMENT, "--course", str(course)).stdout
 
 
+def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
+    """The list and the page say so; what a person states in exams.toml settles it."""
+
+    def row() -> dict[str, str]:
+        done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
+        return next(one for one in csv.DictReader(io.StringIO(done.stdout)) if one["student"] == LATE_ONE)
+
+    assert "provisional: a person decides about the time" == row()["state"]
+    assert "what the time of handing in means" in page(course, LATE_ONE)
+    decided = f'\n[{ASSIGNMENT}.students.{LATE_ONE}]\nlate = "accept"\n'
+    (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)
+    figures(course)
+    assert "provisional" == row()["state"]  # answers still wait for a person
+    assert "by exams.toml it counts" in row()["time"]
+    written = page(course, LATE_ONE)
+    assert "what the time of handing in means" not in written
+    assert "It counts all the same" in written
+
+
 def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Path) -> None:
     """With late = "refuse" the late one earns nothing and reads why; with extra time all comes back."""
     before = figures(course)["points"]
