@@ -183,6 +183,13 @@ class Course(Struct, frozen=True):
             if _is_folder(entry) and _is_there(entry / assignment)
         ]
 
+    def students(self) -> frozenset[str]:
+        """Everybody who handed in anything, in any assignment."""
+        submitted = self.root / "submitted"
+        return frozenset(
+            entry.name for entry in submitted.glob("*") if _is_folder(entry) and not name_fault(entry.name)
+        )
+
     def secret(self) -> bytes:
         """The course secret; made at the first use, readable by its owner alone.
 

@@ -81,13 +81,15 @@ class Schedule(Struct, frozen=True):
         Raises:
             CourseError: a student with times of their own is not known; names the nearest.
         """
-        names = {canonical_id(student): student for student in known}
-        for student in self.own:
-            if student not in names:
-                raise CourseError(
-                    f"exams.toml: {student!r} has times of their own, but is not in the class list; "
-                    f"{tables.hint(student, names)}"
-                )
+        for student, hint in self.strangers(known).items():
+            raise CourseError(
+                f"exams.toml: {student!r} has times of their own, but is not in the class list; {hint}"
+            )
+
+    def strangers(self, known: Collection[str]) -> dict[str, str]:
+        """Students with times of their own who are not among these, each with the nearest name."""
+        names = {canonical_id(student) for student in known}
+        return {student: tables.hint(student, names) for student in self.own if student not in names}
 
     def counting(self, attempts: Iterable[Handin], now: datetime) -> Handin:
         """The attempt that counts, with how it stands to the time.

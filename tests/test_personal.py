@@ -302,11 +302,11 @@ def test_a_fault_that_joins_the_catalogue_changes_no_variant(room: Class, tmp_pa
 
 
 def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) -> None:
-    """Extra time is in the end that a personal title page and check tell; the common release keeps its own."""
+    """Extra time is in the end that a personal notebook tells; the common release keeps the common end."""
     course = changed(room, tmp_path)
     rewrite(course.rubric(NAME), "[assignment]\n", "[assignment]\nexam = { minutes = 60 }\n")
     source = course.sources / NAME / f"{NAME}.ipynb"
-    rewrite(source, '"# Practice: transformers', '"<!-- exam times en -->\\n", "# Practice: transformers')
+    rewrite(source, '"# Practice: tr', '"<!-- exam times en -->\\n", "# Practice: tr')
     times = f'[{NAME}]\nstart = 2026-02-12T10:00:00\nzone = "Europe/Berlin"\n'
     (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bob]\nextra_minutes = 15\n")
     generate(course, NAME)

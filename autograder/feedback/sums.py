@@ -7,7 +7,7 @@ from autograder.grades import NOTHING, QuestionPoints, Standing
 
 
 def sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:
-    """What stands between the tasks and the sum, with its points; nothing where nothing was added or taken."""
+    """What stands between the tasks and the sum, with its points, where anything was added or taken."""
     if not (standing.bonus or standing.taken):
         return ()
     found = [(labels("task-points"), labels.number(standing.earned))]

@@ -28,8 +28,8 @@ _WORDS: Mapping[str, Text] = {
         "de": "**Beginn:** {start} · **Ende:** {end} ({zone}). Eine Ihnen gewährte Verlängerung kommt hinzu.",
     },
     "window-own": {
-        "en": "**Start:** {start} · **Your end:** {end} ({zone}). Extra time that you were granted is in it.",
-        "de": "**Beginn:** {start} · **Ihr Ende:** {end} ({zone}). Eine Ihnen gewährte Verlängerung ist darin "
+        "en": "**Start:** {start} · **Your end:** {end} ({zone}). Granted extra time is in it.",
+        "de": "**Beginn:** {start} · **Ihr Ende:** {end} ({zone}). Eine gewährte Verlängerung ist darin "
         "enthalten.",
     },
     "moment": {"en": "%Y-%m-%d, %H:%M", "de": "%d.%m.%Y, %H:%M Uhr"},

@@ -202,6 +202,30 @@ def test_a_schedule_with_a_slip_stops_before_anything_is_graded(course: Path) ->
         assert told in " ".join(done.stderr.split())
 
 
+def test_without_a_class_list_ids_that_nobody_knows_are_named(course: Path) -> None:
+    """Times and bonus points of an id that handed nothing in are told, with the nearest; nothing stops."""
+    (course / "roster.csv").unlink(missing_ok=True)
+    schedule = (course / "exams.toml").read_text()
+    (course / "exams.toml").write_text(schedule.replace(EXTRA_ONE, "s10006"))
+    (course / "bonus.csv").write_text(
+        f"id,assignment,points\ns10001,{ASSIGNMENT},1\n{OTHER},{ASSIGNMENT},1\n"
+    )
+    done = run("grade", ASSIGNMENT, "--course", str(course))
+    assert 0 == done.returncode
+    assert "exams.toml: 's10006' has times of their own, but nobody of this id handed anything" in done.stderr
+    assert f"did you mean '{EXTRA_ONE}'?" in done.stderr
+    listed = run("grades", ASSIGNMENT, "--course", str(course))
+    assert 0 == listed.returncode
+    assert "bonus.csv: 's10001' has bonus points, but nobody of this id handed anything in" in listed.stderr
+    assert OTHER not in listed.stderr.replace(f"did you mean '{OTHER}'", "")
+
+
+def test_who_handed_in_is_known_without_standing_on_the_list(course: Path) -> None:
+    """A list that lacks somebody who handed in does not take their extra time away."""
+    (course / "roster.csv").write_text(f"id,first_name,last_name,email\n{OTHER},,,\n")
+    assert 0 == run("grade", ASSIGNMENT, "--course", str(course)).returncode
+
+
 def test_an_exam_without_a_schedule_says_so(course: Path) -> None:
     """Nobody is late then, and whoever grades knows why."""
     (course / "exams.toml").unlink()
