@@ -13,8 +13,11 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, visible
 from autograder.grades import Standing, standing
-from autograder.records import Graded, Status
+from autograder.records import Graded, Note, Status
 from autograder.rubric import Rubric
+
+
+_MOST_NOTE = 500
 
 
 class _Row(Struct, frozen=True):
@@ -104,7 +107,16 @@ def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else visible(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
-        notes=tuple(
-            visible(f"{note.place}: {note.text}" if note.place else note.text, 500) for note in score.notes
-        ),
+        notes=_notes(score.notes),
+    )
+
+
+def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
+    """What was noted; the same about several places in one line."""
+    places: dict[str, list[str]] = {}
+    for note in notes:
+        places.setdefault(note.text, []).extend([note.place] if note.place else [])
+    return tuple(
+        visible(f"{', '.join(found)}: {text}" if found else text, _MOST_NOTE)
+        for text, found in places.items()
     )

@@ -97,6 +97,8 @@ class SubmittedView(Struct, frozen=True):
     """Empty where it is not known."""
     said: str
     """What that means; empty where it was in time, or no time is stated."""
+    bad: bool = False
+    """It may cost something."""
 
 
 class PageView(Struct, frozen=True):
