@@ -16,7 +16,6 @@ from autograder.grades import Standing, standing
 from autograder.records import Graded, Note, Status
 from autograder.rubric import Rubric
 
-
 _MOST_NOTE = 500
 
 
