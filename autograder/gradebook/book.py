@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from autograder import ledger
 from autograder.errors import GradebookError
-from autograder.gradebook import cells, marks, people, tables
+from autograder.gradebook import cells, decisions, marks, people, tables
 from autograder.gradebook.comments import comment_texts
 from autograder.gradebook.roster import Student
 from autograder.grades import CellName, PersonMark
@@ -147,6 +147,15 @@ class Gradebook:
             self.engine.connect() as connection,
         ):
             return people.read_marks(connection, assignment)
+
+    def decide(self, assignment: str, given: Mapping[decisions.Key, decisions.Decision]) -> decisions.Entered:
+        """Enter decisions about equal answers as people's marks; what people gave in formgrader stays.
+
+        Raises:
+            GradebookError: the database refused.
+        """
+        with self.transaction() as connection:
+            return decisions.enter(connection, assignment, given)
 
     def _cells(self, connection: sa.Connection, assignment: str) -> tuple[cells.Place, ...]:
         places = self._places.get(assignment) or cells.load(connection, assignment)
