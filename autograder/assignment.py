@@ -12,13 +12,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import manifest as manifests
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.checks.base import AsksAgain, Check
 from autograder.course import Course
+from autograder.course import manifest as manifests
+from autograder.course.manifest import HandedOut, Manifest
 from autograder.errors import AutograderError, CourseError, NotebookError
-from autograder.manifest import HandedOut, Manifest
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT

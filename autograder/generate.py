@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder import atomic, schedule
+from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.checks import make_check
-from autograder.course import Course
+from autograder.course import Course, schedule
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file

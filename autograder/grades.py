@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from autograder.records import ItemResult, Score, Status
 from autograder.rubric import Item, Question, Rubric
-from autograder.scales import Grade, Scale
+from autograder.rubric.scales import Grade, Scale
 from autograder.timestamps import UNDECIDED
 
 NOTHING = Decimal(0)

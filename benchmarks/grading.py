@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from autograder import assignment as assignments
-from autograder import batch
 from autograder.demo import ASSIGNMENT
 from autograder.demo import course as demo_course
-from autograder.grading import Grader, Handed
+from autograder.grading import batch
+from autograder.grading.pipeline import Grader, Handed
 from autograder.records import Graded
 from autograder.sandbox.pool import Pool
 

@@ -22,7 +22,7 @@ from typing import TypeVar
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.personal.handing_out import hand_out
 from autograder.personal.making import make
 from autograder.sandbox.pool import Pool

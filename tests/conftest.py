@@ -28,7 +28,7 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
 
-ALONE = ("redteam", "sandbox", "survival", "test_architecture.py", "test_batch.py", "test_limits_pipeline.py")
+ALONE = ("redteam", "sandbox", "survival", "test_architecture.py")
 """Folders and files of tests that count processes, measure time or fill memory; the others may run
 several at a time, see `make test`. Single files elsewhere mark themselves."""
 

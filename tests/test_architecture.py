@@ -19,19 +19,17 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"records"},
     {"errors", "atomic"},
-    {"limits", "tables", "timestamps", "visible", "syntax"},
-    {"variants", "scales", "exam"},
-    {"rubric", "messages", "course"},
+    {"limits", "tables", "timestamps", "syntax"},
+    {"variants"},
+    {"rubric", "messages"},
     {"notebook", "sandbox", "algebra"},
-    {"checks", "ledger", "manifest", "schedule", "grades"},
-    {"scoring", "feedback", "student", "schema"},
-    {"gradebook", "export", "paper", "authoring"},
+    {"checks", "course", "grades"},
+    {"feedback", "student"},
+    {"gradebook", "paper", "authoring"},
     {"assignment"},
-    {"expected", "generate"},
-    {"personal", "coincidence"},
-    {"sitting"},
-    {"grading"},
-    {"batch", "verify"},
+    {"grading", "generate"},
+    {"personal"},
+    {"verify"},
     {"demo"},
     {"cli"},
 )
@@ -45,6 +43,21 @@ ROOMS = {
         {"equality"},
         {"growth", "sizes", "mistakes"},
         {"key", "reading"},
+    ),
+    "grading": (
+        {"scoring", "expected"},
+        {"coincidence"},
+        {"sitting"},
+        {"pipeline"},
+        {"batch"},
+    ),
+    "checks": (
+        {"base", "options"},
+        {"values"},
+        {"judging"},
+        {"planning"},
+        {"compared"},
+        {"kinds"},
     ),
 }
 """The rooms of a part that is too large for one, from the ground up, with the same rule between them."""
@@ -93,7 +106,7 @@ def imports(name: str) -> set[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.checks.value`` → ``checks``.
+    """The part of autograder a module belongs to: ``autograder.checks.kinds.value`` → ``checks``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """
@@ -201,8 +214,8 @@ def test_trusted_side_imports_nothing_of_the_student() -> None:
 def test_loading_the_whole_command_line_loads_no_torch() -> None:
     """What grading imports, followed through all libraries, contains neither torch nor transformers."""
     code = (
-        "import sys, autograder.cli.app, autograder.cli.report, autograder.batch, autograder.grading,"
-        "autograder.verify, autograder.generate, autograder.gradebook, autograder.feedback.publish,"
+        "import sys, autograder.cli.app, autograder.cli.report, autograder.grading.batch, autograder.verify,"
+        "autograder.generate, autograder.gradebook, autograder.feedback.publish,"
         "autograder.demo.course, autograder.sandbox.proof.doctor\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'torch', 'transformers', 'reference', 'sympy'}))"

@@ -8,11 +8,11 @@ from typing import Any
 import nbformat
 import pytest
 
+from autograder.grading.scoring import score
 from autograder.messages import render
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.records import Status
-from autograder.scoring import score
 from reference.faults import attention
 from tests.demo.marking import ROOT, marks, shipped
 from tests.support.attention_samples import ITEMS, RIGHT, WRONG, Sample

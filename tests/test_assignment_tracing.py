@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from autograder.checks import KINDS, make_check
-from autograder.checks.gradient import AREA as GRADIENT
-from autograder.checks.visibility import AREA as VISIBILITY
-from autograder.checks.visibility import VisibilityCheck
+from autograder.checks.kinds.gradient import AREA as GRADIENT
+from autograder.checks.kinds.visibility import AREA as VISIBILITY
+from autograder.checks.kinds.visibility import VisibilityCheck
 from autograder.messages import SENTENCES
 from autograder.rubric import load
 from reference.tracing import trials, visibility

@@ -8,39 +8,36 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder import scales
-from autograder.checks import (
-    KINDS,
+from autograder.checks import KINDS, make_check, options
+from autograder.checks.judging import manual
+from autograder.checks.judging.known import Worth
+from autograder.checks.kinds import (
     causality,
     choice,
     count,
-    drawing,
     gradient,
-    make_check,
-    manual,
-    options,
     quantity,
     repair,
     shape,
-    tolerances,
     tracing,
     value,
     visibility,
 )
-from autograder.checks.audit import options as audit_options
-from autograder.checks.behaviour import probes, subject
-from autograder.checks.decoding import options as decoding_options
-from autograder.checks.implementation import options as implementation_options
-from autograder.checks.known import Worth
-from autograder.checks.memorisation import MemorisationItem, MemorisationQuestion
-from autograder.checks.symbolic import options as symbolic_options
-from autograder.checks.table import options as table_options
-from autograder.checks.training import options as training_options
+from autograder.checks.kinds.audit import options as audit_options
+from autograder.checks.kinds.behaviour import probes, subject
+from autograder.checks.kinds.decoding import options as decoding_options
+from autograder.checks.kinds.implementation import options as implementation_options
+from autograder.checks.kinds.memorisation import MemorisationItem, MemorisationQuestion
+from autograder.checks.kinds.quantity import tolerances
+from autograder.checks.kinds.symbolic import options as symbolic_options
+from autograder.checks.kinds.table import options as table_options
+from autograder.checks.kinds.training import options as training_options
+from autograder.checks.planning import drawing
 from autograder.errors import RubricError
-from autograder.exam import Exam, Task
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, parse, scales
+from autograder.rubric.exam import Exam, Task
+from autograder.rubric.visible import Made, Visible
 from autograder.variants import options as variant_options
-from autograder.visible import Made, Visible
 
 PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
@@ -54,7 +51,7 @@ RECORDS = (
     *(implementation_options.ImplementationQuestion, implementation_options.ImplementationItem),
     implementation_options.Contract,
     *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
-    *(decoding_options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
+    *(options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
     *(training_options.TrainingQuestion, training_options.TrainingItem),
     *(MemorisationQuestion, MemorisationItem),
     *(visibility.VisibilityQuestion, visibility.VisibilityItem, tracing.TracingQuestion),

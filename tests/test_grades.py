@@ -18,7 +18,7 @@ from autograder.gradebook import Gradebook, read_bonus
 from autograder.grades import PersonMark, Standing, standing
 from autograder.records import Note, Score, Status
 from autograder.rubric import Rubric
-from autograder.scales import Grade
+from autograder.rubric.scales import Grade
 from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
 
 GRADING = "[assignment.grading]\n"

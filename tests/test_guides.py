@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks import prose
-from autograder.checks.manual import manual_options
+from autograder.checks.judging.manual import manual_options
+from autograder.checks.values import prose
 from autograder.rubric import Item, Question, load
 
 ROOT = Path(__file__).parents[1]

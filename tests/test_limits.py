@@ -14,7 +14,7 @@ from autograder.records import Ending, Limits, Met
 from autograder.rubric import parse
 from autograder.sandbox.inside import shell
 from autograder.sandbox.outside import box, watch
-from tests.test_rubric import GOOD
+from tests.rubric.test_rubric import GOOD
 
 FIELDS = list(Limits.__struct_fields__)
 NO_LIMIT = {Ending.EXITED, Ending.CRASHED, Ending.PROTOCOL}

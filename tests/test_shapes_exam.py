@@ -12,7 +12,7 @@ import pytest
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 

@@ -1,6 +1,7 @@
 """Question kinds: what is asked in the sandbox, and how the answers are judged outside.
 
-A new kind is one file here, one entry in `KINDS`, and one test file.
+A new kind is one module in `kinds`, one entry in `KINDS`, and one test file. What kinds are made of lies in
+`planning` (what is asked), `values` (what comes back) and `judging` (what is made of it).
 """
 
 from __future__ import annotations
@@ -8,28 +9,28 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from autograder.checks.audit import AuditCheck
 from autograder.checks.base import Check
-from autograder.checks.behaviour import BehaviourCheck
-from autograder.checks.causality import CausalityCheck
-from autograder.checks.choice import ChoiceCheck
-from autograder.checks.count import CountCheck
-from autograder.checks.decoding import DecodingCheck
-from autograder.checks.gradient import GradientCheck
-from autograder.checks.implementation import ImplementationCheck
-from autograder.checks.manual import ManualItem, manual_options
-from autograder.checks.memorisation import MemorisationCheck
+from autograder.checks.judging.manual import ManualItem, manual_options
+from autograder.checks.kinds.audit import AuditCheck
+from autograder.checks.kinds.behaviour import BehaviourCheck
+from autograder.checks.kinds.causality import CausalityCheck
+from autograder.checks.kinds.choice import ChoiceCheck
+from autograder.checks.kinds.count import CountCheck
+from autograder.checks.kinds.decoding import DecodingCheck
+from autograder.checks.kinds.gradient import GradientCheck
+from autograder.checks.kinds.implementation import ImplementationCheck
+from autograder.checks.kinds.memorisation import MemorisationCheck
+from autograder.checks.kinds.quantity import QuantityCheck
+from autograder.checks.kinds.repair import RepairCheck
+from autograder.checks.kinds.shape import ShapeCheck
+from autograder.checks.kinds.symbolic import SymbolicCheck
+from autograder.checks.kinds.table import TableCheck
+from autograder.checks.kinds.tracing import TracingCheck
+from autograder.checks.kinds.training import TrainingCheck
+from autograder.checks.kinds.value import ValueCheck
+from autograder.checks.kinds.visibility import VisibilityCheck
+from autograder.checks.kinds.written import WrittenCheck
 from autograder.checks.options import place
-from autograder.checks.quantity import QuantityCheck
-from autograder.checks.repair import RepairCheck
-from autograder.checks.shape import ShapeCheck
-from autograder.checks.symbolic import SymbolicCheck
-from autograder.checks.table import TableCheck
-from autograder.checks.tracing import TracingCheck
-from autograder.checks.training import TrainingCheck
-from autograder.checks.value import ValueCheck
-from autograder.checks.visibility import VisibilityCheck
-from autograder.checks.written import WrittenCheck
 from autograder.errors import RubricError
 from autograder.rubric import Question, Rubric
 from autograder.tables import field_names, known

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.drawing import SAMPLE
-from autograder.checks.manual import manual
+from autograder.checks.judging.manual import manual
+from autograder.checks.judging.oracle import COUNTING, Known, Wrong, named
+from autograder.checks.judging.results import Finding, blank, combine, no_answer, result, review
 from autograder.checks.options import (
     AnswerItem,
     ComparedOptions,
@@ -22,11 +23,10 @@ from autograder.checks.options import (
     place,
     question_options,
 )
-from autograder.checks.oracle import COUNTING, Known, Wrong, named
-from autograder.checks.planting import Planter, Read, as_written
-from autograder.checks.quoting import quote
-from autograder.checks.results import Finding, blank, combine, no_answer, result, review
-from autograder.checks.targets import Target, Targets, stated
+from autograder.checks.planning.drawing import SAMPLE
+from autograder.checks.planning.planting import Planter, Read, as_written
+from autograder.checks.planning.targets import Target, Targets, stated
+from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.messages import counting
 from autograder.records import Answer, ItemResult, Message, Scenario, Status

@@ -5,7 +5,7 @@ docs/rubric.md describes every table here with an example; a test parses those e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
 
@@ -56,6 +56,14 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
     """Seeds random, numpy and torch immediately before the call."""
     value: Any = None
     """The right result, where no reference is asked."""
+
+
+class Given(Struct, frozen=True, forbid_unknown_fields=True):
+    """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
 
 
 class CallOptions(Struct, frozen=True):
@@ -125,6 +133,34 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
     }
 
 
+def check_oracle(question: Question, answer: str, example: str) -> None:
+    """Refuse a question that does not name what is called, or the oracle that knows what is right.
+
+    Args:
+        question: of a kind that asks its reference with the arguments of the student's call.
+        answer: what the student assigns: ``"the function"``.
+        example: a module with such an oracle.
+
+    Raises:
+        RubricError: names the question.
+    """
+    if not question.answer:
+        raise RubricError(f"{place(question)}: answer: the name of {answer} is missing")
+    if not question.reference:
+        raise RubricError(f"{place(question)}: reference: an oracle is needed, as in {example}")
+
+
+def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
+    """The cases by name, in order, of a kind that asks nothing else.
+
+    Raises:
+        RubricError: there is none, or two have one name.
+    """
+    if not options.case:
+        raise RubricError(f"{place(question)}: case: at least one [[question.case]] is needed")
+    return named_cases(options, question)
+
+
 def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
     """The cases by name, in order.
 
@@ -186,10 +222,19 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
     for mistake in mistakes:
         where = f"{place(question, item)}, mistake {mistake.code!r}"
         check_points(mistake.points, abs(item.points), f"{where}: points")
-        if "en" not in mistake.text:
-            raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
-        for language, text in mistake.text.items():
-            try:
-                text.format_map({})
-            except (KeyError, ValueError, IndexError) as error:
-                raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error
+        check_text(mistake.text, where)
+
+
+def check_text(text: Mapping[str, str], where: str, placeholders: Iterable[str] = ()) -> None:
+    """Refuse a sentence that lacks English, or has unpaired braces and other placeholders than these.
+
+    Raises:
+        RubricError: names the place.
+    """
+    if "en" not in text:
+        raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
+    for language, sentence in text.items():
+        try:
+            sentence.format_map(dict.fromkeys(placeholders, ""))
+        except (KeyError, ValueError, IndexError) as error:
+            raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error

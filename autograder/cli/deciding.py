@@ -34,7 +34,7 @@ def enter_decisions(rubric: Rubric, gradebook: Gradebook, decisions: Sequence[De
         GradebookError: the database refused.
     """
     from autograder.feedback.answers import marked_cells
-    from autograder.ledger import Ledger
+    from autograder.gradebook.ledger import Ledger
 
     name = rubric.assignment.name
     results = list(Ledger(gradebook.engine).current(name).values())

@@ -16,9 +16,9 @@ from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.checks.base import Evidence
-from autograder.checks.symbolic import SymbolicCheck
-from autograder.checks.symbolic.answers import NoFormula, read
-from autograder.checks.symbolic.key import prepare
+from autograder.checks.kinds.symbolic import SymbolicCheck
+from autograder.checks.kinds.symbolic.answers import NoFormula, read
+from autograder.checks.kinds.symbolic.key import prepare
 from autograder.course import Course
 from autograder.errors import RubricError, Unreadable
 from autograder.feedback.typeset import caret

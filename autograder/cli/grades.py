@@ -37,7 +37,7 @@ def grades(
     from autograder.cli import report
     from autograder.course import Course
     from autograder.gradebook import Gradebook
-    from autograder.ledger import Ledger
+    from autograder.gradebook.ledger import Ledger
 
     place = Course.at(course)
     assignment = assignments.load(place, name)

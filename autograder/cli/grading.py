@@ -25,8 +25,8 @@ from autograder.cli.options import (
 from autograder.sandbox.levels import Isolation
 
 if TYPE_CHECKING:
-    from autograder.batch import Outcome
     from autograder.course import Course
+    from autograder.grading.batch import Outcome
 
 
 def grade(
@@ -75,10 +75,11 @@ def grade_class(
 ) -> list[Outcome]:
     """Grade what lies there of a class, or of some students of it, showing how far it has come."""
     from autograder import assignment as assignments
-    from autograder import batch, schedule
     from autograder.cli import report
+    from autograder.course import schedule
     from autograder.errors import CourseError
     from autograder.gradebook import Gradebook, read_roster
+    from autograder.grading import batch
     from autograder.sandbox.pool import Pool
 
     assignment = assignments.load(course, name)
@@ -125,11 +126,11 @@ def feedback(
 def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     """Write the pages of everybody who has a result, showing how far it has come."""
     from autograder import assignment as assignments
-    from autograder import schedule
     from autograder.cli import report
+    from autograder.course import schedule
     from autograder.feedback import publish
     from autograder.gradebook import Gradebook
-    from autograder.ledger import Ledger
+    from autograder.gradebook.ledger import Ledger
 
     assignment = assignments.load(course, name)
     with Gradebook(course.gradebook) as gradebook:

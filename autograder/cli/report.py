@@ -27,8 +27,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from autograder.batch import Outcome
-from autograder.coincidence import CODE as FITS_ANOTHER
+from autograder.grading.batch import Outcome
+from autograder.grading.coincidence import CODE as FITS_ANOTHER
 from autograder.records import Status
 from autograder.sandbox.levels import Isolation, warning
 from autograder.sandbox.proof.doctor import Layer

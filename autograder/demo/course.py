@@ -11,13 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder.batch import Outcome
 from autograder.course import Course
 from autograder.demo.students import DemoStudent, write_class
 from autograder.demo.subjects import EXAM, SUBJECTS
 from autograder.demo.timetable import exams
 from autograder.errors import CourseError
 from autograder.generate import generate
+from autograder.grading.batch import Outcome
 
 SHIPPED = ("assignments", "rubrics", "reference")
 CONFIGURATION = "nbgrader_config.py"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from autograder.checks import prose
+from autograder.checks.values import prose
 from autograder.records import Graded, Status
 from autograder.rubric import Item, Question, Rubric
 

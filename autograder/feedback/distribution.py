@@ -9,7 +9,7 @@ from msgspec import Struct
 from autograder.feedback.grade import rules
 from autograder.feedback.labels import Labels
 from autograder.grades import Standing
-from autograder.scales import Grade, Scale
+from autograder.rubric.scales import Grade, Scale
 
 _TENS = 10
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from autograder.feedback.labels import Labels
 from autograder.grades import Standing
-from autograder.scales import Grade, Scale
+from autograder.rubric.scales import Grade, Scale
 
 
 class GradeView(Struct, frozen=True):

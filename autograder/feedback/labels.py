@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import ClassVar
 
 from autograder import messages
 from autograder.limits import amount
@@ -187,12 +188,14 @@ ICONS: Mapping[str, str] = {
 class Labels:
     """The page's words in one language; English for a language that is not there."""
 
+    texts: ClassVar[Mapping[str, Text]] = LABELS
+
     def __init__(self, language: str) -> None:
         self.language = language if language in LABELS["feedback"] else "en"
 
     def __call__(self, key: str, **params: object) -> str:
         """One label, with its placeholders filled."""
-        return LABELS[key][self.language].format_map(params)
+        return self.texts[key][self.language].format_map(params)
 
     def icon(self, status: str) -> str:
         """The sign of a status; it always stands beside its word."""

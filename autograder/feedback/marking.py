@@ -13,8 +13,8 @@ from decimal import Decimal
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.checks import prose
-from autograder.checks.manual import Examples, manual_options
+from autograder.checks.judging.manual import Examples, manual_options
+from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell, marked_cells
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -115,7 +115,10 @@ def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
     places: dict[str, list[str]] = {}
     for note in notes:
         places.setdefault(note.text, []).extend([note.place] if note.place else [])
-    return tuple(
-        visible(f"{', '.join(found)}: {text}" if found else text, _MOST_NOTE)
-        for text, found in places.items()
-    )
+    return tuple(visible(_note(text, found), _MOST_NOTE) for text, found in places.items())
+
+
+def _note(text: str, places: Sequence[str]) -> str:
+    if len(places) > 1:
+        return f"{text} ({len(places)} places: {', '.join(places)})"
+    return f"{places[0]}: {text}" if places else text

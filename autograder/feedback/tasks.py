@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.exam import Task
 from autograder.feedback.labels import Labels
 from autograder.rubric import Question
+from autograder.rubric.exam import Task
 
 Points = Mapping[str, tuple[Decimal, Decimal]]
 """Points achieved and points still open, by question id."""

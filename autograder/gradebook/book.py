@@ -10,9 +10,8 @@ from typing import Self
 
 import sqlalchemy as sa
 
-from autograder import ledger
 from autograder.errors import GradebookError
-from autograder.gradebook import cells, decisions, marks, people, tables
+from autograder.gradebook import cells, decisions, ledger, marks, people, tables
 from autograder.gradebook.comments import comment_texts
 from autograder.gradebook.roster import Student
 from autograder.grades import CellName, PersonMark
@@ -46,7 +45,7 @@ class Gradebook:
 
     @property
     def engine(self) -> sa.Engine:
-        """The database, for the `autograder.ledger.Ledger` beside it."""
+        """The database, for the `autograder.gradebook.ledger.Ledger` beside it."""
         engine: sa.Engine = self._book.engine
         return engine
 

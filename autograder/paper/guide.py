@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.checks.manual import Examples, manual_options
+from autograder.checks.judging.manual import Examples, manual_options
 from autograder.feedback.typeset import Typesetter
 from autograder.paper.prose import prose
 from autograder.paper.words import Words

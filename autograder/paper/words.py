@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import ClassVar
 
 from autograder.feedback.labels import Labels
 from autograder.records import Text
@@ -46,9 +47,7 @@ WORDS: Mapping[str, Text] = {
 class Words(Labels):
     """The sheets' words in one language; English for a language that is not there."""
 
-    def __call__(self, key: str, **params: object) -> str:
-        """One word or sentence, with its placeholders filled."""
-        return WORDS[key][self.language].format_map(params)
+    texts: ClassVar[Mapping[str, Text]] = WORDS
 
     def points(self, value: Decimal) -> str:
         """Points with their unit."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder import atomic, manifest, schedule
+from autograder import atomic
 from autograder.assignment import Assignment
-from autograder.course import Course
+from autograder.course import Course, manifest, schedule
+from autograder.course.manifest import HandedOut, Manifest
 from autograder.errors import CourseError
-from autograder.manifest import HandedOut, Manifest
 from autograder.notebook.student_check import FILE_NAME, in_window
 from autograder.personal.making import Made, make
 from autograder.sandbox.pool import Pool

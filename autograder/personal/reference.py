@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.errors import CourseError
-from autograder.expected import Named, ask_reference, for_many
+from autograder.grading.expected import Named, ask_reference, for_many
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool

@@ -16,10 +16,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder import limits, scales
+from autograder import limits
 from autograder.errors import RubricError
-from autograder.exam import Exam, Task, check_keys, check_tasks
 from autograder.records import Limits
+from autograder.rubric import scales
+from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
+from autograder.rubric.visible import Visible
 from autograder.tables import convert as convert
 from autograder.tables import field_names, known
 from autograder.variants import entries, options
@@ -27,7 +29,6 @@ from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
 from autograder.variants.options import Draws
 from autograder.variants.placeholders import fill_table, has_placeholder
-from autograder.visible import Visible
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")

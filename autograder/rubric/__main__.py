@@ -2,6 +2,6 @@
 
 import sys
 
-from autograder.schema import main
+from autograder.authoring.schema import main
 
 sys.exit(main(sys.argv[1:]))

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.checks.literal import answer_literal, code_tree
-from autograder.checks.symbolic.answers import NoFormula, markdown_formula
+from autograder.checks.kinds.symbolic.answers import NoFormula, markdown_formula
+from autograder.checks.values.literal import answer_literal, code_tree
 from autograder.errors import NotebookError, Unreadable
 from autograder.messages import render
 from autograder.messages.reading import unreadable

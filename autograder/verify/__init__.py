@@ -11,7 +11,7 @@ import os
 import time
 
 from autograder.assignment import Assignment
-from autograder.grading import Grader
+from autograder.grading.pipeline import Grader
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from autograder.checks import make_check
-from autograder.checks.symbolic import SymbolicCheck
-from autograder.checks.symbolic.graph import Way
+from autograder.checks.kinds.symbolic import SymbolicCheck
+from autograder.checks.kinds.symbolic.graph import Way
 from autograder.rubric import Rubric
 
 

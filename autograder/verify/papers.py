@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from autograder import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.notebook.document import load_tree
 from autograder.notebook.read import read
 from autograder.notebook.release import Release

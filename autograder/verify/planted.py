@@ -10,7 +10,7 @@ import msgspec
 from autograder.assignment import Assignment
 from autograder.checks.base import Trial
 from autograder.errors import CourseError
-from autograder.expected import Named, ask_reference
+from autograder.grading.expected import Named, ask_reference
 from autograder.records import Call, Scenario
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from autograder.checks.base import Trial, trials_of
-from autograder.grading import Grader
+from autograder.grading.pipeline import Grader
 from autograder.records import Graded, Score
 from autograder.rubric import Question
 from autograder.verify import headroom

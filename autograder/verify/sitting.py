@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder import scoring
 from autograder.checks.base import AsksAgain, Draw, Observations, Trial
 from autograder.errors import SandboxError
-from autograder.grading import Grader, Handed
+from autograder.grading import scoring
+from autograder.grading.pipeline import Grader, Handed
 from autograder.notebook.match import canonical
 from autograder.records import Answer, Graded, ItemResult, Scenario, Score
 from autograder.rubric import Question

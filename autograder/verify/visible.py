@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from autograder.errors import SandboxError
-from autograder.grading import Grader
+from autograder.grading.pipeline import Grader
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Call, Cell, Scenario
 from autograder.rubric import NotebookFile

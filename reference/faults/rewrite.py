@@ -18,9 +18,10 @@ class Edit:
         site: ``Class.method``, ``Class`` or ``function`` that holds the place; everything in it is searched.
         right: code that stands there exactly once; blanks and line breaks do not matter. In an expression
             ``...`` stands for any code.
-        faulty: code of the same sort, with its own brackets where the place needs them; for statements
-            also ``""``, which removes them. Its first ``...`` is the code that the first ``...`` of ``right``
-            stood for, and so on: edits of different arguments of a call do not get in each other's way.
+        faulty: code of the same sort; brackets around what it replaces stay where they are needed. For
+            statements also ``""``, which removes them. Its first ``...`` is the code that the first ``...``
+            of ``right`` stood for, and so on: edits of different arguments of a call do not get in each
+            other's way.
     """
 
     site: str
@@ -98,19 +99,30 @@ class _Expression(_Pattern):
         if not _fits(original_node, self._right, parts):
             return left
         self.found += 1
-        return cast("cst.CSTNode", self._faulty.deep_clone().visit(_Filled(parts)))
+        put = self._faulty.deep_clone()
+        filled = cast("cst.BaseExpression", put.visit(_Filled(put, parts)))
+        return _bracketed(filled, like=original_node)
 
 
 class _Filled(cst.CSTTransformer):
-    """Puts code in the places of ``...``."""
+    """Puts code in the places of ``...``, in brackets where it becomes a part of a larger expression."""
 
-    def __init__(self, parts: Sequence[cst.BaseExpression]) -> None:
+    def __init__(self, whole: cst.BaseExpression, parts: Sequence[cst.BaseExpression]) -> None:
         super().__init__()
         self._parts = list(parts)
+        self._free: set[cst.CSTNode] = {whole}
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        self._free.add(node.value)
+
+    def visit_Index(self, node: cst.Index) -> None:
+        self._free.add(node.value)
 
     def leave_Ellipsis(self, original_node: cst.Ellipsis, updated_node: cst.Ellipsis) -> cst.BaseExpression:
-        del original_node
-        return self._parts.pop(0).deep_clone() if self._parts else updated_node
+        if not self._parts:
+            return updated_node
+        part = self._parts.pop(0).deep_clone()
+        return part if original_node in self._free else _bracketed(part, like=_IN_BRACKETS)
 
 
 class _Statements(_Pattern):
@@ -141,6 +153,18 @@ class _Statements(_Pattern):
         if not body:
             body = [cst.parse_module("pass").body[0]]
         return updated_node.with_changes(body=body)
+
+
+_IN_BRACKETS = cst.Name("x", lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+_WHOLE = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseNumber, cst.BaseString, cst.Ellipsis)
+"""What needs no brackets anywhere."""
+
+
+def _bracketed(node: cst.BaseExpression, like: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression with another one's brackets, if that has some and it has none and may need them."""
+    if node.lpar or isinstance(node, _WHOLE):
+        return node
+    return node.with_changes(lpar=like.lpar, rpar=like.rpar)
 
 
 def _expression(edit: Edit) -> _Pattern | None:

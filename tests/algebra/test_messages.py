@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import autograder.algebra
-import autograder.checks
+import autograder.checks.kinds.symbolic
 from autograder.algebra.notation.parse import parse
 from autograder.errors import Unreadable
 from autograder.messages import SENTENCES, render
@@ -33,10 +33,10 @@ def test_sentences_exist_in_both_languages(code: str) -> None:
 def test_every_code_in_the_source_has_a_sentence() -> None:
     """What the reader and the diagnosis can raise or say is in the vocabulary."""
     algebra = Path(autograder.algebra.__file__).parent
-    checks = Path(autograder.checks.__file__).parent
+    symbolic = Path(autograder.checks.kinds.symbolic.__file__).parent
     elsewhere = {"shapes.py", "units.py", "quantities.py"}  # these have vocabularies of their own
     files = [path for path in sorted(algebra.rglob("*.py")) if path.name not in elsewhere]
-    files += sorted((checks / "symbolic").rglob("*.py"))
+    files += sorted(symbolic.rglob("*.py"))
     source = "".join(path.read_text("utf-8") for path in files)
     raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
     raised += re.findall(r'return self\.error\("([a-z-]+)"', source)

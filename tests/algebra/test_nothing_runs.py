@@ -13,7 +13,7 @@ import pytest
 from tests.algebra.hostile import REFUSED
 
 ROOT = Path(__file__).parents[2]
-STARTS = ("autograder/algebra", "autograder/checks/symbolic", "autograder/checks/literal.py")
+STARTS = ("autograder/algebra", "autograder/checks/kinds/symbolic", "autograder/checks/values/literal.py")
 FORBIDDEN = {
     *("eval", "exec", "compile", "__import__", "literal_eval", "execfile", "run_path", "run_module"),
     *("sympify", "parse_expr", "parse_latex", "lambdify", "S", "system", "popen", "Popen", "spawn", "fork"),
@@ -117,7 +117,7 @@ def test_the_import_graph_is_followed() -> None:
     """From the algebra, the kind and the reader of literals, everything below them is looked at."""
     assert {
         "autograder/algebra/notation/tokens.py",
-        "autograder/checks/literal.py",
+        "autograder/checks/values/literal.py",
         "autograder/errors.py",
     } <= set(SOURCES)
     assert len(SOURCES) > 25
@@ -151,7 +151,7 @@ def test_a_name_hidden_in_a_string_is_found_too() -> None:
 WATCHED = """
 import json, sys
 sys.path.insert(0, {root!r})
-from autograder.checks.literal import answer_literal
+from autograder.checks.values.literal import answer_literal
 from tests.algebra.fuzz import Judge
 judge = Judge()
 texts = json.loads(sys.stdin.read())

@@ -12,12 +12,12 @@ from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from reference.faults.attention import listing
 from tests.checks.asking import DRAW, answer, check_of
-from tests.checks.attention_questions import GENERAL, STRICT
-from tests.checks.attention_styles import STYLES
-from tests.checks.test_behaviour import ATTENTION, RIGHT
-from tests.checks.test_count import FUNCTION, TOTAL
-from tests.checks.test_forbidden import BEHAVIOUR, CALLS, HEAD, IMPLEMENTATION
-from tests.checks.test_forbidden import RIGHT as PRODUCT
+from tests.checks.judging.test_forbidden import BEHAVIOUR, CALLS, HEAD, IMPLEMENTATION
+from tests.checks.judging.test_forbidden import RIGHT as PRODUCT
+from tests.checks.kinds.attention_questions import GENERAL, STRICT
+from tests.checks.kinds.attention_styles import STYLES
+from tests.checks.kinds.test_behaviour import ATTENTION, RIGHT
+from tests.checks.kinds.test_count import FUNCTION, TOTAL
 
 pytestmark = pytest.mark.sandbox
 

@@ -14,7 +14,7 @@ from autograder.demo import GPT2
 from autograder.demo.formulas import Sample
 from autograder.demo.gpt2.papers import HOSTILE, RIGHT, WRONG
 from autograder.generate import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 from tests.demo.marking import ROOT, shipped

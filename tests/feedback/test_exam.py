@@ -15,7 +15,7 @@ from autograder.grades import PersonMark, standing
 from autograder.records import Graded, ItemResult, Message, Score, Status
 from autograder.rubric import parse
 from autograder.timestamps import Timing, Window
-from tests.test_exam import GOOD
+from tests.rubric.test_exam import GOOD
 
 RUBRIC = parse(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').encode())
 END = datetime(2026, 2, 12, 11, 30, tzinfo=ZoneInfo("Europe/Berlin"))

@@ -19,7 +19,7 @@ from autograder.records import Cell, Markdown
 from autograder.rubric import Rubric, parse
 from autograder.timestamps import Window
 from tests.demo.marking import EXAM, SOURCE, exam
-from tests.test_exam import GOOD
+from tests.rubric.test_exam import GOOD
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOW = Window(

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder import batch
-from autograder import schedule as schedules
-from autograder.batch import Outcome
+from autograder.course import schedule as schedules
 from autograder.gradebook import Gradebook
-from autograder.grading import Grader
+from autograder.grading import batch
+from autograder.grading.batch import Outcome
+from autograder.grading.pipeline import Grader
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam import watch

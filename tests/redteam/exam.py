@@ -19,7 +19,7 @@ from autograder import rubric as rubrics
 from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading import Handed
+from autograder.grading.pipeline import Handed
 from autograder.records import Limits
 from autograder.rubric import Question
 from reference.faults.decoder import listing

@@ -143,3 +143,20 @@ def test_edits_of_different_arguments_are_compatible() -> None:
     assert compatible(CALL, key, value)
     assert not compatible(CALL, value, other)
     assert "self.block(x, x, value=x, mask=None)  # all of it" in plant(CALL, (value, key))
+
+
+@pytest.mark.parametrize(
+    ("right", "faulty", "made"),
+    [
+        ("a + b", "a - b", "(a - b) * c"),
+        ("a + b", "a", "a * c"),
+        ("(...) * c", "...", "(a + b)"),
+        ("... * c", "c / ...", "c / (a + b)"),
+        ("... * c", "f(...)", "f((a + b))"),
+    ],
+)
+def test_brackets_stay_where_they_are_needed(right: str, faulty: str, made: str) -> None:
+    """What is put into a larger expression keeps its meaning there."""
+    source = "def scaled(a, b, c):\n    return (a + b) * c\n"
+    after = rewritten(source, Edit("scaled", right, faulty))
+    assert f"def scaled(a, b, c):\n    return {made}\n" == after

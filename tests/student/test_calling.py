@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from autograder.errors import RubricError
+from autograder.rubric.visible import Visible
 from autograder.student.calling import MOST_SHOWN, Tried, shown_call, try_all
 from autograder.tables import convert
-from autograder.visible import Visible
 
 SUM = {"args": [{"array": [[1.0, 2.0]]}, 3], "type": "ndarray", "shape": [1, 2], "value": [[4.0, 5.0]]}
 

@@ -11,7 +11,7 @@ import nbformat
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading import Grader, Handed
+from autograder.grading.pipeline import Grader, Handed
 from autograder.records import ItemResult
 from autograder.sandbox.pool import Pool
 from reference.faults.decoder import EXAM, listing

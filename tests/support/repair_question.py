@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from autograder import rubric
 from autograder.checks.base import Draw, Evidence, Observations
-from autograder.checks.repair import RepairCheck
+from autograder.checks.kinds.repair import RepairCheck
 from autograder.records import Answer, ItemResult
 from reference.faults import decoder
 from reference.faults.decoder import EXAM as FAULT_IDS

@@ -11,14 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder import batch
 from autograder.course import Course
 from autograder.gradebook import Gradebook
-from autograder.ledger import Ledger
+from autograder.gradebook.ledger import Ledger
+from autograder.grading import batch
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
-from tests.test_batch import CONTROL, NAME, hand_in, make_course
+from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 
 WORKERS = 2
 SURVIVED = "run-again"

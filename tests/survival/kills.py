@@ -13,9 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import atomic, batch
+from autograder import atomic
 from autograder.gradebook import Gradebook
-from autograder.ledger import Ledger
+from autograder.gradebook.ledger import Ledger
+from autograder.grading import batch
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.proof import selftest

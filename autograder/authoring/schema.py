@@ -1,0 +1,222 @@
+"""The JSON Schema of rubrics, made from the records that read them; for editors.
+
+An editor that knows it completes keys, shows what they mean and underlines slips. It knows the shape of a
+rubric only: that points add up, or that names fit together, is seen when the rubric is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder.checks import KINDS
+from autograder.checks.judging.manual import ManualItem
+from autograder.rubric import Assignment, Item, Question
+from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
+from autograder.variants.options import Choices, Computed, Integers, Planted
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = "#/$defs/{name}"
+_PLACEHOLDER: Schema = {
+    "type": "string",
+    "pattern": "⟦.+⟧",
+    "description": "What is drawn for each student; see [variant].",
+}
+_DRAWN = (Integers, Choices, Computed, Planted)
+_MADE = (Scale, Step)
+"""What is made of a table when the rubric is read, and is never written itself."""
+
+
+def schema() -> Schema:
+    """The whole schema."""
+    kinds = {name: (kind.question_type, kind.item_type) for name, kind in sorted(KINDS.items())}
+    pairs = [record for pair in kinds.values() for record in pair]
+    common = (Assignment, Grading, Threshold, Question, Item, ManualItem)
+    records: list[type[Struct]] = list(dict.fromkeys((*common, *_MADE, *_DRAWN, *pairs)))
+    schemas, components = msgspec.json.schema_components(records, ref_template=_REFERENCE)
+    named = {record: one["$ref"].rpartition("/")[2] for record, one in zip(records, schemas, strict=True)}
+    texts = _texts(records)
+    definitions = {name: _told(_plain(one), texts.get(name, {})) for name, one in components.items()}
+    own = {record: definitions.pop(named[record]) for record in records if record not in _DRAWN}
+    definitions["Assignment"] = _assignment(own[Assignment], own[Grading], own[Threshold])
+    for name, (question, item) in kinds.items():
+        items = _items(name, own[Item], own[item], own[ManualItem])
+        definitions[f"question-{name}"] = _question(name, own[Question], own[question], items)
+    definitions["placeholder"] = _PLACEHOLDER
+    return {
+        "$schema": DIALECT,
+        "title": "Rubric of an assignment",
+        "type": "object",
+        "properties": {
+            "version": {"type": "integer", "minimum": 1, "description": "Raised when marks may change."},
+            "assignment": {"$ref": _REFERENCE.format(name="Assignment")},
+            "variant": _variant([named[record] for record in _DRAWN]),
+            "question": {
+                "type": "array",
+                "items": {"oneOf": [{"$ref": _REFERENCE.format(name=f"question-{name}")} for name in kinds]},
+            },
+        },
+        "required": ["version", "assignment"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+
+
+def _assignment(assignment: Schema, grading: Schema, threshold: Schema) -> Schema:
+    """The table of the assignment, with the one on grades as it is written."""
+    either = [{"enum": [*NAMED]}, {"type": "array", "items": threshold}]
+    scale = {**grading["properties"]["scale"], "anyOf": either}
+    written = {**grading, "properties": {**grading["properties"], "scale": scale}}
+    return {
+        **assignment,
+        "properties": {**assignment["properties"], "grading": written},
+        "additionalProperties": False,
+    }
+
+
+def _question(name: str, common: Schema, options: Schema, items: Sequence[Schema]) -> Schema:
+    """A question of one kind: what every question has, and what this kind adds."""
+    made = _joined(common, options, str(options.get("description", "")))
+    made["properties"]["kind"] = {"const": name}
+    made["properties"]["item"] = {"type": "array", "minItems": 1, "items": {"anyOf": items}}
+    made["required"] = [*made["required"], "item"]
+    return made
+
+
+def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -> list[Schema]:
+    """The items that a question of one kind may have: automatic ones, and those that a person decides on."""
+    automatic = _joined(common, options, f"An item of a {name!r} question.")
+    automatic["properties"]["manual"] = {"const": False}
+    # What the kind reads of an automatic item may stay in one that a person decides on.
+    both = {"properties": {**options["properties"], **manual_options["properties"]}}
+    manual = _joined(common, both, "An item that a person decides on.")
+    manual["properties"]["manual"] = {"const": True}
+    manual["required"] = [*manual["required"], "manual"]
+    return [manual] if name == "written" else [automatic, manual]
+
+
+def _joined(common: Schema, options: Schema, description: str) -> Schema:
+    properties = {**common["properties"], **options["properties"]}
+    for read_apart in ("options", "items"):
+        properties.pop(read_apart, None)
+    required = {*common.get("required", ()), *options.get("required", ())} & set(properties)
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {name: _or_drawn(one) for name, one in properties.items()},
+        "required": sorted(required),
+        "additionalProperties": False,
+    }
+
+
+def _variant(drawn: Iterable[str]) -> Schema:
+    references = [{"$ref": _REFERENCE.format(name=name)} for name in drawn]
+    return {
+        "type": "object",
+        "description": "What is drawn for each student.",
+        "properties": {
+            "draw": {"type": "object", "additionalProperties": {"anyOf": references}},
+            "where": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["draw"],
+        "additionalProperties": False,
+    }
+
+
+def _plain(one: Any) -> Any:
+    """Decimals are numbers in TOML; whatever else is as msgspec has it."""
+    if isinstance(one, list):
+        return [_plain(part) for part in one]
+    if not isinstance(one, dict):
+        return one
+    if "description" in one and isinstance(one["description"], str):
+        one = {**one, "description": " ".join(one["description"].split())}
+    if one.get("format") == "decimal":
+        default = {"default": float(one["default"])} if isinstance(one.get("default"), str) else {}
+        return {"type": "number", **default}
+    return {key: _plain(part) for key, part in one.items()}
+
+
+def _or_drawn(one: Any) -> Any:
+    """A number may be drawn: then a placeholder stands in its place."""
+    if isinstance(one, list):
+        return [_or_drawn(part) for part in one]
+    if not isinstance(one, dict):
+        return one
+    if one.get("type") in ("integer", "number"):
+        told = {"description": one["description"]} if "description" in one else {}
+        return {**told, "anyOf": [one, {"$ref": _REFERENCE.format(name="placeholder")}]}
+    return {key: _or_drawn(part) for key, part in one.items()}
+
+
+def _told(definition: Schema, texts: Mapping[str, str]) -> Schema:
+    """A record's schema with a description of each of its keys."""
+    properties = {
+        name: {**one, "description": texts[name]} if name in texts else one
+        for name, one in definition.get("properties", {}).items()
+    }
+    return {**definition, "properties": properties} if properties else definition
+
+
+def _texts(records: Iterable[type[Struct]]) -> dict[str, dict[str, str]]:
+    """What the source says below each field: by the names a record may have in the schema, and by key."""
+    texts: dict[str, dict[str, str]] = {}
+    for record in _reachable(msgspec.inspect.multi_type_info(records)):
+        written: dict[str, str] = {}
+        for one in reversed(record.__mro__):
+            if issubclass(one, Struct) and one is not Struct:
+                written |= _texts_of(one)
+        keys = {field.name: field.encode_name for field in msgspec.structs.fields(record)}
+        told = {keys[name]: text for name, text in written.items() if name in keys}
+        texts[record.__name__] = texts[f"{record.__module__}.{record.__qualname__}"] = told
+    return texts
+
+
+def _reachable(types: Iterable[Any]) -> list[type[Struct]]:
+    """Every record that occurs in types, as deep as they go."""
+    found: list[type[Struct]] = []
+    waiting = list(types)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, msgspec.inspect.StructType):
+            if one.cls in found:
+                continue
+            found.append(one.cls)
+        if isinstance(one, msgspec.inspect.Type | msgspec.inspect.Field):
+            waiting += [getattr(one, name) for name in one.__struct_fields__]
+        elif isinstance(one, tuple | list):
+            waiting += one
+    return found
+
+
+def _texts_of(record: type) -> dict[str, str]:
+    """The texts below the fields in the source of one class."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(record))).body
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    return {
+        field.target.id: " ".join(below.value.value.split())
+        for field, below in itertools.pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if isinstance(below.value.value, str)
+    }
+
+
+def main(words: Sequence[str]) -> int:
+    """``python -m autograder.rubric schema``; the exit code."""
+    if list(words) != ["schema"]:
+        sys.stderr.write("usage: python -m autograder.rubric schema > rubric.schema.json\n")
+        return 2
+    sys.stdout.write(json.dumps(schema(), ensure_ascii=False, indent=1) + "\n")
+    return 0

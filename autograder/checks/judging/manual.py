@@ -1,0 +1,75 @@
+"""Items that a person decides on: what the rubric states for graders, and what can be said beforehand."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autograder.checks.base import Evidence
+from autograder.checks.judging.results import blank, no_answer, result, review
+from autograder.checks.options import place
+from autograder.checks.values import prose
+from autograder.errors import RubricError
+from autograder.records import Answer, ItemResult
+from autograder.rubric import Item, Question
+from autograder.tables import convert, field_names
+
+
+class Examples(Struct, frozen=True, forbid_unknown_fields=True):
+    """Answers that graders can compare with, in the rubric's own words."""
+
+    full: str
+    none: str
+    half: str = ""
+
+
+class ManualItem(Struct, frozen=True):
+    """Options of every item with ``manual = true``; for staff, never shown to students."""
+
+    guide: str = ""
+    """What to look for."""
+    examples: Examples | None = None
+    """Answers worth full, half and no credit."""
+    suggest: tuple[str, ...] = ()
+    """A closed list of words: an answer that holds one of them suggests this item to the grader."""
+
+
+def manual_options(question: Question, item: Item) -> ManualItem:
+    """What an item states for graders; other keys, of the question's kind, are left alone.
+
+    Args:
+        question: of the item.
+        item: one with ``manual = true``.
+
+    Raises:
+        RubricError: a key has the wrong type.
+    """
+    own = field_names(ManualItem)
+    table = {key: value for key, value in item.options.items() if key in own}
+    options = convert(table, ManualItem, place(question, item))
+    for entry in options.suggest:
+        bare = [word.strip("*") for word in entry.split()]
+        if not bare or not all(bare) or any("*" in word for word in bare):
+            where = f"{place(question, item)}: suggest"
+            raise RubricError(f"{where}: expected words, with '*' at most at their ends, got {entry!r}")
+    return options
+
+
+def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
+    """The result of an item that a person decides on: nothing to decide where nothing was written."""
+    answer = evidence.answers.get(item.cell) if item.cell else evidence.answer
+    if answer is not None and unwritten(answer):
+        return result(question, item, no_answer())
+    if answer is None:
+        said = "no cell of its own"
+    else:
+        said = f"{len(prose.words(answer.source))} words, language: {prose.language(answer.source)}"
+        if prose.spans(answer.source, manual_options(question, item).suggest):
+            said += "; words of the list occur"
+    guide = item.options.get("guide", "")
+    staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
+    return result(question, item, review(staff, "review.person"))
+
+
+def unwritten(answer: Answer) -> bool:
+    """Whether a cell was left as it was handed out, emptied, or a text that still is a placeholder."""
+    return blank(answer) or (answer.cell_type == "markdown" and prose.unwritten(answer.source))

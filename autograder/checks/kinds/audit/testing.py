@@ -1,0 +1,197 @@
+"""The form ``test``: a function that is given classes, right ones and wrong ones, and tells them apart.
+
+The classes come as text from the reference and are made in the student's box, where anything that is made
+can be looked at. So the text is one and the same program for all of them, apart from which of its switches
+stand for what; see `reference.audits.specimens`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+import msgspec
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence, Observations, SecondRound
+from autograder.checks.judging.results import (
+    Finding,
+    observations_at,
+    reference_value,
+    review,
+    trouble,
+)
+from autograder.checks.kinds.audit.options import AuditItem
+from autograder.checks.options import CENT
+from autograder.messages import SENTENCES
+from autograder.records import Call, Message, Observation, Ref, Scenario, Status, Tensor
+from autograder.rubric import Item, Question
+
+_CALLS = 5
+"""Of the scenario of one class."""
+
+
+class Specimen(Struct, frozen=True, forbid_unknown_fields=True):
+    """One class, as the reference describes it."""
+
+    source: str
+    """Python that defines ``name``."""
+    name: str
+    right: bool
+    group: str = ""
+    """Of a wrong class: what it is about, for items and sentences."""
+
+
+class TestForm:
+    """Plans and judges a question about a test."""
+
+    __test__ = False
+
+    def __init__(self, question: Question) -> None:
+        """Remember the question, whose answer names the test."""
+        self._question = question
+        self._name = question.answer
+
+    def plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """Whether there is such a test."""
+        del draw
+        return (Scenario(f"{self._question.id}: test", (Call(self._name, read=True, keep="test"),)),)
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The classes, in a drawn order and with drawn switches."""
+        seed = int(draw.generator("specimens").integers(1 << 31))
+        return (Scenario("specimens", (Call(self._name, args=(seed,)),)),)
+
+    def second_round(self, evidence: Evidence) -> SecondRound:
+        """Each class in a scenario of its own, in a module of its own."""
+        specimens, bad = _specimens(evidence)
+        found = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
+        if bad is not None or found is not None:
+            return SecondRound()
+        return SecondRound(student=tuple(self._scenario(number, one) for number, one in enumerate(specimens)))
+
+    def _scenario(self, number: int, specimen: Specimen) -> Scenario:
+        module, names, made = Ref("module"), Ref("names"), Ref("made")
+        return Scenario(
+            f"{self._question.id}: class {number + 1}",
+            (
+                Call("@types", "ModuleType", args=("layers",), keep=module.name),
+                Call(module, "__dict__", read=True, keep=names.name),
+                Call("@builtins", "exec", args=(specimen.source, names)),
+                Call(module, specimen.name, read=True, keep=made.name),
+                Call(self._name, args=(made,), seed=number),
+            ),
+        )
+
+    def judge(self, item: Item, options: AuditItem, evidence: Evidence) -> Finding | None:
+        """What is missing for full points; None where nothing is."""
+        specimens, bad = _specimens(evidence)
+        if bad is not None:
+            return bad
+        found = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
+        if found is not None:
+            return found
+        asked = [
+            (one, observations_at(evidence.again, number))
+            for number, one in enumerate(specimens)
+            if one.right or not options.groups or one.group in options.groups
+        ]
+        unknown = set(options.groups) - {one.group for one in specimens if not one.right}
+        if unknown or len({one.right for one, _ in asked}) < 2:
+            return review(f"no wrong classes of the groups {', '.join(sorted(unknown)) or 'asked for'}")
+        ours = [bad for _, some in asked if (bad := _our_fault(some)) is not None]
+        if ours:
+            return ours[0]
+        return _rated([(one, _said(some), some) for one, some in asked], item, options)
+
+
+def _rated(
+    said: Sequence[tuple[Specimen, bool | None, Observations]], item: Item, options: AuditItem
+) -> Finding | None:
+    """Points for ``caught / wrong - rejected / right``, at least 0."""
+    right = [word for one, word, _ in said if one.right]
+    wrong = [word for one, word, _ in said if not one.right]
+    caught, rejected = wrong.count(False), sum(word is not True for word in right)
+    rate = max(Fraction(0), Fraction(caught, len(wrong)) - Fraction(rejected, len(right)))
+    wanted = Fraction(options.at_least)
+    if rate >= wanted:
+        return None
+    points = Decimal(0)
+    if options.credit == "each":
+        part = Fraction(item.points) * rate / wanted
+        points = (Decimal(part.numerator) / Decimal(part.denominator)).quantize(CENT, ROUND_FLOOR)
+    message = _message(said, caught, rejected, len(right), len(wrong), restricted=bool(options.groups))
+    staff = f"caught {caught} of {len(wrong)} wrong, rejected {rejected} of {len(right)} right"
+    return Finding(Status.FAILED, message, staff, points)
+
+
+def _message(
+    said: Sequence[tuple[Specimen, bool | None, Observations]],
+    caught: int,
+    rejected: int,
+    right: int,
+    wrong: int,
+    *,
+    restricted: bool,
+) -> Message:
+    words = [word for _, word, _ in said]
+    none = words.count(None)
+    if none:
+        what = _failure(next(some for _, word, some in said if word is None))
+        return Message("audit.test.no-answers", {"none": str(none), "all": str(len(words)), "what": what})
+    if len(set(words)) == 1 and not (restricted and words[0]):
+        return Message("audit.test.constant")
+    numbers = {"wrong": str(wrong), "missed": str(wrong - caught)}
+    if rejected:
+        counts = {"rejected": str(rejected), "right": str(right), "caught": str(caught)}
+        return Message("audit.test.rejects", {**numbers, **counts})
+    groups = Counter(one.group for one, word, _ in said if not one.right and word)
+    (group, _), *_ = groups.most_common(1)
+    code = f"audit.missed.{group}"
+    return Message(code if code in SENTENCES else "audit.missed.other", numbers)
+
+
+def _said(observations: Observations) -> bool | None:
+    """The test's word on a class: True for right; None for no clear word."""
+    if len(observations) < _CALLS or not observations[-1].ok:
+        return None
+    value = observations[-1].value
+    array = value.array if isinstance(value, Tensor) else value
+    if getattr(getattr(array, "dtype", None), "kind", "") == "b" and getattr(array, "shape", None) == ():
+        return bool(array)
+    return value if isinstance(value, bool) else None
+
+
+def _our_fault(observations: Observations) -> Finding | None:
+    """What kept a class from being asked about, where that was not the test."""
+    if not observations:
+        return review("a class was not asked about")
+    for one in observations[: _CALLS - 1]:
+        if one.ending is None and not one.ok and one.error == "SyntaxError":
+            return review(f"a class is no Python: {one.message}")
+    return None
+
+
+def _failure(observations: Observations) -> str:
+    """Why there is no word, without any text that the test itself chose: it has seen hidden classes."""
+    last: Observation = next((one for one in observations if not one.ok), observations[-1])
+    if last.ending is not None:
+        return last.ending.value
+    return last.error if last.error in _EXCEPTIONS else "–"
+
+
+_EXCEPTIONS = frozenset(
+    ("AssertionError", "AttributeError", "IndexError", "KeyError", "NameError", "RuntimeError", "TypeError")
+) | {"ValueError", "ZeroDivisionError", "OSError", "NotImplementedError", "MemoryError", "RecursionError"}
+
+
+def _specimens(evidence: Evidence) -> tuple[Sequence[Specimen], Finding | None]:
+    value, bad = reference_value(observations_at(evidence.expected, 0), 0)
+    if bad is not None:
+        return (), bad
+    try:
+        return msgspec.convert(value, tuple[Specimen, ...], strict=True), None
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        return (), review(f"the reference gives no classes: {error}")

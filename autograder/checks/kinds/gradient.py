@@ -1,0 +1,307 @@
+"""The kind ``gradient``: derivatives written by hand, against autograd and central differences.
+
+The reference is an oracle (``reference/tracing/gradients.py``): asked with the arguments of the student's
+function it differentiates in two ways that share no code, says how far the two may be apart, and what known
+slips give. Where its witnesses disagree nobody loses points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.judging import forbidden
+from autograder.checks.judging.known import Worth, check_worths, known_mistake, shared
+from autograder.checks.judging.manual import manual
+from autograder.checks.judging.results import (
+    Finding,
+    blank,
+    combine,
+    differing,
+    failed,
+    no_answer,
+    observations_at,
+    reference_value,
+    result,
+    review,
+    trouble,
+)
+from autograder.checks.options import (
+    CallOptions,
+    CaseItem,
+    Rules,
+    check_cases,
+    check_oracle,
+    item_options,
+    needed_cases,
+    place,
+    question_options,
+)
+from autograder.checks.planning.drawing import SAMPLE, Inputs
+from autograder.checks.planning.targets import same_value
+from autograder.checks.values.arrays import Difference, compare_arrays, numbers
+from autograder.checks.values.quoting import type_name
+from autograder.errors import RubricError
+from autograder.records import Answer, Call, ItemResult, Scenario
+from autograder.rubric import Item, Question, Rubric
+
+AREA = "gradient"
+"""Of the vocabulary."""
+
+
+SMALL = 1e-3
+"""Gradients whose largest number is below this are compared as if it were this: rounding has its own size."""
+
+
+class GradientQuestion(CallOptions, frozen=True, kw_only=True):
+    """Options of a ``gradient`` question."""
+
+    gradients: tuple[str, ...]
+    """What the function returns: a tuple in this order, a dictionary by these names; one may stand alone."""
+    forbidden: tuple[str, ...] = ()
+    """Names that the answer may not make use of."""
+    tolerance: float = 1e-6
+    """How far a number may be from the right one, relative to the largest of its gradient."""
+
+
+class GradientItem(CaseItem, frozen=True):
+    """Options of an item of a ``gradient`` question."""
+
+    gradients: tuple[str, ...] = ()
+    """Which ones the item is about; default: all."""
+    mistake: tuple[Worth, ...] = ()
+
+
+class Witnesses(Struct, frozen=True, eq=False):
+    """What the oracle said about one case, one entry for each gradient.
+
+    Attributes:
+        right: by autograd.
+        numeric: by central differences.
+        bounds: how far the two may be apart.
+        mistakes: code → what a slip gives.
+    """
+
+    right: list[np.ndarray]
+    numeric: list[np.ndarray]
+    bounds: list[float]
+    mistakes: list[tuple[str, list[np.ndarray]]]
+
+    def agree(self) -> bool:
+        """Whether both ways of differentiating give the same."""
+        pairs = zip(self.right, self.numeric, self.bounds, strict=True)
+        with np.errstate(all="ignore"):
+            return all(a.shape == b.shape and bool((np.abs(a - b) <= most).all()) for a, b, most in pairs)
+
+
+class GradientCheck:
+    """One function, asked in every case."""
+
+    kind: ClassVar[str] = "gradient"
+    question_type = GradientQuestion
+    item_type = GradientItem
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Validate the options; see `autograder.checks.base.Check`."""
+        del rubric
+        self.question = question
+        self.options = question_options(question, GradientQuestion)
+        self.items = item_options(question, GradientItem)
+        check_oracle(question, "the function", "reference/tracing/gradients.py")
+        self.cases = needed_cases(self.options, question)
+        where = place(question)
+        if not self.options.gradients or len(set(self.options.gradients)) < len(self.options.gradients):
+            raise RubricError(f"{where}: gradients: each one needs a name of its own")
+        if not 0 < self.options.tolerance < 0.1:
+            raise RubricError(f"{where}: tolerance: expected above 0 and below 0.1")
+        if self.options.forbidden and self.options.library != "torch":
+            raise RubricError(f'{where}: forbidden: what is called can only be seen with library = "torch"')
+        for name, case in self.cases.items():
+            Inputs(self.options, SAMPLE).case(name, case)
+        for item in question.items:
+            if item.id in self.items:
+                self._check(item, self.items[item.id])
+
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """Every case; then the first one again, to see what is called."""
+        if blank(answer):
+            return ()
+        times = 2 if self.options.repeat else 1
+        asked = [
+            Scenario(f"{self.question.id}: {name}", (self._call(name, draw),) * times) for name in self.cases
+        ]
+        if self.options.forbidden:
+            calls = forbidden.recording((self._call(next(iter(self.cases)), draw),))
+            asked.append(Scenario(f"{self.question.id}: forbidden", calls))
+        return tuple(asked)
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The same cases of the oracle."""
+        return tuple(
+            Scenario(f"{self.question.id}: {name}", (self._call(name, draw, "expected"),))
+            for name in self.cases
+        )
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item; see `autograder.checks.base.Check`."""
+        return tuple(self._judge(item, evidence) for item in self.question.items)
+
+    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
+        if item.manual:
+            return manual(self.question, item, evidence)
+        if blank(evidence.answer):
+            return result(self.question, item, no_answer())
+        options = self.items[item.id]
+        judged = [self._case(name, options, evidence) for name in options.cases or self.cases]
+        finding = combine([one for one, _ in judged], item.points, credit=options.credit)
+        suspects = [codes for one, codes in judged if one is not None]
+        if finding is not None and suspects:
+            finding = known_mistake(finding, shared(suspects), AREA, options.mistake)
+        return result(self.question, item, forbidden.applied(self._forbidden(evidence), finding))
+
+    def _forbidden(self, evidence: Evidence) -> Finding | None:
+        if not self.options.forbidden:
+            return None
+        observations = observations_at(evidence.observed, len(self.cases))
+        name = self.question.answer
+        calls = 1 + forbidden.ADDED
+        return forbidden.finding(evidence.answer.source, name, self.options.forbidden, observations, calls)
+
+    def _case(
+        self, name: str, item: GradientItem, evidence: Evidence
+    ) -> tuple[Finding | None, Sequence[str]]:
+        """What is wrong in one case, and the slips that give the same."""
+        index, what = list(self.cases).index(name), f"{self.question.answer} [{name}]"
+        told, finding = reference_value(observations_at(evidence.expected, index), 0)
+        if finding is not None:
+            return finding, ()
+        witnesses = read_witnesses(told, len(self.options.gradients))
+        if witnesses is None or not witnesses.agree():
+            return review(f"{what}: autograd and central differences of the reference do not agree"), ()
+        given = self._given(observations_at(evidence.observed, index), what)
+        if isinstance(given, Finding):
+            return given, ()
+        with np.errstate(all="ignore"):
+            return self._compared(given, witnesses, item, what)
+
+    def _given(self, observations: Observations, what: str) -> Finding | list[Any]:
+        """What the function returned, one entry for each gradient."""
+        calls = 2 if self.options.repeat else 1
+        finding = trouble(observations, calls, self.question.answer, what)
+        if finding is not None:
+            return finding
+        values = [observation.value for observation in observations[:calls]]
+        if values[0] is None:
+            return no_answer("value.none", f"{what} is None", what=what)
+        if not all(same_value(values[0], one) for one in values[1:]):
+            return failed("unsteady", f"{what}: two equal calls differ", what=what)
+        return self._parts(values[0], what)
+
+    def _parts(self, value: Any, what: str) -> Finding | list[Any]:
+        names = self.options.gradients
+        if isinstance(value, Mapping):
+            missing = next((name for name in names if name not in value), None)
+            if missing is None:
+                return [value[name] for name in names]
+            entry = f"[{missing!r}]"
+            return failed("value.entry", f"{what}: no entry {entry}", what=what, entry=entry)
+        if len(names) == 1 and not (isinstance(value, list | tuple) and len(value) == 1):
+            return [value]
+        if not isinstance(value, list | tuple):
+            form = type_name(value)
+            return failed("value.form", f"{what}: {form}", what=what, form=form, place="")
+        if len(value) != len(names):
+            return failed("value.length", f"{what}: {len(value)} parts", what=what, count=str(len(value)))
+        return list(value)
+
+    def _compared(
+        self, given: Sequence[Any], witnesses: Witnesses, item: GradientItem, what: str
+    ) -> tuple[Finding | None, Sequence[str]]:
+        names = self.options.gradients
+        wanted = [place for place, name in enumerate(names) if name in (item.gradients or names)]
+        for at in wanted:
+            right = witnesses.right[at]
+            difference = self._difference(given[at], right)
+            if difference is None:
+                continue
+            finding = differing(difference, f"{what}, {names[at]}")
+            codes = [
+                code
+                for code, wrong in witnesses.mistakes
+                if all(self._difference(given[one], wrong[one]) is None for one in wanted)
+            ]
+            return finding, codes
+        return None, ()
+
+    def _difference(self, value: Any, right: np.ndarray) -> Difference | None:
+        """How a gradient differs from another one; numbers are compared by the size of the whole."""
+        found, expected = numbers(value), numbers(right)
+        if found is None or expected is None:
+            return Difference("value.form", {"form": type_name(value), "place": ""}, type_name(value))
+        size = float(np.abs(right).max(initial=0.0))
+        rules = Rules(rtol=0.0, atol=self.options.tolerance * max(size, SMALL), dtype="any")
+        difference = compare_arrays(found, expected, rules)
+        if difference is None or difference.code not in ("value.differs", "value.number", "value.axes"):
+            return difference
+        array = found.array.astype(np.float64) if found.kind != "complex" else None
+        return difference if array is None else _explained(array, right, difference, rules.atol)
+
+    def _call(self, name: str, draw: Draw, attribute: str = "") -> Call:
+        args, kwargs = Inputs(self.options, draw).case(name, self.cases[name])
+        dtype = self.options.precision if self.options.library == "torch" else ""
+        return Call(
+            self.question.answer, attribute=attribute, args=args, kwargs=kwargs, seed=0, default_dtype=dtype
+        )
+
+    def _check(self, item: Item, options: GradientItem) -> None:
+        where = place(self.question, item)
+        check_cases(item, options, self.cases, self.question)
+        for name in options.gradients:
+            if name not in self.options.gradients:
+                known = ", ".join(self.options.gradients)
+                raise RubricError(f"{where}: gradients: no {name!r}; known are: {known}")
+        check_worths(options.mistake, AREA, item.points, where)
+
+
+def read_witnesses(told: Any, count: int) -> Witnesses | None:
+    """What the oracle said, read strictly; None when it is nothing of the kind."""
+    if not isinstance(told, Mapping) or not isinstance(told.get("bounds"), list):
+        return None
+    right, numeric = _arrays(told.get("right"), count), _arrays(told.get("numeric"), count)
+    bounds = [float(one) for one in told["bounds"] if isinstance(one, int | float) and abs(one) < 1e300]
+    if right is None or numeric is None or len(bounds) != count:
+        return None
+    mistakes, listed = [], told.get("mistakes")
+    for pair in listed if isinstance(listed, list | tuple) else ():
+        if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str):
+            wrong = _arrays(pair[1], count)
+            if wrong is not None:
+                mistakes.append((pair[0], wrong))
+    return Witnesses(right, numeric, bounds, mistakes)
+
+
+def _arrays(value: Any, count: int) -> list[np.ndarray] | None:
+    found = [numbers(one) for one in value] if isinstance(value, list | tuple) else []
+    if len(found) != count or any(one is None or one.kind not in ("float", "int") for one in found):
+        return None
+    return [one.array.astype(np.float64) for one in found if one is not None]
+
+
+def _explained(array: np.ndarray, right: np.ndarray, difference: Difference, most: float) -> Difference:
+    """The same difference in words that say more: transposed, the other sign, a constant factor."""
+    staff = difference.staff
+    if array.ndim == 2 and array.T.shape == right.shape and bool((np.abs(array.T - right) <= most).all()):
+        return Difference("gradient.transposed", {}, f"transposed; {staff}")
+    if array.shape != right.shape or not np.isfinite(array).all():
+        return difference
+    if bool((np.abs(array + right) <= most).all()):
+        return Difference("gradient.sign", {}, f"the other sign; {staff}")
+    norm = float((right * right).sum())
+    factor = float((array * right).sum()) / norm if norm > 0 else 0.0
+    if factor and array.size > 1 and bool((np.abs(array - factor * right) <= abs(factor) * most).all()):
+        return Difference("gradient.factor", {}, f"{factor:.6g} times what is right; {staff}")
+    return difference

@@ -1,0 +1,277 @@
+"""The kind ``implementation``: a class for multi-head attention, however it is written and stored.
+
+Every object is given hidden numbers as its parameters. Which of them it uses as what is found outside, by
+its results; from then on its results are compared with those of the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.checks.base import Evidence
+from autograder.checks.judging import forbidden
+from autograder.checks.judging.manual import manual
+from autograder.checks.judging.results import (
+    Finding,
+    blank,
+    combine,
+    differing,
+    failed,
+    no_answer,
+    observations_at,
+    result,
+    review,
+    trouble,
+)
+from autograder.checks.kinds.behaviour.probes import Changes, Raises
+from autograder.checks.kinds.behaviour.properties import Unfit
+from autograder.checks.kinds.implementation import formula
+from autograder.checks.kinds.implementation.mapping import near
+from autograder.checks.kinds.implementation.options import ImplementationItem, ImplementationQuestion
+from autograder.checks.kinds.implementation.plan import FORBIDDEN, WEIGHTS, Key, Plan, by_keyword
+from autograder.checks.kinds.implementation.recognition import Recognised, recognise
+from autograder.checks.kinds.implementation.signature import read
+from autograder.checks.kinds.implementation.slips import MASKS
+from autograder.checks.options import (
+    CallOptions,
+    check_cases,
+    item_options,
+    named_cases,
+    place,
+    question_options,
+)
+from autograder.checks.planning.drawing import Inputs, describe
+from autograder.checks.values.arrays import compare_values
+from autograder.checks.values.quoting import quote
+from autograder.errors import RubricError
+from autograder.records import Answer, ItemResult, Scenario
+from autograder.rubric import Item, Question, Rubric
+
+
+class _Seen(Struct, frozen=True, eq=False):
+    """What the items of one submission have in common."""
+
+    inputs: Inputs
+    recognised: Recognised
+    convention: str
+    forbidden: Finding | None
+    """What is to be said of the whole answer."""
+
+
+class ImplementationCheck:
+    """Cases compared with the formula, and properties of the student's class."""
+
+    kind: ClassVar[str] = "implementation"
+    question_type = ImplementationQuestion
+    item_type = ImplementationItem
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Validate the options; see `autograder.checks.base.Check`."""
+        del rubric
+        self.question = question
+        where = place(question)
+        if not question.answer.isidentifier():
+            raise RubricError(f"{where}: answer: the name of the class is missing")
+        self.options = question_options(question, ImplementationQuestion)
+        self.items = item_options(question, ImplementationItem)
+        self.cases = {
+            name: by_keyword(case, self.options.order)
+            for name, case in named_cases(CallOptions(self.options.case), question).items()
+        }
+        _check_options(self.options, where)
+        for name, case in self.cases.items():
+            _check_case(name, set(case.kwargs), where)
+        for item in question.items:
+            if not item.manual:
+                self._check_item(item, self.items[item.id])
+        try:
+            self._plan = Plan(question.answer, self.options, self.items, self.cases)
+        except Unfit as error:
+            raise RubricError(f"{where}: {error}") from error
+
+    def plan(self, answer: Answer, draw: Any) -> tuple[Scenario, ...]:
+        """The parameters, the cases in each convention, then the properties."""
+        if blank(answer):
+            return ()
+        signature = read(answer.source, self.question.answer)
+        return self._plan.scenarios(self.question.id, signature, self._plan.inputs(draw))
+
+    def reference_plan(self, draw: Any) -> tuple[Scenario, ...]:
+        """Nothing: what is right is computed from the formula."""
+        del draw
+        return ()
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item; see `autograder.checks.base.Check`."""
+        if blank(evidence.answer) or evidence.draw is None:
+            finding = no_answer() if blank(evidence.answer) else review("the evidence has no draw")
+            return tuple(
+                manual(self.question, item, evidence) if item.manual else result(self.question, item, finding)
+                for item in self.question.items
+            )
+        with np.errstate(all="ignore"):
+            seen = self._seen(evidence, self._plan.inputs(evidence.draw))
+            return tuple(self._judge(item, evidence, seen) for item in self.question.items)
+
+    def _judge(self, item: Item, evidence: Evidence, seen: _Seen) -> ItemResult:
+        if item.manual:
+            return manual(self.question, item, evidence)
+        options = self.items[item.id]
+        if options.property:
+            finding = self._property(item.id, options, evidence, seen)
+        else:
+            findings = [self._case(name, options, evidence, seen) for name in options.cases or self.cases]
+            finding = combine(findings, item.points, credit=options.credit)
+        return result(self.question, item, forbidden.applied(seen.forbidden, finding))
+
+    def _seen(self, evidence: Evidence, inputs: Inputs) -> _Seen:
+        """What the class is, and the first convention that is right and followed (or right at all)."""
+        layer = self._plan.layer(WEIGHTS)
+        observations, count = observations_at(evidence.observed, 0), self._plan.counts[WEIGHTS]
+        recognised = recognise(observations, layer, inputs, self.options, count)
+        seen = _Seen(inputs, recognised, self.options.masks[0], self._forbidden(evidence))
+        for convention in self.options.masks:
+            key = Key("convention", convention=convention)
+            if key in self._plan.probes and self._probed(key, evidence, seen) is None:
+                return _Seen(inputs, recognised, convention, seen.forbidden)
+        return seen
+
+    def _forbidden(self, evidence: Evidence) -> Finding | None:
+        if not self.options.forbidden:
+            return None
+        calls = self._plan.counts[FORBIDDEN]
+        observations = observations_at(evidence.observed, self._plan.keys.index(FORBIDDEN))
+        source, name = evidence.answer.source, self.question.answer
+        return forbidden.finding(source, name, self.options.forbidden, observations, calls)
+
+    def _probed(self, key: Key, evidence: Evidence, seen: _Seen) -> Finding | None:
+        probe = self._plan.probes[key]
+        observations = observations_at(evidence.observed, self._plan.keys.index(key))
+        if isinstance(probe, Changes | Raises):
+            return probe.verdict(observations, self.question.answer, evidence.draw)
+        layer, count = self._plan.layer(key), self._plan.counts[key]
+        return probe.verdict(observations, layer, seen.inputs, seen.recognised, count)
+
+    def _property(
+        self, item_id: str, options: ImplementationItem, evidence: Evidence, seen: _Seen
+    ) -> Finding | None:
+        name, recognised = self.question.answer, seen.recognised
+        if options.property == "contract" and recognised.absent and recognised.parameters:
+            names = quote(", ".join(recognised.absent))
+            return failed("weights.missing", f"{name}: not as stated: {names}", what=name, names=names)
+        keys = self._plan.keys_of(item_id, options)
+        key = next((one for one in keys if one.convention == seen.convention), keys[0])
+        if recognised.finding is not None and options.property in ("contract", "gradients", "precision"):
+            return recognised.finding
+        finding = self._probed(key, evidence, seen)
+        if finding is None or options.property != "convention" or not finding.code.startswith("property."):
+            return finding
+        return failed("attention.convention", f"{name}: {finding.staff}", what=name)
+
+    def _case(self, name: str, item: ImplementationItem, evidence: Evidence, seen: _Seen) -> Finding | None:
+        """How the results of one case differ from what is right."""
+        convention = seen.convention if self._plan.masked(name) else ""
+        key = Key("case", name, convention)
+        layer = self._plan.layer(key)
+        passes = self._plan.passes(name, seen.inputs)
+        what = f"{self.question.answer} [{name}: {describe(passes[0])}]"
+        observations = observations_at(evidence.observed, self._plan.keys.index(key))
+        start = self._plan.counts[key] - 2
+        finding = trouble(observations, start + 2, self.question.answer, what)
+        recognised = seen.recognised
+        if finding is None and recognised.finding is not None:
+            finding = recognised.finding
+        if finding is not None:
+            return finding
+        given = [_inputs(arguments[1]) for arguments in passes]
+        results = [layer.result(one.value) for one in observations[start : start + 2]]
+        rules = item.compare or self.options.compare
+        if recognised.assignment is None:
+            form = compare_values(results[0], np.zeros_like(given[0].query), rules)
+            unlike = form is not None and form.code not in ("value.differs", "value.nan")
+            return differing(form, what) if form and unlike else _unexplained(recognised, what)
+        n_heads = seen.inputs.sizes["n_heads"]
+        weights = recognised.weights(n_heads)
+        first, second = (
+            compare_values(came, formula.attention(weights, n_heads, one), rules)
+            for came, one in zip(results, given, strict=True)
+        )
+        if first is not None:
+            slip = recognised.slip or _mask_slip(results[0], weights, n_heads, given[0])
+            return failed(slip, f"{what}: {first.staff}", what=what) if slip else differing(first, what)
+        if second is not None:
+            return failed("attention.remembers", f"{what}: second call: {second.staff}", what=what)
+        return None
+
+    def _check_item(self, item: Item, options: ImplementationItem) -> None:
+        where = place(self.question, item)
+        check_cases(item, options, self.cases, self.question)
+        if options.property and options.cases:
+            raise RubricError(f"{where}: cases: a property has one case: case = …")
+        if not options.property and not (options.cases or self.cases):
+            raise RubricError(f"{where}: cases: the question has no case and the item no property")
+        if options.case and options.case not in self.cases:
+            raise RubricError(f"{where}: case: no case {options.case!r}")
+        if options.property == "contract" and self.options.contract is None:
+            raise RubricError(f"{where}: property: the question states no contract")
+        if options.property.startswith("dropout") and not self.options.dropout:
+            raise RubricError(f"{where}: property: the question states no dropout")
+
+
+def _check_options(options: ImplementationQuestion, where: str) -> None:
+    """Refuse sizes that do not fit, cases that are no forward pass, and roles that do not exist."""
+    for name in ("d_model", "n_heads"):
+        if not options.sizes.get(name):
+            raise RubricError(f"{where}: sizes: {name} is missing: sizes = {{ {name} = [12, 24] }}")
+    for d_model in options.sizes["d_model"]:
+        for n_heads in options.sizes["n_heads"]:
+            if n_heads < 1 or d_model % n_heads:
+                raise RubricError(
+                    f"{where}: sizes: d_model = {d_model} is no multiple of n_heads = {n_heads}"
+                )
+    if not options.masks:
+        raise RubricError(f"{where}: masks: at least one convention is needed")
+    if sorted(options.order) != ["key", "mask", "query", "value"]:
+        raise RubricError(f"{where}: order: expected query, key, value and mask once each")
+
+
+def _check_case(name: str, roles: set[str], where: str) -> None:
+    """Refuse cases that are no forward pass of attention."""
+    needed = set(formula.ROLES[:3])
+    if not needed <= roles <= needed | {"mask"}:
+        came = ", ".join(sorted(roles)) or "nothing"
+        raise RubricError(f"{where}: case {name!r}: expected query, key, value and perhaps mask, got {came}")
+
+
+def _unexplained(recognised: Recognised, what: str) -> Finding:
+    """Wrong for sure, or for a person: it is not known how the class stores its weights."""
+    names = ", ".join(f"{name} {shape}" for name, shape in recognised.parameters)
+    staff = f"{what}: no assignment of the parameters explains the results: {quote(names)}"
+    return failed("attention.unexplained", staff, what=what) if recognised.sure else review(staff)
+
+
+def _inputs(arguments: Mapping[str, Any]) -> formula.Inputs:
+    arrays = {role: one.array for role, one in arguments.items()}
+    mask = arrays.pop("mask", None)
+    wide = {role: one.astype(np.float64) for role, one in arrays.items()}
+    return formula.Inputs(**wide, visible=None if mask is None else mask.astype(bool))
+
+
+def _mask_slip(came: Any, weights: formula.Weights, n_heads: int, given: formula.Inputs) -> str:
+    """The code of the slip that explains the result of a case with a mask."""
+    if given.visible is None or not hasattr(came, "array"):
+        return ""
+    shape = (given.query.shape[0], n_heads, given.query.shape[1], given.key.shape[1])
+    seen = formula.Inputs(given.query, given.key, given.value, np.broadcast_to(given.visible, shape))
+    for code, slip in MASKS.items():
+        try:
+            right = formula.attention(weights, n_heads, seen, slip)
+        except ValueError:  # a transposed mask that does not fit
+            continue
+        if near(came.array, right):
+            return code
+    return ""

@@ -1,0 +1,195 @@
+"""What the experiments on a decoder gave: arrays by name, or why there is none. Never raises on evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.checks.base import Observations
+from autograder.checks.judging.results import Finding, failed, review, trouble
+from autograder.checks.kinds.repair.experiment import Experiment
+from autograder.checks.values.quoting import quote_shape, type_name
+from autograder.records import Observation, Tensor
+
+CHANGE = 1e-9
+"""Differences up to this count as rounding: the models compute in float64, with numbers around one."""
+CHANGE_SINGLE = 2e-5
+"""The same where outputs come in float32 although the inputs were float64."""
+
+MOST_WEIGHTS = 2**40
+"""A model of the experiments' sizes has some thousands."""
+
+_OF_DTYPES = re.compile(r"dtype|scalar type|Float|Double", re.ASCII)
+"""What torch says where numbers of two types meet."""
+
+
+class MissingError(Exception):
+    """An output that a verdict needs is not there.
+
+    Attributes:
+        finding: why, as the student and staff are told.
+    """
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.code)
+        self.finding = finding
+
+
+class Runs:
+    """The outputs of one submission by experiment and label."""
+
+    def __init__(self, entry: str, made: Sequence[Experiment], observed: Sequence[Observations]) -> None:
+        """Sort observations.
+
+        Args:
+            entry: the name of the decoder class.
+            made: the experiments in the order of the plan.
+            observed: one entry per experiment; may be shorter.
+        """
+        self._entry = entry
+        self._outputs: dict[tuple[str, str], np.ndarray | Finding] = {}
+        self._counts: dict[tuple[str, str], int | Finding] = {}
+        self._change = CHANGE
+        ended: Finding | None = None
+        for index, experiment in enumerate(made):
+            observations = tuple(observed[index]) if index < len(observed) else ()
+            ended = self._sort(experiment, observations, ended)
+
+    def output(self, experiment: str, label: str) -> np.ndarray:
+        """One output: finite float64 numbers of shape (batch, length, width).
+
+        Raises:
+            MissingError: the call failed, was not made, or gave something else.
+        """
+        found = self._outputs[experiment, label]
+        if isinstance(found, Finding):
+            raise MissingError(self._excused(found))
+        return found
+
+    def count(self, experiment: str, label: str) -> int:
+        """One whole number, not negative.
+
+        Raises:
+            MissingError: see `output`.
+        """
+        found = self._counts[experiment, label]
+        if isinstance(found, Finding):
+            raise MissingError(self._excused(found))
+        return found
+
+    def changed(self, experiment: str, before: str, after: str, rows: slice = slice(None)) -> bool:
+        """Whether two outputs of one experiment differ, at some of the target's positions.
+
+        Raises:
+            MissingError: see `output`.
+        """
+        return self.differ(self.output(experiment, before), self.output(experiment, after), rows)
+
+    def differ(self, first: np.ndarray, second: np.ndarray, rows: slice = slice(None)) -> bool:
+        """Whether two outputs are not the same numbers at some of the target's positions."""
+        return largest_change(first, second, rows) > self._change
+
+    def different(self, rows: np.ndarray) -> int:
+        """How many different rows a matrix has."""
+        scaled = rows / max(1.0, float(np.abs(rows).max()))
+        alike = np.abs(scaled[:, None] - scaled[None]).max(axis=2) <= self._change
+        return len(rows) - int(np.triu(alike, 1).any(axis=0).sum())
+
+    def steady(self, experiment: str, first: str, again: str) -> None:
+        """Equal calls with equal seeds must give equal outputs; else nothing can be concluded from a change.
+
+        Raises:
+            MissingError: they do not, or see `output`.
+        """
+        if self.changed(experiment, first, again):
+            raise MissingError(failed("repair.unsteady", f"{experiment}: two equal calls differ"))
+
+    def lively(self, experiment: str, first: str, again: str, other: str) -> None:
+        """Steady, and not blind to the tokens either: an output that ignores them shows nothing of a decoder.
+
+        Raises:
+            MissingError: it is not, or see `output`.
+        """
+        self.steady(experiment, first, again)
+        if not self.changed(experiment, first, other):
+            raise MissingError(failed("repair.constant"))
+
+    def _excused(self, finding: Finding) -> Finding:
+        """Code that fixes float32 is right where students run it; that it raises in float64 is our doing."""
+        works_in_single = isinstance(self._outputs["single", "single"], np.ndarray)
+        if finding.code == "raised" and works_in_single and _OF_DTYPES.search(finding.staff):
+            return review(f"works in float32 and not in float64: {finding.staff}", "review.person")
+        return finding
+
+    def _sort(
+        self, experiment: Experiment, observations: Observations, ended: Finding | None
+    ) -> Finding | None:
+        """File one experiment's observations; returns the finding of an ended box for what follows."""
+        stop: Finding | None = None
+        for index, label in enumerate(experiment.labels):
+            words = experiment.words[index]
+            here = observations[index : index + 1]
+            if stop is None:
+                stop = trouble(here, 1, self._entry, words)
+                if not here and ended is not None:
+                    stop = ended
+                elif here and here[0].ending is not None:
+                    ended = stop
+            if label and experiment.sizes[index]:
+                missing = stop or _defect(here[0], experiment.sizes[index], words)
+                self._outputs[experiment.name, label] = missing or self._array(here[0])
+            elif label:
+                self._counts[experiment.name, label] = stop or _number(here[0], words)
+        return ended
+
+    def _array(self, observation: Observation) -> np.ndarray:
+        array = observation.value.array
+        if array.dtype.itemsize < 8:
+            self._change = CHANGE_SINGLE
+        return np.asarray(array, np.float64)
+
+
+def largest_change(first: np.ndarray, second: np.ndarray, rows: slice = slice(None)) -> float:
+    """The largest difference, relative to the size of the numbers where they exceed one."""
+    if first.shape != second.shape:
+        return np.inf
+    scale = max(1.0, float(np.abs(first).max()), float(np.abs(second).max()))
+    part = np.abs(first[:, rows] / scale - second[:, rows] / scale)
+    return float(part.max()) if part.size else 0.0
+
+
+def _defect(observation: Observation, sizes: tuple[int, ...], words: str) -> Finding | None:
+    """Why a returned value is not the output of a decoder."""
+    value = observation.value
+    if not isinstance(value, Tensor) or not isinstance(value.array, np.ndarray):
+        kind = type_name(value)
+        return failed("repair.no-tensor", f"{words}: returned {kind}", what=words, kind=kind)
+    shape = value.array.shape
+    if value.array.dtype.kind != "f" or len(shape) != 3 or shape[:2] != sizes or value.array.size == 0:
+        got = f"{value.dtype} {quote_shape(shape)}"
+        batch, length = sizes
+        return failed(
+            "repair.shape",
+            f"{words}: returned {got}",
+            what=words,
+            got=got,
+            batch=str(batch),
+            length=str(length),
+        )
+    if not np.isfinite(value.array).all():
+        return failed("repair.not-finite", f"{words}: NaN or infinity in the output", what=words)
+    return None
+
+
+def _number(observation: Observation, words: str) -> int | Finding:
+    value = observation.value
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_WEIGHTS:
+        return failed("repair.no-weights", f"{words}: counted {type_name(value)}", what=words)
+    return value
+
+
+def unjudged(what: str) -> MissingError:
+    """For a verdict that the observations do not decide: a person does."""
+    return MissingError(review(what, "review.person"))

@@ -1,0 +1,126 @@
+"""Decides, fault by fault, whether a decoder was repaired, from what it computed alone.
+
+Every verdict rests on a relation between outputs of the same weights: something must have moved and
+something else must not have. Nothing is compared with a reference, so names, initialisation and style
+are free; and an output that does not depend on its inputs, or does not repeat itself, shows nothing.
+
+The faults are told apart in any combination that a question may have: a verdict either looks where the
+other faults have no effect (no layers, one position, equal sizes), or takes into account which mask gates
+what. Faults of one probe are different ways of breaking one relation, and never in one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from autograder.checks.base import Observations
+from autograder.checks.judging.results import Finding
+from autograder.checks.kinds.repair.attentions import (
+    cross_key,
+    cross_mask,
+    cross_value,
+    norm,
+    residual,
+    self_mask,
+)
+from autograder.checks.kinds.repair.embeddings import (
+    dropout_always,
+    embedding_dropout,
+    output_head,
+    position_missing,
+    position_offset,
+    position_table,
+    shape_order,
+    token_table,
+)
+from autograder.checks.kinds.repair.experiment import Experiment
+from autograder.checks.kinds.repair.layers import dropout_rate, hidden_width, shared_block, stack
+from autograder.checks.kinds.repair.remarks import remarks
+from autograder.checks.kinds.repair.runs import MissingError, Runs
+
+Probe = Callable[[Runs], None]
+"""Returns when the fault is repaired, and raises `MissingError` with the finding if not."""
+
+
+class Verdict(Struct, frozen=True):
+    """The verdict on one fault."""
+
+    finding: Finding | None
+    """None when the fault is repaired."""
+    notes: tuple[str, ...] = ()
+    """Remarks for staff on defects outside the planted ones."""
+
+
+PROBES: Mapping[str, Probe] = {
+    "self_mask": self_mask,
+    "self_unmasked": self_mask,
+    "residual": residual,
+    "norm_missing": norm,
+    "cross_mask": cross_mask,
+    "memory_axis": cross_mask,
+    "hidden_width": hidden_width,
+    "dropout_rate": dropout_rate,
+    "token_table": token_table,
+    "token_width": token_table,
+    "position_table": position_table,
+    "position_width": position_table,
+    "shared_block": shared_block,
+    "shape_order": shape_order,
+    "position_offset": position_offset,
+    "position_missing": position_missing,
+    "embedding_dropout": embedding_dropout,
+    "dropout_always": dropout_always,
+    "first_block": stack,
+    "last_block": stack,
+    "cross_key": cross_key,
+    "cross_value": cross_value,
+    "output_head": output_head,
+}
+"""By fault."""
+
+EXCLUSIVE: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
+    (
+        frozenset({"position_missing"}),
+        frozenset({"position_table", "position_width", "position_offset", "shape_order"}),
+    ),
+    (frozenset({"embedding_dropout"}), frozenset({"dropout_always"})),
+    (frozenset({"cross_key"}), frozenset({"cross_value"})),
+)
+"""Faults that cannot be told apart in one question, beside those of one probe."""
+
+
+def exclusive(one: str, other: str) -> bool:
+    """Whether two faults must not be items of one question."""
+    pair = (({one}, {other}), ({other}, {one}))
+    return PROBES[one] is PROBES[other] or any(
+        first <= group and second <= opposed for first, second in pair for group, opposed in EXCLUSIVE
+    )
+
+
+def verdicts(
+    entry: str, made: Sequence[Experiment], observed: Sequence[Observations], planted: Collection[str]
+) -> dict[str, Verdict]:
+    """The verdict on every planted fault, with remarks on what else is not right.
+
+    Args:
+        entry: the name of the decoder class.
+        made: the experiments in the order of the plan.
+        observed: one entry per experiment; may be shorter, and may hold anything.
+        planted: the faults of the question.
+    """
+    runs = Runs(entry, made, observed)
+    findings = {probe: _finding(probe, runs) for probe in PROBES.values()}
+    found = {fault: findings[PROBES[fault]] for fault in planted}
+    others = {probe.__name__: findings[probe] for probe in findings if probe not in map(PROBES.get, planted)}
+    notes = remarks(runs, found, others)
+    return {fault: Verdict(finding, notes.get(fault, ())) for fault, finding in found.items()}
+
+
+def _finding(probe: Probe, runs: Runs) -> Finding | None:
+    try:
+        probe(runs)
+    except MissingError as missing:
+        return missing.finding
+    return None

@@ -1,0 +1,284 @@
+"""Kind ``symbolic``: formulas, relations between symbols, and tuples of formulas.
+
+Compared exactly in the assignment's symbols, however they are written. An item may grant assumptions
+(``assume``): then an answer is right when it is right with or without them, and both readings are kept
+apart for remarks and mistakes. A question may carry forward the student's own earlier result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from autograder.algebra.key import AnswerKey, Facts
+from autograder.algebra.mistakes.diagnose import Diagnosis
+from autograder.algebra.mistakes.relations import RelationDiagnosis
+from autograder.algebra.nodes import Node, Tree
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.printing.text import to_text
+from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.judging import results
+from autograder.checks.judging.manual import manual
+from autograder.checks.judging.results import Finding
+from autograder.checks.kinds.symbolic.answers import (
+    NoFormula,
+    NotAFormula,
+    markdown_formula,
+    read,
+    shown,
+    text_of,
+)
+from autograder.checks.kinds.symbolic.conditions import Situation
+from autograder.checks.kinds.symbolic.earlier import Earlier, earlier_result
+from autograder.checks.kinds.symbolic.explain import explained
+from autograder.checks.kinds.symbolic.graph import CreditGraph, Outcome
+from autograder.checks.kinds.symbolic.key import OWN, PreparedItem, prepare
+from autograder.checks.kinds.symbolic.options import SymbolicItem, SymbolicQuestion
+from autograder.checks.kinds.symbolic.relations import asserted, chain_trouble, sign_trouble
+from autograder.checks.kinds.symbolic.special import Special
+from autograder.checks.kinds.symbolic.trials import ItemTrials, earlier_question
+from autograder.checks.options import item_options
+from autograder.checks.planning.planting import Planter, Read
+from autograder.checks.values.literal import answer_literal
+from autograder.errors import Undecided, Unreadable
+from autograder.messages.reading import unreadable
+from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
+from autograder.rubric import Question, Rubric
+
+MAX_KEYS = 512
+"""Answer keys kept: one for each item and each own result that is carried forward."""
+
+
+class _Judged(Struct, frozen=True):
+    """What came of one item; ``finding`` is None for full points."""
+
+    finding: Finding | None
+    reading: str = ""
+    code: str = ""
+    """For statistics; empty: the finding's own."""
+    word: Message | None = None
+    """What is said about a right answer."""
+
+
+class _Basis(Struct, frozen=True):
+    """What an answer key depends on besides the rubric."""
+
+    reference: Node | None = None
+    own: Node | None = None
+
+
+class SymbolicCheck:
+    """One question whose answers are formulas."""
+
+    kind: ClassVar[str] = "symbolic"
+    question_type = SymbolicQuestion
+    item_type = SymbolicItem
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Read the options and every formula in them.
+
+        Raises:
+            RubricError: an option is misspelt or of the wrong type, or a formula is not readable.
+        """
+        self._question = question
+        self._rubric = rubric
+        prepared = prepare(question, rubric)
+        self._vocabulary, self._items = prepared.vocabulary, prepared.items
+        self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
+        self._keys: dict[tuple[str, _Basis], AnswerKey] = {}
+        self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
+
+    @property
+    def graphs(self) -> Mapping[str, CreditGraph]:
+        """The credit graph of each automatic item, by its id."""
+        return {name: item.graph for name, item in self._items.items() if item.special is None}
+
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
+        """Read the variables whose values the source does not show."""
+        return tuple(Scenario(name, (Call(name, read=True),)) for name in self._asked(answer))
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
+        """Compute the reference formula, where an item needs it."""
+        if any(item.uses_reference for item in self._items.values()):
+            return (Scenario("reference", (Call(self._question.answer),)),)
+        return ()
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item."""
+        return tuple(
+            manual(self._question, item, evidence)
+            if item.manual
+            else self._result(self._items[item.id], evidence)
+            for item in self._question.items
+        )
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """What the rubric names, the key in other notations, and slips of the key."""
+        earlier = earlier_question(self._question, self._rubric)
+        options = item_options(self._question, SymbolicItem)
+        wider = self._vocabulary if earlier is None else self._vocabulary.extended(OWN)
+        reads = {name: Read(item.answer) for name, item in self._items.items()}
+        made = (
+            ItemTrials(
+                Planter(self._question, item.item, reads, key),
+                item,
+                options[name],
+                self._vocabulary,
+                wider,
+                earlier if item.source is not None else None,
+            )
+            for name, item in self._items.items()
+        )
+        return tuple(trial for item in made for trial in item.all())
+
+    def _asked(self, answer: Answer) -> tuple[str, ...]:
+        """The variables that only the student's box can tell, in the order of the plan."""
+        if answer.cell_type != "code" or results.blank(answer):
+            return ()
+        return tuple(name for name in self._names if answer_literal(answer.source, name) is None)
+
+    def _result(self, item: PreparedItem, evidence: Evidence) -> ItemResult:
+        judged = self._judge(item, evidence)
+        result = msgspec.structs.replace(
+            results.result(self._question, item.item, judged.finding), reading=judged.reading
+        )
+        if judged.code:
+            result = msgspec.structs.replace(result, code=judged.code)
+        if judged.word is not None:
+            result = msgspec.structs.replace(result, student=judged.word, staff=judged.code)
+        return result
+
+    def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judged:
+        if results.blank(evidence.answer):
+            return _Judged(results.no_answer())
+        several = item.special is not None and item.special.several
+        value, finding = self._value(item.answer, evidence, several=several)
+        if finding is not None:
+            return _Judged(finding)
+        try:
+            if item.special is not None:
+                return self._specially(item.special, value, item, evidence)
+            sides = read(value, item.form, self._vocabulary)
+        except NoFormula:
+            return _Judged(results.no_answer())
+        except NotAFormula as error:
+            return _Judged(results.failed("formula.not-a-formula", name=item.answer, type=str(error)))
+        except Unreadable as error:
+            message = unreadable(error, shown(value))
+            return _Judged(Finding(Status.FAILED, message, f"not readable: {error}"))
+        reading = to_text(sides[-1])
+        reference, finding = self._reference(item, evidence)
+        if finding is None:
+            finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
+        if finding is not None:
+            return _Judged(finding, reading)
+        earlier = Earlier()
+        if item.source is not None:
+            found = evidence.earlier.get(item.source.name)
+            earlier = earlier_result(found, item.source, self._vocabulary.domains)
+        return self._compared(asserted(sides, item), item, reference, earlier, reading)
+
+    def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
+        reference, finding = self._reference(item, evidence)
+        if finding is not None:
+            return _Judged(finding)
+        outcome = special.judge(value, reference)
+        code = outcome.word.code if outcome.word is not None else ""
+        return _Judged(outcome.finding, outcome.reading, code, outcome.word)
+
+    def _value(
+        self, name: str, evidence: Evidence, *, several: bool = False
+    ) -> tuple[object, Finding | None]:
+        """What the student's variable holds, or why that is not known."""
+        answer = evidence.answer
+        if answer.cell_type != "code":
+            if several:
+                return answer.source, None
+            try:
+                return markdown_formula(answer.source), None
+            except NoFormula:
+                return None, results.no_answer()
+            except Unreadable as error:
+                return None, Finding(Status.FAILED, unreadable(error, answer.source), str(error))
+        literal = answer_literal(answer.source, name)
+        if literal is not None:
+            return literal.value, None
+        observations = results.observations_at(evidence.observed, self._asked(answer).index(name))
+        finding = results.trouble(observations, 1, name, name)
+        return (None, finding) if finding is not None else (observations[0].value, None)
+
+    def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
+        """The reference's formula, where the item uses it."""
+        if not item.uses_reference:
+            return None, None
+        value, finding = results.reference_value(results.observations_at(evidence.expected, 0), 0)
+        if finding is not None:
+            return None, finding
+        try:
+            return parse(text_of(value), self._vocabulary), None
+        except (Unreadable, NotAFormula, NoFormula) as error:
+            return None, results.review(f"the reference's formula is not readable: {error!r}")
+
+    def _key(self, item: PreparedItem, basis: _Basis) -> AnswerKey:
+        known = self._keys.get((item.item.id, basis))
+        if known is None:
+            shared = self._diagnoses.get((item.item.id, basis.reference))
+            known = item.key(basis.reference, basis.own, shared)
+            if len(self._keys) < MAX_KEYS:
+                self._keys[item.item.id, basis] = known
+                self._diagnoses[item.item.id, basis.reference] = known.diagnosis
+        return known
+
+    def _compared(
+        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Earlier, reading: str
+    ) -> _Judged:
+        facts = self._key(item, _Basis(reference, earlier.formula)).facts(answer)
+        try:
+            outcome = _outcome(item, facts, earlier)
+        except Undecided as error:
+            return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
+        if item.earns_all(outcome):
+            return _Judged(None, reading, outcome.code, outcome.message)
+        if item.rule is not None and outcome.unfinished:
+            finding = item.rule.finding(answer, reading)
+            if finding is not None:
+                return _Judged(msgspec.structs.replace(finding, points=outcome.points), reading)
+        if outcome.message is not None:
+            staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
+            finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
+            return _Judged(finding, reading, outcome.code)
+        trouble = sign_trouble(answer, item, reading)
+        if trouble is not None:
+            return _Judged(msgspec.structs.replace(trouble, points=outcome.points), reading)
+        finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
+        return _Judged(finding, reading, outcome.code or code)
+
+
+def _outcome(item: PreparedItem, facts: Facts, earlier: Earlier) -> Outcome:
+    """What an answer earns by the credit graph.
+
+    Raises:
+        Undecided: a person has to look at it, or at the earlier result that it builds on.
+    """
+    outcome, *others = (item.graph.walk(Situation(facts, state)) for state in earlier.states)
+    if any(other.points != outcome.points for other in others):
+        raise Undecided("it depends on whether the earlier result is right, which a person decides")
+    if not earlier.known and not item.earns_all(outcome):
+        raise Undecided("the earlier result that it may build on is not known; a person decides on that one")
+    return others[-1] if others else outcome
+
+
+def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
+    """What is wrong with a chain of equations: two neighbours that are equal under no reading."""
+    comparers = item.readings if item.beyond is None else (*item.readings, item.beyond)
+    for left, right in pairwise(sides):
+        try:
+            if not any(comparer.equal(left, right) for comparer in comparers):
+                return results.failed("formula.sides-differ", left=to_text(left), right=to_text(right))
+        except Undecided as error:
+            return results.review(f"the sides of an equation: {error}", "formula.undecided")
+    return None

@@ -1,0 +1,76 @@
+"""The kind ``value``: numbers and arrays within a stated tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from autograder.checks.base import Evidence
+from autograder.checks.compared import ComparedCheck
+from autograder.checks.judging.results import Finding, differing
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
+from autograder.checks.planning.drawing import plain
+from autograder.checks.planning.targets import Target
+from autograder.checks.values.arrays import compare_values
+from autograder.rubric import Item
+
+
+class ValueQuestion(ComparedOptions, frozen=True):
+    """Options of a ``value`` question."""
+
+    compare: Rules = Rules()
+
+
+class ValueItem(AnswerItem, frozen=True):
+    """Options of an item of a ``value`` question."""
+
+    value: Any = None
+    """What is right; without it the reference is asked."""
+    accept: tuple[Any, ...] = ()
+    """Further right values."""
+    compare: Rules | None = None
+    """Instead of the question's."""
+
+
+class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
+    """Numbers, arrays, tensors and nests of them, from a variable or from calls."""
+
+    kind: ClassVar[str] = "value"
+    vague: ClassVar[frozenset[str]] = frozenset({"value.number", "value.differs"})
+    question_type = ValueQuestion
+    item_type = ValueItem
+
+    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+        """Any value can be compared."""
+        del item, target
+        return value, None
+
+    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+        """The first difference by the rules of the item."""
+        rules = self.items[item.id].compare or self.options.compare
+        difference = compare_values(given, right, rules)
+        return None if difference is None else differing(difference, target.what)
+
+    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
+        """The item's ``value`` and ``accept``."""
+        del evidence
+        options = self.items[item.id]
+        first = () if options.value is None else (options.value,)
+        return tuple(plain(value) for value in (*first, *options.accept))
+
+    def has_value(self, item: Item) -> bool:
+        """Whether the item states its ``value``."""
+        return self.items[item.id].value is not None
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Another number, or the same numbers in another order."""
+        del item
+        if isinstance(right, int | float) and not isinstance(right, bool):
+            yield from (("twice and one more", 2 * right + 1), ("the other sign", -right))
+        elif isinstance(right, list | tuple) and right:
+            yield from (("in reverse", type(right)(reversed(right))), ("the last one missing", right[:-1]))
+
+    def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
+        """What a named mistake looks like."""
+        del evidence
+        return plain(mistake.when)

@@ -1,0 +1,234 @@
+"""Where an answer comes from: a literal in the source, a variable in the box, or calls on cases.
+
+Shared by the kinds that compare a value (count, shape, value). A plan depends only on the question, the
+draw and the answer's text, so `judge` can find the scenarios again by recomputing their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.judging.oracle import COUNTING, Said, said
+from autograder.checks.judging.results import (
+    Finding,
+    failed,
+    no_answer,
+    observations_at,
+    reference_value,
+    trouble,
+)
+from autograder.checks.options import (
+    AnswerItem,
+    CallOptions,
+    Case,
+    Rules,
+    check_cases,
+    check_mistakes,
+    named_cases,
+    place,
+)
+from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
+from autograder.checks.values.arrays import INCOMPARABLE, compare_values
+from autograder.checks.values.literal import Literal, answer_literal
+from autograder.errors import RubricError
+from autograder.records import Answer, Call, Scenario
+from autograder.rubric import Item, Question
+
+_STEADY = Rules(rtol=1e-9, atol=1e-12, dtype="any", nan="equal")
+
+
+class Target(Struct, frozen=True):
+    """One value that an item judges: a variable, or the result of one case."""
+
+    name: str
+    case: str = ""
+
+    @property
+    def what(self) -> str:
+        """In words, the same in every language."""
+        return f"{self.name} [{self.case}]" if self.case else self.name
+
+
+class Found(Struct, frozen=True, eq=False):
+    """The value of a target, or what is wrong with it."""
+
+    value: Any = None
+    finding: Finding | None = None
+
+
+class Targets:
+    """The targets of one question: plans their calls and finds their values in the evidence."""
+
+    def __init__(
+        self,
+        question: Question,
+        options: CallOptions,
+        items: Mapping[str, AnswerItem],
+        *,
+        named: bool = True,
+        config: Mapping[str, Any] | None = None,
+        area: str = COUNTING,
+    ) -> None:
+        """Collect what the items judge.
+
+        Args:
+            question: the question.
+            options: its cases and sizes.
+            items: the options of its automatic items.
+            named: the answer must have a name; otherwise it may be a text cell.
+            config: what the reference is called with; it is then an oracle (`checks.judging.oracle`).
+            area: of the vocabulary, where the oracle's mistakes have their sentences.
+
+        Raises:
+            RubricError: a case cannot be drawn, an item names no case, or nothing says what is right.
+        """
+        self.cases: dict[str, Case] = named_cases(options, question)
+        self._question = question
+        self._options = options
+        self._items = items
+        self._named = named
+        self._config = config
+        self._area = area
+        if config is not None and (self.cases or not question.reference):
+            raise RubricError(f"{place(question)}: config: it needs a reference, and there can be no cases")
+        inputs = Inputs(options, SAMPLE)
+        for name, case in self.cases.items():
+            inputs.case(name, case)
+        for item in question.items:
+            if item.id in items:
+                self._check(item, items[item.id])
+
+    def _check(self, item: Item, options: AnswerItem) -> None:
+        where = place(self._question, item)
+        if self._named and not (options.answer or self._question.answer):
+            raise RubricError(f"{where}: answer: the name the student assigns is missing")
+        if options.answer and self.cases:
+            raise RubricError(f"{where}: answer: cases always call the question's own answer")
+        check_cases(item, options, self.cases, self._question)
+        check_mistakes(item, options.mistake, self._question)
+
+    def needs_reference(self, item: Item) -> bool:
+        """Whether something the item judges has no stated value."""
+        return any(not target.case or self.cases[target.case].value is None for target in self.of_item(item))
+
+    def of_item(self, item: Item) -> tuple[Target, ...]:
+        """What one item judges."""
+        options = self._items[item.id]
+        name = options.answer or self._question.answer
+        if not self.cases:
+            return (Target(name),)
+        return tuple(Target(name, case) for case in options.cases or self.cases)
+
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """One scenario for each target whose value does not stand in the source."""
+        return tuple(self._scenario(target, draw) for target in self._asked(answer))
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """One scenario for each case without a stated value; without cases one call of the reference."""
+        if not self._question.reference:
+            return ()
+        if not self.cases:
+            args = () if self._config is None else (plain(self._config),)
+            return (Scenario(f"{self._question.id}: reference", (Call(self._question.answer, args=args),)),)
+        return tuple(self._scenario(Target(self._question.answer, case), draw) for case in self._referenced())
+
+    def value(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
+        """What the student has there."""
+        literal = None if target.case else stated(evidence.answer, target.name)
+        if literal is None:
+            asked = self._asked(evidence.answer)
+            observations = observations_at(evidence.observed, asked.index(target))
+            calls = 2 if target.case and self._options.repeat else 1
+            finding = trouble(observations, calls, target.name, target.what)
+            if finding is not None:
+                return Found(finding=finding)
+            if calls == 2 and not same_value(observations[0].value, observations[1].value):
+                return Found(finding=failed("unsteady", f"{target.what}: two equal calls", what=target.what))
+            literal = Literal(observations[0].value)
+        return _entry(literal.value, key, target)
+
+    def expected(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
+        """What the reference has there; the finding is our own fault."""
+        right = self.cases[target.case].value if target.case else None
+        if right is not None:
+            return Found(plain(right))
+        index = self._referenced().index(target.case) if target.case else 0
+        value, finding = reference_value(observations_at(evidence.expected, index), 0)
+        if finding is not None:
+            return Found(finding=finding)
+        if self._config is not None:
+            value, key = self.said(key, evidence).right, None
+        found = _entry(value, key, target)
+        if found.finding is not None:
+            return Found(finding=reference_value((), 0)[1])
+        return found
+
+    def said(self, key: str | int | None, evidence: Evidence) -> Said:
+        """What a reference with a ``config`` says of one entry; nothing where it was not asked."""
+        if self._config is None:
+            return Said()
+        value, _ = reference_value(observations_at(evidence.expected, 0), 0)
+        return said(value, () if key is None else (key,), self._area)
+
+    def _referenced(self) -> list[str]:
+        return [name for name, case in self.cases.items() if case.value is None]
+
+    def _asked(self, answer: Answer) -> list[Target]:
+        """Targets that need the box, each once, in the order of the items."""
+        wanted = dict.fromkeys(
+            target for item in self._question.items if item.id in self._items for target in self.of_item(item)
+        )
+        return [target for target in wanted if target.case or stated(answer, target.name) is None]
+
+    def _scenario(self, target: Target, draw: Draw) -> Scenario:
+        name = f"{self._question.id}: {target.what}"
+        if not target.case:
+            return Scenario(name, (Call(target.name, read=True),))
+        case = self.cases[target.case]
+        args, kwargs = Inputs(self._options, draw).case(target.case, case)
+        call = Call(
+            target.name,
+            attribute=case.method,
+            args=args,
+            kwargs=kwargs,
+            seed=case.seed if case.seed is not None else 0,
+            default_dtype=self._options.precision if self._options.library == "torch" else "",
+        )
+        return Scenario(name, (call,) * (2 if self._options.repeat else 1))
+
+
+def stated(answer: Answer, name: str) -> Literal | None:
+    """The value that can be read without running anything: a text cell's own text, or a plain literal."""
+    if answer.cell_type == "markdown":
+        return Literal(answer.source.strip().strip("$`*").strip())
+    return answer_literal(answer.source, name)
+
+
+def nothing_written(value: Any) -> bool:
+    """Whether a text is no answer: blank, or the dots that stood there."""
+    return isinstance(value, str) and not value.strip(" \t\r\n$.…")
+
+
+def same_value(first: Any, second: Any) -> bool:
+    """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
+    difference = compare_values(first, second, _STEADY)
+    return difference is None or difference.code == INCOMPARABLE
+
+
+def _entry(value: Any, key: str | int | None, target: Target) -> Found:
+    """One entry of a dictionary or sequence, or the whole value."""
+    if value is None:
+        return Found(finding=no_answer("value.none", f"{target.what} is None", what=target.what))
+    if key is None:
+        return Found(value)
+    if isinstance(value, Mapping) and key in value:
+        return Found(value[key])
+    if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
+        return Found(value[key])
+    entry = f"[{key!r}]"
+    finding = failed("value.entry", f"{target.what}: no entry {entry}", what=target.what, entry=entry)
+    return Found(finding=finding)

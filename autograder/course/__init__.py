@@ -1,0 +1,267 @@
+"""Where things lie in a course: nbgrader's folders, the rubrics, the reference solutions, the secret."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import stat
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.errors import CourseError
+from autograder.timestamps import Timing, read_stamp
+
+SECRET_BYTES = 32
+PRIVATE = ".autograder"
+"""The folder of a course that only the grader reads."""
+MOST_NAME = 128
+"""Characters of a student's id in the gradebook."""
+_NEVER_IN_A_NAME = frozenset('/\\<>"|`')
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_BEGINS_A_FORMULA = ("=", "+", "-", "@")
+
+
+class Handin(Struct, frozen=True):
+    """One student's folder below submitted/, or below earlier/."""
+
+    student: str
+    folder: Path
+    submitted_at: datetime | None = None
+    time_fault: str = ""
+    """Why it is not known when that was, for staff."""
+    timing: Timing | None = None
+    """How that stands to the time allowed; None where no time is (`autograder.course.schedule`)."""
+
+    @classmethod
+    def at(cls, student: str, folder: Path) -> Handin:
+        """What lies in a folder, with the time of its timestamp.txt."""
+        stamp = read_stamp(folder)
+        return cls(student, folder, stamp.moment, stamp.fault)
+
+
+class Course(Struct, frozen=True):
+    """A course folder. Sources, rubrics and reference solutions stand in it beside nbgrader's folders."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root: Path) -> Course:
+        """The course in a folder.
+
+        Raises:
+            CourseError: the folder has no assignments or no rubrics.
+        """
+        course = cls(root.resolve())
+        for folder in (course.sources, course.rubrics):
+            if not folder.is_dir():
+                raise CourseError(
+                    f"{folder}: this folder of the course is missing; expected a course folder with "
+                    "assignments/ and rubrics/ (choose one with --course)"
+                )
+        return course
+
+    @property
+    def sources(self) -> Path:
+        """Source notebooks, a folder per assignment."""
+        return self.root / "assignments"
+
+    @property
+    def rubrics(self) -> Path:
+        """One TOML file per assignment."""
+        return self.root / "rubrics"
+
+    @property
+    def reference(self) -> Path:
+        """The package of reference solutions."""
+        return self.root / "reference"
+
+    @property
+    def gradebook(self) -> Path:
+        """nbgrader's database."""
+        return self.root / "gradebook.db"
+
+    @property
+    def roster(self) -> Path:
+        """The class list."""
+        return self.root / "roster.csv"
+
+    @property
+    def bonus(self) -> Path:
+        """Bonus points that the course gives besides."""
+        return self.root / "bonus.csv"
+
+    @property
+    def decisions(self) -> Path:
+        """What people decided about all equal answers."""
+        return self.root / "decisions.csv"
+
+    @property
+    def exams(self) -> Path:
+        """When exams are sat, and who has more time."""
+        return self.root / "exams.toml"
+
+    @property
+    def private(self) -> Path:
+        """What only the grader reads: the secret and the cached expected values."""
+        return self.root / PRIVATE
+
+    def rubric(self, assignment: str) -> Path:
+        """The rubric of one assignment.
+
+        Raises:
+            CourseError: there is none; names those that exist.
+        """
+        path = self.rubrics / f"{assignment}.toml"
+        if not path.is_file():
+            known = ", ".join(self.assignments()) or "none"
+            raise CourseError(f"{path}: there is no such rubric; known assignments: {known}")
+        return path
+
+    def assignments(self) -> tuple[str, ...]:
+        """The names of all assignments: those of the rubrics."""
+        return tuple(sorted(found.stem for found in self.rubrics.glob("*.toml")))
+
+    def release(self, assignment: str) -> Path:
+        """The folder students get."""
+        return self.root / "release" / assignment
+
+    def personal(self, student: str, assignment: str) -> Path:
+        """The folder of what one student gets alone, where variants are drawn."""
+        return self.root / "personal" / student / assignment
+
+    def variants(self, assignment: str) -> Path:
+        """Where it is kept what was handed out; only the grader reads it."""
+        return self.private / "variants" / assignment
+
+    def handed_out(self, assignment: str) -> bool:
+        """Whether personal notebooks of an assignment lie in the course."""
+        personal = self.root / "personal"
+        return personal.is_dir() and any((folder / assignment).exists() for folder in personal.iterdir())
+
+    def feedback(self, student: str, assignment: str) -> Path:
+        """The folder of one student's feedback page."""
+        return self.root / "feedback" / student / assignment
+
+    def handins(self, assignment: str) -> list[Handin]:
+        """Every student's folder below submitted/, by name. Links are listed, not followed.
+
+        Folders whose name cannot be a student's id are left out; see `misnamed`.
+
+        Raises:
+            CourseError: there is no folder of submissions.
+        """
+        return [
+            Handin.at(student.name, student / assignment)
+            for student in self._students(assignment)
+            if not name_fault(student.name)
+        ]
+
+    def earlier(self, student: str, assignment: str) -> list[Handin]:
+        """Attempts of a student that staff kept below earlier/, a folder for each, by name."""
+        kept = self.root / "earlier" / student / assignment
+        if not kept.is_dir() or kept.is_symlink():
+            return []
+        return [Handin.at(student, folder) for folder in sorted(kept.iterdir()) if _is_folder(folder)]
+
+    def misnamed(self, assignment: str) -> dict[str, str]:
+        """Folders below submitted/ that are not graded for their name, in ASCII, and what is wrong with it.
+
+        Raises:
+            CourseError: there is no folder of submissions.
+        """
+        found = {student: name_fault(student.name) for student in self._students(assignment)}
+        return {ascii(student.name): fault for student, fault in found.items() if fault}
+
+    def _students(self, assignment: str) -> list[Path]:
+        submitted = self.root / "submitted"
+        if not submitted.is_dir():
+            raise CourseError(f"{submitted}: there is no folder of submissions; collect them there first")
+        return [
+            entry
+            for entry in sorted(submitted.iterdir())
+            if _is_folder(entry) and _is_there(entry / assignment)
+        ]
+
+    def students(self) -> frozenset[str]:
+        """Everybody who handed in anything, in any assignment."""
+        submitted = self.root / "submitted"
+        return frozenset(
+            entry.name for entry in submitted.glob("*") if _is_folder(entry) and not name_fault(entry.name)
+        )
+
+    def secret(self) -> bytes:
+        """The course secret; made at the first use, readable by its owner alone.
+
+        Raises:
+            CourseError: the file is readable for others, or damaged.
+        """
+        path = self.private / "secret"
+        if not path.exists():
+            self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(secrets.token_bytes(SECRET_BYTES))
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            raise CourseError(f"{path}: readable for others (mode {mode:04o}); run: chmod 600 {path}")
+        secret = path.read_bytes()
+        if len(secret) != SECRET_BYTES:
+            raise CourseError(
+                f"{path}: expected {SECRET_BYTES} bytes, found {len(secret)}; restore it from a copy"
+            )
+        return secret
+
+    def reference_digest(self) -> str:
+        """SHA-256 over the reference solutions, so that cached expected values follow their changes."""
+        digest = hashlib.sha256()
+        for path in self._modules():
+            digest.update(f"{path.relative_to(self.reference)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def _modules(self) -> Iterator[Path]:
+        return (path for path in sorted(self.reference.rglob("*.py")) if path.is_file())
+
+
+def name_fault(name: str) -> str:
+    """Why a name cannot be a student's id; empty when it can.
+
+    An id names folders, is shown in tables and pages, and stands in spreadsheets that nbgrader exports
+    as it is. So whatever would act in one of these places is refused.
+    """
+    if not name or len(name) > MOST_NAME:
+        return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
+    if any("\udc80" <= sign <= "\udcff" for sign in name):
+        return "it is not UTF-8"
+    for sign in name:
+        if unicodedata.category(sign) in _UNSEEN:
+            return f"it holds the invisible character U+{ord(sign):04X}"
+        if sign in _NEVER_IN_A_NAME:
+            return f"it holds {sign!r}"
+    if name.startswith(_BEGINS_A_FORMULA):
+        return f"it begins with {name[0]!r}, as a spreadsheet's formula does"
+    if name.startswith("."):
+        return "it begins with a dot, as hidden folders do"
+    return "it begins or ends with a space" if name != name.strip() else ""
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something was handed in; what cannot be looked at is there, and reading it will say why not."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,307 @@
+"""The pipeline for one student, in order: read, run, ask, judge, score."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
+
+from autograder.assignment import Assignment
+from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
+from autograder.checks.judging.results import blank, review
+from autograder.checks.judging.results import result as item_result
+from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
+from autograder.grading import scoring
+from autograder.grading.expected import box_seed, tried_values
+from autograder.grading.sitting import Sitting, Sittings
+from autograder.notebook.details import details
+from autograder.notebook.read import LOST, read
+from autograder.records import (
+    Answer,
+    ExecutedNotebook,
+    Graded,
+    ItemResult,
+    Note,
+    Scenario,
+    Spent,
+    Submission,
+)
+from autograder.rubric import NotebookFile, Question
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.proof import selftest
+from autograder.sandbox.session import Session
+from autograder.variants.drawing import canonical_id
+
+
+class Handed(Struct, frozen=True):
+    """What one student handed in for one assignment."""
+
+    student: str
+    notebooks: Mapping[str, bytes | NotebookError]
+    """By name; an error where the file could not be read."""
+    files: Mapping[str, bytes] = {}
+    """Further files the rubric lets students take along."""
+
+    def digest(self) -> str:
+        """SHA-256 over everything handed in, and over why something could not be read."""
+        digest = hashlib.sha256()
+        for name, content in sorted({**self.files, **self.notebooks}.items()):
+            data = content.code.encode() if isinstance(content, NotebookError) else content
+            digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+        return digest.hexdigest()
+
+
+class Judged(Struct, frozen=True):
+    """What came of one answer."""
+
+    results: tuple[ItemResult, ...]
+    fault: str = ""
+    """Why a person has to look at it, where that is our fault."""
+    notes: tuple[Note, ...] = ()
+    """Remarks for staff."""
+
+
+class Grader:
+    """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
+
+    def __init__(
+        self, assignment: Assignment, pool: Pool, *, drawn: Mapping[str, Assignment] | None = None
+    ) -> None:
+        """Start the sandboxes and load the secret and the expected values.
+
+        Args:
+            assignment: loaded.
+            pool: gives the sandboxes.
+            drawn: who sits a variant that was not handed out, by id (`autograder.personal.making`).
+
+        Raises:
+            CourseError: the secret or a reference solution is not usable.
+            SandboxUnavailable: student code cannot be confined on this machine, or the self-test found a
+                hole.
+        """
+        self.assignment = assignment
+        self.pool = pool
+        self.secret = assignment.course.secret()
+        self.seed = box_seed(self.secret, assignment.name)
+        notebooks = assignment.rubric.assignment.notebooks
+        with ThreadPoolExecutor(2) as threads:
+            # Importing torch takes seconds: the students' sandboxes start while the reference computes.
+            proving = threads.submit(
+                selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
+            )
+            warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
+            self.sittings = Sittings(assignment, self.secret, pool, drawn)
+            if assignment.reference_stays:  # starting it must not cost a submission its time
+                pool.warm([assignment.reference_environment()])
+            warming.result()
+            proving.result()
+
+    def judge(
+        self,
+        question: Question,
+        answer: Answer,
+        *,
+        answers: Mapping[str, Answer],
+        earlier: Mapping[str, Sequence[ItemResult]],
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+        sitting: Sitting | None = None,
+        student: str = "",
+    ) -> Judged:
+        """Judge one answer. A fault of ours becomes results that a person has to look at.
+
+        Args:
+            question: of the assignment.
+            answer: to it.
+            answers: all answers of the notebook, by grade_id.
+            earlier: the results of the questions before this one, by question id.
+            ask: carries out the check's plan; not called when it is empty.
+            sitting: what the student was asked; default: the common variant.
+            student: whose answer, to tell whose variant it fits.
+        """
+        sitting = sitting or self.sittings.common
+        check = sitting.assignment.checks[question.id]
+        try:
+            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question)
+            plan = check.plan(answer, draw)
+            evidence = Evidence(
+                answer=answer,
+                answers=answers,
+                draw=draw,
+                observed=ask(plan) if plan else (),
+                expected=sitting.expected.get(question.id, ()),
+                earlier={
+                    f"{result.question}.{result.item}": result
+                    for results in earlier.values()
+                    for result in results
+                },
+            )
+            if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
+                evidence = self._asked_again(sitting.assignment, question, evidence, ask)
+            results = check.judge(evidence)
+            remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
+            return Judged(results, notes=(remark,) if remark else ())
+        except SandboxFault as fault:
+            staff = f"the sandbox failed: {fault}"
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+        return Judged(_open(question, staff), staff, (Note("needs-review", staff, question.id),))
+
+    def _asked_again(
+        self,
+        assignment: Assignment,
+        question: Question,
+        evidence: Evidence,
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+    ) -> Evidence:
+        """The evidence with the second round's answers, where the kind has one."""
+        check = assignment.checks[question.id]
+        if not isinstance(check, AsksAgain):
+            return evidence
+        second = check.second_round(evidence)
+        again = ask(second.student) if second.student else ()
+        tried: Sequence[Observations] = ()
+        if second.reference:
+            tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
+        return replace(evidence, again=again, tried=tried)
+
+    def grade(self, handed: Handed, known: Mapping[str, tuple[ItemResult, ...]] | None = None) -> Graded:
+        """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
+
+        Args:
+            handed: the notebooks.
+            known: results of questions that need not be asked, by question id.
+        """
+        started = time.monotonic()
+        try:
+            sitting = self.sittings.of(handed.student, handed.notebooks)
+        except AutograderError as error:
+            return self._of_unknown_variant(handed, error)
+        run = _Run(self, handed, sitting, known or {})
+        for notebook in self.assignment.rubric.assignment.notebooks:
+            run.notebook(notebook)
+        rubric = sitting.assignment.rubric
+        score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
+        return Graded(
+            score=score,
+            notebooks=tuple(run.executed),
+            digest=handed.digest(),
+            seconds=time.monotonic() - started,
+            sandbox_seconds=run.seconds_in_sandbox,
+            spent=run.spent,
+            stated=run.stated,
+        )
+
+    def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
+        """All is left to a person: what the student was asked cannot be told, and that is our fault."""
+        rubric = self.assignment.rubric
+        results = {
+            question.id: tuple(item_result(question, item, review(str(error))) for item in question.items)
+            for question in rubric.questions
+        }
+        notes = (Note("variant-unknown", str(error)),)
+        score = scoring.score(handed.student, rubric, results, notes, self.pool.isolation.value)
+        return Graded(score=score, digest=handed.digest())
+
+
+class _Run:
+    """Collects the results of one submission."""
+
+    def __init__(
+        self,
+        grader: Grader,
+        handed: Handed,
+        sitting: Sitting,
+        known: Mapping[str, tuple[ItemResult, ...]],
+    ) -> None:
+        self._grader = grader
+        self._known = known
+        self._handed = handed
+        self._sitting = sitting
+        self.results: dict[str, tuple[ItemResult, ...]] = {}
+        self.notes: list[Note] = [*sitting.notes]
+        self.executed: list[ExecutedNotebook] = []
+        self.isolation = grader.pool.isolation.value
+        self.seconds_in_sandbox = 0.0
+        self.spent = Spent()
+        self.stated: dict[str, str] = {}
+
+    def notebook(self, notebook: NotebookFile) -> None:
+        """Read one notebook, run it, and judge its questions."""
+        assignment = self._sitting.assignment
+        data = self._handed.notebooks.get(notebook.name)
+        if data is None:
+            data = NotebookError("missing", f"{notebook.name}.ipynb was not handed in")
+        try:
+            if isinstance(data, NotebookError):
+                raise data
+            release = assignment.releases[notebook.name]
+            submission = read(data, release, student=self._handed.student, assignment=assignment.name)
+        except NotebookError as error:
+            self.notes.append(Note(error.code, str(error), notebook.name))
+            self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
+            return
+        self.notes += submission.notes
+        if assignment.rubric.assignment.exam:
+            self.stated = {**details(submission.cells), **self.stated}
+        try:
+            sandbox = self._grader.pool.lasting(assignment.environment(notebook))
+        except SandboxError as fault:
+            for question in assignment.questions(notebook.name):
+                self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")
+            return
+        self.isolation = str(sandbox.isolation)
+        limits = assignment.rubric.assignment.limits
+        files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
+        with Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files) as session:
+            try:
+                session.run()
+            except SandboxFault as fault:
+                self.notes.append(Note("sandbox-fault", str(fault), notebook.name))
+            for question in assignment.questions(notebook.name):
+                known = self._known.get(question.id)
+                self.results[question.id] = known or self._question(question, submission, session)
+        self.notes += session.notes
+        self.seconds_in_sandbox += session.seconds_in_sandbox
+        self.spent = _most(self.spent, session.spent())
+        self.executed.append(ExecutedNotebook(notebook.name, submission.cells, tuple(session.runs)))
+
+    def _question(
+        self, question: Question, submission: Submission, session: Session
+    ) -> tuple[ItemResult, ...]:
+        assignment = self._sitting.assignment
+        answer = assignment.answer(question, submission)
+        if answer is None:
+            return self._for_review(question, "the release has no answer cell for this question")
+        lost = (LOST, answer.grade_id)
+        if lost in {(note.code, note.place) for note in submission.notes}:
+            return self._for_review(question, "the answer's cell could not be told; see the notes")
+        judged = self._grader.judge(
+            question,
+            answer,
+            answers=submission.answers,
+            earlier=self.results,
+            ask=lambda plan: session.ask(plan, place=question.id),
+            sitting=self._sitting,
+            student=self._handed.student,
+        )
+        self.notes += judged.notes
+        return judged.results
+
+    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
+        self.notes.append(Note("needs-review", staff, question.id))
+        return _open(question, staff)
+
+
+def _open(question: Question, staff: str) -> tuple[ItemResult, ...]:
+    """Results of a question that a person has to look at."""
+    return tuple(item_result(question, item, review(staff)) for item in question.items)
+
+
+def _most(one: Spent, other: Spent) -> Spent:
+    return Spent(*(max(pair) for pair in zip(astuple(one), astuple(other), strict=True)))

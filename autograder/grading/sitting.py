@@ -1,0 +1,107 @@
+"""Who sat which paper: a student's own assignment, what is expected of it, and remarks about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from autograder.assignment import Assignment
+from autograder.errors import AutograderError, NotebookError
+from autograder.grading.coincidence import Asked
+from autograder.grading.expected import Expected, expected_values
+from autograder.notebook.fill import label_of
+from autograder.records import Note
+from autograder.sandbox.pool import Pool
+from autograder.variants.drawing import canonical_id
+
+
+class Sitting(Struct, frozen=True, eq=False):
+    """What one student's submission is graded by."""
+
+    assignment: Assignment
+    expected: Expected
+    notes: tuple[Note, ...] = ()
+
+
+class Sittings:
+    """The sittings of a class. Thread safe: nothing changes after it was made.
+
+    Args:
+        assignment: the common one.
+        secret: the course's.
+        pool: gives the reference's sandbox, where expected values are not known yet.
+        drawn: who sits a variant that was not handed out, by id; for verifying variants.
+
+    Raises:
+        CourseError: a reference solution is not usable.
+        SandboxUnavailable: code cannot be confined on this machine.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        secret: bytes,
+        pool: Pool,
+        drawn: Mapping[str, Assignment] | None = None,
+    ) -> None:
+        self._common = assignment
+        self._labels: dict[str, str] = {}
+        self._refused: dict[str, AutograderError] = {}
+        variants: dict[str, Assignment] = {}
+        for student in assignment.manifest.students if assignment.manifest else ():
+            try:
+                variant = assignment.variant_of(student)
+                if variant.label not in variants:
+                    variants[variant.label] = assignment.asked(variant)
+                self._labels[student] = variant.label
+            except AutograderError as error:
+                self._refused[student] = error
+        every = (*variants.values(), *(drawn or {}).values())
+        common, *expected = expected_values(assignment, secret, pool, every)
+        self.common = Sitting(assignment, common)
+        sittings = [Sitting(asked, one) for asked, one in zip(every, expected, strict=True)]
+        self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
+        self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
+        students: dict[str, list[str]] = {label: [] for label in variants}
+        for student, label in self._labels.items():
+            students[label].append(student)
+        self.asked = Asked.of(
+            ((one.assignment, one.expected, students[label]) for label, one in self._of_variant.items()),
+            assignment,
+        )
+
+    def of(self, student: str, notebooks: Mapping[str, bytes | NotebookError]) -> Sitting:
+        """The sitting of one student.
+
+        Args:
+            student: the id.
+            notebooks: what was handed in, for remarks; nothing else is concluded from it.
+
+        Raises:
+            CourseError: the student's variant cannot be told, or a notebook that was handed out is missing.
+            RubricError: the rubric is not valid with the student's variant.
+        """
+        if student in self._drawn:
+            return self._drawn[student]
+        if self._common.manifest is None:
+            return self.common
+        own = canonical_id(student)
+        if own in self._refused:
+            raise self._refused[own]
+        given = self._common.manifest.of(student)
+        written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
+        if given is None:
+            known = self._students_of(written)
+            text = "Nothing personal was handed out to this student; graded by the common variant." + known
+            return Sitting(self._common, self.common.expected, (Note("common-variant", text),))
+        sitting = self._of_variant[self._labels[own]]
+        notes: tuple[Note, ...] = ()
+        if written - {given.variant.label}:
+            text = "The notebook does not say that it is this student's." + self._students_of(written)
+            notes = (Note("other-notebook", text),)
+        return Sitting(self._common.with_notebooks(sitting.assignment, given), sitting.expected, notes)
+
+    def _students_of(self, labels: set[str]) -> str:
+        names = [student for student, label in self._labels.items() if label in labels]
+        return f" It says that it is that of {', '.join(names[:5])}." if names else ""

@@ -1,0 +1,86 @@
+"""What a rubric says of an exam beside its questions: the tasks on its title page, and the time allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from autograder.errors import RubricError
+from autograder.records import Text
+from autograder.tables import field_names, hint, known
+
+_Minutes = Annotated[int, Meta(ge=1, le=7 * 24 * 60)]
+
+
+class Task(Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions that stand together in one line of the title page."""
+
+    id: str
+    """What stands before its text, and what questions name: ``"1"``."""
+    points: Decimal
+    text: Text
+
+
+class Exam(Struct, frozen=True, forbid_unknown_fields=True):
+    """How an exam is sat. When it is sat is the course's affair: `autograder.course.schedule`."""
+
+    minutes: _Minutes
+    """For working on it."""
+    reading_minutes: Annotated[int, Meta(ge=0, le=240)] = 0
+    """Before them, for reading."""
+    aids: Text = {}
+    """What may be used."""
+
+    @property
+    def whole_minutes(self) -> int:
+        """From the start to the end."""
+        return self.minutes + self.reading_minutes
+
+
+def check_keys(assignment: Mapping[str, Any], place: str) -> None:
+    """Refuse unknown keys in ``[[assignment.task]]`` and ``[assignment.exam]``, with a suggestion.
+
+    Raises:
+        RubricError: a key is not known.
+    """
+    for key, record in (("task", Task), ("exam", Exam)):
+        found = assignment.get(key, ())
+        for table in found if isinstance(found, list | tuple) else (found,):
+            if isinstance(table, Mapping):
+                known(table, field_names(record), f"{place}: assignment.{key}")
+
+
+def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decimal]], place: str) -> None:
+    """Each question belongs to a task, and each task is worth what its questions are.
+
+    Args:
+        tasks: in order; without any, no question may name one.
+        questions: id, task and points of each.
+        place: the rubric.
+
+    Raises:
+        RubricError: a task stands twice, a question names none or an unknown one, or points differ.
+    """
+    stated: dict[str, Decimal] = {}
+    for task in tasks:
+        if not task.id or task.id in stated:
+            raise RubricError(f"{place}: [[assignment.task]] id: expected a name of its own, got {task.id!r}")
+        stated[task.id] = task.points
+    found = dict.fromkeys(stated, Decimal(0))
+    for question, task_id, points in questions:
+        if task_id in found:
+            found[task_id] += points
+        elif task_id or stated:
+            raise RubricError(
+                f"{place}: question {question!r}: task: expected a task of the assignment, got {task_id!r}; "
+                f"{hint(task_id, stated)}"
+            )
+    for task_id, points in found.items():
+        if points != stated[task_id]:
+            raise RubricError(
+                f"{place}: task {task_id!r}: points: {stated[task_id]} are stated, but its questions add up "
+                f"to {points}"
+            )

@@ -1,0 +1,142 @@
+"""The schema that editors use accepts every rubric we ship, and refuses slips."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from autograder.authoring.schema import schema
+from autograder.checks import KINDS
+from tests.test_docs_rubric import EXAMPLES, HEAD
+
+ROOT = Path(__file__).parents[2]
+RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
+MADE = schema()
+VALIDATOR = Draft202012Validator(MADE)
+Table = dict[str, Any]
+
+
+def test_it_is_a_schema() -> None:
+    """It follows its own dialect, and knows every kind."""
+    Draft202012Validator.check_schema(MADE)
+    kinds = {
+        one["$ref"].rpartition("question-")[2] for one in MADE["properties"]["question"]["items"]["oneOf"]
+    }
+    assert set(KINDS) == kinds
+
+
+@pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
+def test_shipped_rubrics_are_accepted(path: Path) -> None:
+    """Nothing in a rubric that is read is unknown to the schema."""
+    assert [] == [error.message for error in VALIDATOR.iter_errors(tomllib.loads(path.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_examples_of_the_docs_are_accepted(number: int) -> None:
+    """Every example of docs/rubric.md, with a head where it has none."""
+    example = EXAMPLES[number]
+    text = example if "[assignment]" in example else HEAD.format(points=1) + example
+    table = tomllib.loads(text)
+    table.setdefault("version", 1)
+    assert [] == [error.message for error in VALIDATOR.iter_errors(table)]
+
+
+def question(kind: str = "symbolic", **more: Any) -> Table:
+    """A rubric with one question."""
+    item = {"id": "i", "points": 1, "text": {"en": "T"}}
+    one = {"id": "q", "kind": kind, "points": 1, "answer": "x", "item": [item], **more}
+    return {"version": 1, "assignment": {"name": "a", "points": 1}, "question": [one]}
+
+
+def changed(change: Callable[[Table], Any]) -> Table:
+    """The rubric with a slip."""
+    table = question()
+    change(table)
+    return table
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        lambda table: table.update(versoin=1),
+        lambda table: table.pop("version"),
+        lambda table: table["assignment"].update(pionts=1),
+        lambda table: table["assignment"].update(points="many"),
+        lambda table: table["assignment"].update(limits={"cell_second": 1}),
+        lambda table: table["question"][0].update(anwser="x"),
+        lambda table: table["question"][0].update(kind="symbolc"),
+        lambda table: table["question"][0].pop("item"),
+        lambda table: table["question"][0].update(sizes={"d": [1]}),
+        lambda table: table["question"][0].update(visible=[{"shpae": [1]}]),
+        lambda table: table["question"][0]["item"][0].update(acept=["1"]),
+        lambda table: table["question"][0]["item"][0].update(form="formulae"),
+        lambda table: table["question"][0]["item"][0].update(accept="1"),
+        lambda table: table["question"][0]["item"][0].update(mistake=[{"code": "c", "wen": "1", "text": {}}]),
+        lambda table: table["assignment"].update(grading={"scael": "german"}),
+        lambda table: table["assignment"].update(grading={"scale": "latter"}),
+        lambda table: table["assignment"].update(grading={"scale": [{"grade": "A", "form": 0}]}),
+        lambda table: table["assignment"].update(grading={"name": "own", "possible": 1}),
+        lambda table: table["question"][0]["item"][0].update(manual=True, giude="Order."),
+        lambda table: table["question"][0]["item"][0].update(manual=True, examples={"full": "Order."}),
+        lambda table: table["question"][0]["item"][0].update(guide="of no use to a program"),
+        lambda table: table.update(variant={"draw": {"n": {"integer": [1, 2], "common": 1}}}),
+    ],
+)
+def test_slips_are_refused(slip: Callable[[Table], Any]) -> None:
+    """A misspelt key, a missing one and a value of the wrong type are errors, and nothing else is."""
+    assert VALIDATOR.is_valid(question())
+    assert not VALIDATOR.is_valid(changed(slip))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
+    """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
+    item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
+    item["examples"] = {"full": "F", "none": "N"}
+    keys = MADE["$defs"][f"question-{kind}"]["properties"]["item"]["items"]["anyOf"][-1]["properties"]
+    assert {"guide", "examples", "suggest"} <= set(keys)
+    assert VALIDATOR.is_valid(question(item=[item]))
+
+
+def test_a_drawn_number_may_stand_in_its_place() -> None:
+    """A placeholder is accepted for a number; any other text is not."""
+    item = {"id": "i", "points": 1, "text": {"en": "T"}, "measure": "longest"}
+    for value, valid in ((3, True), ("⟦n + 1⟧", True), ("n + 1", False)):
+        assert valid is VALIDATOR.is_valid(question("memorisation", item=[item], rounds=value))
+
+
+def test_keys_are_described() -> None:
+    """An editor shows for a key what the record's source says of it."""
+    properties = MADE["$defs"]["question-symbolic"]["properties"]
+    assert (
+        "The name the student assigns or defines; empty for written answers."
+        == properties["answer"]["description"]
+    )
+    described = [
+        "description" in one
+        for name in KINDS
+        for one in MADE["$defs"][f"question-{name}"]["properties"].values()
+    ]
+    assert sum(described) > len(described) / 2
+
+
+def test_the_program_prints_it() -> None:
+    """``python -m autograder.rubric schema`` prints the schema as JSON; other words are refused."""
+    command = [sys.executable, "-m", "autograder.rubric"]
+    done = subprocess.run(
+        [*command, "schema"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert json.loads(json.dumps(MADE)) == json.loads(done.stdout)
+    wrong = subprocess.run(
+        [*command, "shema"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (2, "") == (wrong.returncode, wrong.stdout)
+    assert "usage: python -m autograder.rubric schema" in wrong.stderr

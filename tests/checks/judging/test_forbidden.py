@@ -1,0 +1,219 @@
+"""Names that a question forbids: told from the source, and seen while the answer runs."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.checks.base import Evidence
+from autograder.checks.judging.forbidden import mentions
+from autograder.messages import LANGUAGES, render
+from autograder.records import ItemResult, Status
+from reference.listings import GIVEN
+from tests.checks.asking import DRAW, answer, check_of
+from tests.checks.kinds.attention_styles import STYLES
+from tests.support.local_box import LocalBox
+
+FORBIDDEN = ("scaled_dot_product_attention", "MultiheadAttention")
+BEHAVIOUR = f"""
+[[question]]
+id = "q"
+kind = "behaviour"
+points = 3
+answer = "attend"
+reference = "attention:attend"
+forbidden = {list(FORBIDDEN)}
+[[question.case]]
+args = [
+  {{ draw = "normal", shape = [2, 5, 4] }},
+  {{ draw = "normal", shape = [2, 6, 4] }},
+  {{ draw = "normal", shape = [2, 6, 4] }},
+]
+[[question.item]]
+id = "value"
+points = 2
+text = {{ en = "Value" }}
+[[question.item]]
+id = "batch"
+points = 1
+text = {{ en = "Batch" }}
+property = "batch_independence"
+move = [0, 1, 2]
+"""
+IMPLEMENTATION = f"""
+[[question]]
+id = "q"
+kind = "implementation"
+points = 3
+answer = "MultiHeadAttention"
+sizes = {{ d_model = [12], n_heads = [3] }}
+take_first = true
+forbidden = {list(FORBIDDEN)}
+[[question.case]]
+args = [{{ draw = "normal", shape = [2, 5, 12] }}, {{ same = 0 }}, {{ same = 0 }}]
+[[question.item]]
+id = "value"
+points = 2
+text = {{ en = "Value" }}
+[[question.item]]
+id = "batch"
+points = 1
+text = {{ en = "Batch" }}
+property = "batch_independence"
+"""
+HEAD = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+RIGHT = f"{HEAD}def attend(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+
+
+def sit(source: str, question: str = BEHAVIOUR, *, before: str = "") -> dict[str, ItemResult]:
+    """The results of an answer cell, with another cell run before it."""
+    check, given = check_of(question), answer(source)
+    observed = LocalBox(before, source).ask(check.plan(given, DRAW))
+    expected = LocalBox(RIGHT).ask(check.reference_plan(DRAW))
+    return {one.item: one for one in check.judge(Evidence(given, observed, expected, draw=DRAW))}
+
+
+CALLS = {
+    "by its name": "def attend(q, k, v): return F.scaled_dot_product_attention(q, k, v)",
+    "by another name": "from torch.nn.functional import scaled_dot_product_attention as f\n"
+    "def attend(q, k, v): return f(q, k, v)",
+    "by getattr": "def attend(q, k, v): return getattr(F, 'scaled_dot' + '_product_attention')(q, k, v)",
+    "below torch._C": "def attend(q, k, v): return torch._C._nn.scaled_dot_product_attention(q, k, v)",
+    "as an operator": "def attend(q, k, v): return torch.ops.aten.scaled_dot_product_attention(q, k, v)",
+    "its twin": "def attend(q, k, v): return torch._scaled_dot_product_attention_math(q, k, v)[0]",
+    "from a table": "table = vars(F)\nname = 'scaled_dot'\n"
+    "def attend(q, k, v): return table[name + '_product_attention'](q, k, v)",
+    "in a helper": "def product(*x): return F.scaled_dot_product_attention(*x)\n"
+    "def attend(q, k, v): return product(q, k, v)",
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_what_is_forbidden_is_seen_however_it_is_reached(call: str) -> None:
+    """The call is recorded under torch's own name for it, and every item of the question is lost."""
+    results = sit(f"{HEAD}{call}\n")
+    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
+    for language in LANGUAGES:
+        assert "scaled_dot_product_attention" in render(results["value"].student, language)
+
+
+def test_a_cell_that_is_not_read_cannot_hide_it() -> None:
+    """A function captured in another cell is recorded, though the answer names nothing."""
+    before = "from torch.nn.functional import scaled_dot_product_attention as attention_of_my_own"
+    results = sit(f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n", before=before)
+    assert {"forbidden.used"} == {one.code for one in results.values()}
+    assert "in the source: nothing" in results["value"].staff
+
+
+DERIVATIVES = {
+    "autograd.grad": "torch.autograd.grad(loss(x := q.clone().requires_grad_()), x)[0]",
+    "autograd.backward": "[x := torch.nn.Parameter(q), torch.autograd.backward(loss(x))] and x.grad",
+    "Tensor.backward": "[x := torch.nn.Parameter(q), loss(x).backward()] and x.grad",
+    "func.grad": "torch.func.grad(loss)(q)",
+    "func.vjp": "torch.func.vjp(loss, q)[1](torch.ones(()))[0]",
+    "func.jvp": "torch.func.jvp(loss, (q,), (q,))[1]",
+    "func.jacrev": "torch.func.jacrev(loss)(q)",
+    "func.jacfwd": "torch.func.jacfwd(loss)(q)",
+    "autograd.functional": "torch.autograd.functional.jacobian(loss, q)",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own, on the way to jvp
+@pytest.mark.parametrize("call", DERIVATIVES.values(), ids=DERIVATIVES)
+def test_every_way_to_derivatives_is_autograd(call: str) -> None:
+    """With autograd forbidden, whatever torch differentiates with is recorded, also in another cell."""
+    helper = f"def loss(x): return x.square().sum()\n@torch.enable_grad()\ndef derive(q): return {call}\n"
+    question = BEHAVIOUR.replace(str(list(FORBIDDEN)), '["autograd"]')
+    results = sit("def attend(q, k, v): return derive(q)\n", question, before=f"{HEAD}{helper}")
+    assert {"forbidden.used"} == {one.code for one in results.values()}, results
+    by_hand = "import torch\n@torch.no_grad()\ndef attend(q, k, v): return 2 * q.detach()\n"
+    assert {"forbidden.used"}.isdisjoint(one.code for one in sit(by_hand, question).values())
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> None:
+    """A class written from products and a softmax is never suspected."""
+    results = sit(STYLES[style], IMPLEMENTATION)
+    wanted = {"forbidden.used"} if style.startswith("torch's own") else {""}
+    assert wanted == {one.code for one in results.values()}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Own = MultiHeadAttention",
+        "class Own(MultiHeadAttention):\n    pass",
+        "class Own(nn.Module):\n    def __init__(self, d_model, n_heads):\n        super().__init__()\n"
+        "        self.inner = MultiHeadAttention(d_model, n_heads)\n"
+        "    def forward(self, q, k, v):\n        return self.inner(q, k, v, None)",
+    ],
+    ids=["renamed", "derived", "wrapped"],
+)
+def test_a_class_that_an_earlier_cell_gives_can_be_forbidden(answer: str) -> None:
+    """It is seen whether it is renamed, derived from or wrapped."""
+    question = IMPLEMENTATION.replace('answer = "MultiHeadAttention"', 'answer = "Own"')
+    question = question.replace(str(list(FORBIDDEN)), str([*FORBIDDEN, "MultiHeadAttention"]))
+    results = sit(f"{HEAD}{answer}\n", question, before=GIVEN)
+    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
+
+
+INNOCENT = {
+    "a function of one's own": "def scaled_dot_product_attention(q, k, v):\n"
+    "    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    "def attend(q, k, v): return scaled_dot_product_attention(q, k, v)",
+    "in a comment": "# like F.scaled_dot_product_attention\n" + RIGHT,
+    "for a comparison of one's own": RIGHT
+    + "\ndef compare(q): return attend(q, q, q) - F.scaled_dot_product_attention(q, q, q)",
+    "getattr of self": "class A:\n    def __init__(self): self.f_0 = torch.softmax\n"
+    "    def f(self, s, n=0): return getattr(self, f'f_{n}')(s, -1)\n"
+    "def attend(q, k, v): return A().f(q @ k.mT / math.sqrt(q.shape[-1])) @ v",
+}
+
+
+@pytest.mark.parametrize("source", INNOCENT.values(), ids=INNOCENT)
+def test_names_that_the_answer_does_not_reach_cost_nothing(source: str) -> None:
+    """Own functions of the same name, comments and comparisons beside the answer are not uses."""
+    results = sit(f"{HEAD}{source}\n")
+    assert {Status.PASSED} == {one.status for one in results.values()}
+
+
+SUSPICIOUS = {
+    "never called": "    if q is None:\n        return F.scaled_dot_product_attention(q, k, v)\n",
+    "exec": "    exec('')\n",
+    "the recorder's own module": "    torch.overrides\n",
+    "a text": "    name = 'scaled_dot_product_attention'\n",
+}
+
+
+@pytest.mark.parametrize("line", SUSPICIOUS.values(), ids=SUSPICIOUS)
+def test_what_only_stands_in_the_source_goes_to_a_person(line: str) -> None:
+    """A right answer that mentions it is neither full marks nor a zero, and staff reads the line."""
+    results = sit(RIGHT.replace("v):\n", f"v):\n{line}"))
+    assert {Status.NEEDS_REVIEW} == {one.status for one in results.values()}
+    assert "(line 6)" in results["value"].staff or "(line 7)" in results["value"].staff
+
+
+def test_an_answer_that_refuses_to_be_recorded_goes_to_a_person() -> None:
+    """Code that works except under the recorder is not taken at its word."""
+    before = (
+        "from torch.overrides import _get_current_function_mode_stack as modes\n"
+        "def watched(): return len(modes())"
+    )
+    results = sit(RIGHT.replace("v):\n", "v):\n    1 / (1 - min(1, watched()))\n"), before=before)
+    assert {("forbidden.look", Status.NEEDS_REVIEW)} == {(one.code, one.status) for one in results.values()}
+
+
+def test_a_wrong_answer_stays_wrong_when_it_is_suspicious() -> None:
+    """A person is only asked about items that would have passed."""
+    source = RIGHT.replace("/ math.sqrt(q.shape[-1])", "").replace("v):\n", "v):\n    exec('')\n")
+    results = sit(source)
+    assert {"value": Status.FAILED, "batch": Status.NEEDS_REVIEW} == {
+        name: one.status for name, one in results.items()
+    }
+
+
+@pytest.mark.parametrize("source", ["def attend(", "\x00", "(" * 5000, "attend = 1", ""])
+def test_any_source_is_read(source: str) -> None:
+    """What is not Python, or not a definition, has no mentions."""
+    assert () == mentions(source, "attend", FORBIDDEN)

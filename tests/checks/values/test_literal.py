@@ -1,0 +1,121 @@
+"""Reading plain literals from the source of an answer cell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.checks.values.literal import Literal, answer_literal
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ('x = "8*d_model^2"', "8*d_model^2"),
+        ("x = 'a' 'b'", "ab"),
+        (r'x = r"\frac{1}{2}"', r"\frac{1}{2}"),
+        (r'x = "\cdot"', r"\cdot"),
+        ("x = 12", 12),
+        ("x = -12", -12),
+        ("x = +1.5", 1.5),
+        ("x = 1_000_000", 1000000),
+        ("x = True", True),
+        ("x = None", None),
+        ("x = (8, 12)", (8, 12)),
+        ("x = 8, 12", (8, 12)),
+        ('x = ["a", (1, 2.5)]', ["a", (1, 2.5)]),
+        ("x = ()", ()),
+        ("x: str = 'a'", "a"),
+        ("y = x = 'a'", "a"),
+        ("x = 1\nx = 2", 2),
+        ("# why\nimport math\nx = 1  # one\nprint(x)", 1),
+        ("x = 1\ny = x + 1", 1),
+        ("x = 1; z = 'x = 2'", 1),
+    ],
+)
+def test_plain_literals(source: str, value: object) -> None:
+    """The last assignment at top level counts; other lines that only read it do not matter."""
+    assert Literal(value) == answer_literal(source, "x")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "y = 1",
+        "x",
+        "x == 1",
+        "x = y",
+        "x = 1 + 1",
+        "x = f'{1}'",
+        "x = b'1'",
+        "x = 1j",
+        "x = ...",
+        "x = {1: 2}",
+        "x = -True",
+        "x = --1",
+        "x = not 1",
+        "x = sympy.Symbol('d')",
+        "x = 1\nx += 1",
+        "x = 1\ndel x",
+        "x = 1\nfor x in range(3): pass",
+        "x = 1\nif True:\n    x = 2",
+        "x = 1\n(x := 2)",
+        "x = 1\nx, y = 2, 3",
+        "x = 1\ndef x(): pass",
+        "x = 1\nclass x: pass",
+        "x = 1\nimport x",
+        "x = 1\nimport x.y",
+        "x = 1\nimport os as x",
+        "x = 1\nfrom os import *",
+        "x = 1\ndef f():\n    global x\n    x = 2\nf()",
+        "x = 1\nwith open('a') as x: pass",
+        "x = 1\ntry: pass\nexcept OSError as x: pass",
+        "x = 1\nmatch 2:\n    case x: pass",
+        "x = 1\nmatch [2]:\n    case [*x]: pass",
+        "x = 1\nmatch {}:\n    case {**x}: pass",
+        "x = [1]\nx.append(2)",
+        "x = ([1],)\nprint(x)",
+        "x = [1]\ny = x",
+        "%matplotlib inline\nx = 1",
+        "!ls\nx = 1",
+        "x = 1 1",
+        "x = " + "9" * 5000,
+        "x = 0x" + "f" * 2000,
+        "x = " + "(" * 5000 + ")" * 5000,
+        "x = " + "[" * 50 + "]" * 50,
+        "x = " + "-" * 100_000 + "1",
+        "x = 1" + " " * 70_000,
+        "x = '\ud800'",
+        "x = 1\x00",
+    ],
+)
+def test_everything_else_is_left_to_the_sandbox(source: str) -> None:
+    """What would have to be run to be known, or is not Python, has no literal; nothing is raised."""
+    assert None is answer_literal(source, "x")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_cell(source: str) -> None:
+    """Whatever stands in a cell, the result is a literal or None."""
+    found = answer_literal(source, "x")
+    assert found is None or isinstance(found, Literal)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
+    max_leaves=6,
+)
+
+
+@given(PLAIN)
+def test_written_values_are_read_back(value: object) -> None:
+    """What Python writes for a plain value is read as that value."""
+    try:
+        source = f"x = {value!r}"
+        source.encode()
+    except UnicodeEncodeError:
+        return
+    assert Literal(value) == answer_literal(source, "x")

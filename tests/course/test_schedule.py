@@ -1,0 +1,316 @@
+"""When an exam is sat: windows, extra time, and which attempt counts."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course, Handin
+from autograder.course.schedule import Own, Schedule, Times, settled
+from autograder.course.schedule import load as load_schedule
+from autograder.errors import CourseError
+from autograder.rubric import Rubric, load
+from tests.rubric.test_exam import GOOD as RUBRIC
+
+GOOD = """
+[exam]
+start = 2026-02-12T10:00:00
+zone = "Europe/Berlin"
+[exam.students.ada]
+extra_minutes = 30
+[exam.students.bob]
+start = 2026-02-13T10:00:00
+[exam.students.eve]
+end = 2026-02-12T13:00:00
+"""
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course with the rubric of an exam of 90 minutes and 10 for reading."""
+    (tmp_path / "assignments").mkdir()
+    (tmp_path / "rubrics").mkdir()
+    (tmp_path / "rubrics" / "exam.toml").write_text(RUBRIC)
+    return Course.at(tmp_path)
+
+
+def rubric_of(course: Course) -> Rubric:
+    """The exam's rubric."""
+    return load(course.rubric("exam"))
+
+
+def schedule_of(course: Course, text: str = GOOD) -> Schedule:
+    """The schedule that a file states."""
+    course.exams.write_text(text, encoding="utf-8")
+    found = load_schedule(course, rubric_of(course))
+    assert found is not None
+    return found
+
+
+def utc(text: str) -> datetime:
+    """A moment in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def handed(student: str, text: str, name: str = "x") -> Handin:
+    """An attempt at a moment."""
+    return Handin(student, Path(name), utc(text))
+
+
+def test_everybody_has_a_window(course: Course) -> None:
+    """Extra minutes come after the common end, another start keeps the length, an end is what it says."""
+    schedule = schedule_of(course)
+    ends = {student: schedule.of(student).end.astimezone(UTC) for student in ("zoe", "ada", "bob", "eve")}
+    assert {
+        "zoe": utc("2026-02-12 10:40"),
+        "ada": utc("2026-02-12 11:10"),
+        "bob": utc("2026-02-13 10:40"),
+        "eve": utc("2026-02-12 12:00"),
+    } == ends
+    assert "Europe/Berlin" == schedule.of("zoe").zone
+
+
+def test_offsets_need_no_zone(course: Course) -> None:
+    """A start with an offset from UTC is a moment by itself; a zone only shows it by another clock."""
+    alone = schedule_of(course, "[exam]\nstart = 2026-02-12T10:00:00+01:00\n")
+    with_zone = schedule_of(course, '[exam]\nstart = 2026-02-12T09:00:00Z\nzone = "Europe/Berlin"\n')
+    assert utc("2026-02-12 10:40") == alone.common.end == with_zone.common.end
+    assert ("UTC+01:00", 10) == (alone.common.zone, with_zone.common.start.hour)
+
+
+def test_an_accent_may_be_encoded_either_way(course: Course) -> None:
+    """Extra time is found whether the folder's name holds one character or two."""
+    schedule = schedule_of(course, GOOD.replace("students.ada", 'students."\u00e9mile"'))
+    assert schedule.of("\u00e9mile") == schedule.of("e\u0301mile") != schedule.common
+
+
+def test_a_night_in_which_clocks_change_has_all_its_minutes(course: Course) -> None:
+    """The end is so many minutes later by a stopwatch, whatever the clocks on the wall do."""
+    for day in ("2026-10-25", "2026-03-29"):
+        common = schedule_of(course, f'[exam]\nstart = {day}T01:30:00\nzone = "Europe/Berlin"\n').common
+        assert timedelta(minutes=100) == common.end.astimezone(UTC) - common.start.astimezone(UTC)
+
+
+def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course) -> None:
+    """Nothing is late then."""
+    assert None is load_schedule(course, rubric_of(course))
+    (course.rubrics / "other.toml").write_text("")
+    course.exams.write_text("[other]\nstart = 2026-02-12T10:00:00Z\n")
+    assert None is load_schedule(course, rubric_of(course))
+    handins = [handed("ada", "2030-01-01")]
+    assert handins == settled(course, None, handins, "exam")
+
+
+def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
+    """docs/exams.md shows a file that is read as it says, and names every key."""
+    page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
+    (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    schedule = schedule_of(course, example.replace("final-exam", "exam"))
+    ends = [schedule.of(student).end.astimezone(UTC) for student in ("other", "s1006", "s1010")]
+    assert [utc("2026-02-12 10:40"), utc("2026-02-12 11:10"), utc("2026-02-19 14:40")] == ends
+    names = {*Times.__struct_fields__, *Own.__struct_fields__}
+    assert [] == [name for name in names if f"`{name}" not in page]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[exam]", "[exma]", "unknown key 'exma'; did you mean 'exam'?"),
+        ("start = 2026-02-12T10:00:00\nzone", "strat = 2026-02-12T10:00:00\nzone", "did you mean 'start'"),
+        ("start = 2026-02-12T10:00:00\nzone", 'start = "10:00"\nzone', "start"),
+        ("start = 2026-02-12T10:00:00\nzone", "start = 2026-02-12\nzone", "start"),
+        ('zone = "Europe/Berlin"', "", 'has no zone; state zone = "Europe/Berlin"'),
+        ("Europe/Berlin", "Europe/Berlim", "the zone 'Europe/Berlim' cannot be told"),
+        ("Europe/Berlin", "../../etc/passwd", "cannot be told"),
+        ("2026-02-12T10:00:00", "2026-10-25T02:30:00", "happens twice"),
+        ("2026-02-12T10:00:00", "2026-03-29T02:30:00", "does not exist"),
+        ('"Europe/Berlin"\n', '"Europe/Berlin"\nlate = "never"\n', "late"),
+        ('"Europe/Berlin"\n', '"Europe/Berlin"\nend = 2026-02-12T09:00:00\n', "is not after the start"),
+        (
+            '"Europe/Berlin"\n',
+            '"Europe/Berlin"\nend = 2026-02-12T11:30:00\n',
+            "1 h 30 min from start to end, but",
+        ),
+        ("extra_minutes = 30", "extra_minutes = -30", "student 'ada': "),
+        (
+            "extra_minutes = 30",
+            "extra_minute = 30",
+            "unknown key 'extra_minute'; did you mean 'extra_minutes'",
+        ),
+        ("end = 2026-02-12T13", "end = 2026-02-12T10", "student 'eve'"),
+        (
+            "extra_minutes = 30",
+            "extra_minutes = 30\nend = 2026-02-12T13:00:00",
+            "either end or extra_minutes",
+        ),
+        (
+            "[exam.students.ada]\nextra_minutes = 30",
+            "[exam.students]\nada = 30",
+            "student 'ada': expected a table",
+        ),
+        ("[exam]", "[exam", "not valid TOML"),
+        ("start = 2026-02-12T10:00:00", "start = 9999-12-31T23:30:00", "outside of the years 1 to 9999"),
+        ("start = 2026-02-12T10:00:00", "start = 0001-01-01T00:00:00", "outside of the years 1 to 9999"),
+        ("end = 2026-02-12T13:00:00", "end = 9999-12-31T23:59:59-10:00", "outside of the years 1 to 9999"),
+    ],
+)
+def test_a_slip_is_refused(course: Course, old: str, new: str, message: str) -> None:
+    """The message names the place, what was expected and what came."""
+    assert old in GOOD
+    with pytest.raises(CourseError, match=r"exams\.toml: ") as caught:
+        schedule_of(course, GOOD.replace(old, new, 1))
+    assert message in str(caught.value)
+
+
+def test_an_end_is_needed_where_the_rubric_states_no_minutes(course: Course) -> None:
+    """Any assignment may have a deadline, but it has to be stated."""
+    path = course.rubric("exam")
+    before, _, after = RUBRIC.partition("[assignment.exam]")
+    path.write_text(before + after[after.index("[[assignment.task]]") :])
+    with pytest.raises(CourseError, match="end: is needed"):
+        schedule_of(course)
+    stated = 'zone = "Europe/Berlin"\nend = 2026-02-12T11:00:00'
+    assert (
+        utc("2026-02-12 10:00")
+        == schedule_of(course, GOOD.replace('zone = "Europe/Berlin"', stated)).common.end
+    )
+
+
+def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> None:
+    """A misspelt id would cost somebody their time without a word."""
+    schedule = schedule_of(course)
+    schedule.check_students(["ada", "bob", "eve", "zoe"])
+    with pytest.raises(CourseError, match=r"'ada' has times of their own, .*; did you mean 'adah'"):
+        schedule.check_students(["adah", "bob", "eve"])
+
+
+@pytest.mark.parametrize(
+    ("student", "moment", "late"),
+    [
+        ("zoe", "2026-02-12 10:40:00", ""),
+        ("zoe", "2026-02-12 10:40:00.5", "< 1 s"),
+        ("zoe", "2026-02-12 10:40:01", "1 s"),
+        ("ada", "2026-02-12 11:10:00", ""),
+        ("ada", "2026-02-12 11:11:00", "1 min"),
+        ("bob", "2026-02-13 11:40:00", "1 h"),
+    ],
+)
+def test_who_is_late_by_how_much(course: Course, student: str, moment: str, late: str) -> None:
+    """To the end inclusive it is in time; everybody is measured by their own end."""
+    timing = schedule_of(course).counting([handed(student, moment)], NOW).timing
+    assert timing
+    assert (bool(late), "", False) == (bool(timing.late), timing.doubt, timing.refused)
+    assert [f"Handed in {late} after the end"] * bool(late) == [
+        note.text.partition(" (")[0] for note in timing.notes()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("moment", "doubt"),
+    [
+        (None, "There is no timestamp.txt."),
+        ("2026-02-12 08:59:59", "before the start"),
+        ("0001-01-01 00:00:00", "before the start"),
+        ("2026-03-01 00:06:00", "still to come"),
+        ("9999-12-31 23:59:59", "still to come"),
+    ],
+)
+@pytest.mark.parametrize("rule", ["review", "refuse"])
+def test_a_time_that_cannot_be_believed_costs_nothing(
+    course: Course, moment: str | None, doubt: str, rule: str
+) -> None:
+    """A person decides; it is never called late, and never refused."""
+    schedule = schedule_of(course, GOOD.replace("[exam]", f'[exam]\nlate = "{rule}"', 1))
+    attempt = Handin("zoe", Path("x"), utc(moment) if moment else None, "" if moment else doubt)
+    timing = schedule.counting([attempt], NOW).timing
+    assert timing
+    assert doubt in timing.doubt
+    assert (timedelta(0), False) == (timing.late, timing.refused)
+    assert ["time-not-known"] == [note.code for note in timing.notes()]
+
+
+def test_late_ones_are_refused_only_where_the_course_says_so(course: Course) -> None:
+    """The default is that a person decides."""
+    attempt = handed("zoe", "2026-02-12 10:41:00")
+    refusing = schedule_of(course, GOOD.replace("[exam]", '[exam]\nlate = "refuse"', 1))
+    timings = [schedule.counting([attempt], NOW).timing for schedule in (schedule_of(course), refusing)]
+    assert [False, True] == [timing.refused for timing in timings if timing]
+    in_time = refusing.counting([handed("zoe", "2026-02-12 10:39:00")], NOW).timing
+    assert in_time
+    assert not in_time.refused
+
+
+@pytest.mark.parametrize(
+    ("common", "own", "refused", "codes"),
+    [
+        ("review", "", False, ["late"]),
+        ("review", "accept", False, ["late-accepted"]),
+        ("review", "refuse", True, ["late-refused"]),
+        ("refuse", "", True, ["late-refused"]),
+        ("refuse", "accept", False, ["late-accepted"]),
+        ("refuse", "review", False, ["late"]),
+        ("accept", "", False, ["late-accepted"]),
+    ],
+)
+def test_a_person_decides_for_one_student(
+    course: Course, common: str, own: str, refused: bool, codes: list[str]
+) -> None:
+    """The rule that was applied is told; a student's own one wins over the course's."""
+    text = GOOD.replace("[exam]", f'[exam]\nlate = "{common}"', 1)
+    if own:
+        text += f'\n[exam.students.zoe]\nlate = "{own}"\n'
+    timing = schedule_of(course, text).counting([handed("zoe", "2026-02-12 10:41:00")], NOW).timing
+    assert timing
+    assert (refused, codes) == (timing.refused, [note.code for note in timing.notes()])
+
+
+def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:
+    """Where late ones count, the last one counts; a time that is not known is settled by a person's word."""
+    accepting = schedule_of(course, GOOD + '\n[exam.students.zoe]\nlate = "accept"\n')
+    attempts = [handed("zoe", "2026-02-12 10:50", "late"), handed("zoe", "2026-02-12 10:30", "kept")]
+    assert Path("late") == accepting.counting(attempts, NOW).folder
+    unknown = Handin("zoe", Path("x"), None, "There is no timestamp.txt.")
+    timing = accepting.counting([unknown], NOW).timing
+    assert timing
+    assert ["time-accepted"] == [note.code for note in timing.notes()]
+
+
+def test_the_last_attempt_in_time_counts(course: Course) -> None:
+    """A late one gives way to the last kept one in time; without any it stays and is late."""
+    schedule = schedule_of(course)
+    late = handed("zoe", "2026-02-12 10:50", "late")
+    kept = [handed("zoe", f"2026-02-12 {hour}", hour) for hour in ("09:30", "10:30", "10:45", "08:00")]
+    chosen = schedule.counting([late, *kept], NOW)
+    assert Path("10:30") == chosen.folder
+    assert chosen.timing
+    assert "another one came 10 min after the end" in chosen.timing.notes()[0].text
+    assert Path("late") == schedule.counting([late, kept[2], kept[3]], NOW).folder
+    for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
+        chosen = schedule.counting([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
+        assert (Path("last"), ()) == (chosen.folder, chosen.timing.notes() if chosen.timing else None)
+
+
+def test_an_unknown_time_is_not_replaced_by_an_earlier_attempt(course: Course) -> None:
+    """What was collected last may have been in time: a person decides."""
+    unknown = Handin("zoe", Path("last"), None, "There is no timestamp.txt.")
+    chosen = schedule_of(course).counting([unknown, handed("zoe", "2026-02-12 10:30")], NOW)
+    assert Path("last") == chosen.folder
+
+
+def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:
+    """Staff keeps them below earlier/, a folder for each; students cannot reach it by what they hand in."""
+    schedule = schedule_of(course)
+    for place, moment in (
+        ("submitted/zoe/exam", "2026-02-12 11:00"),
+        ("submitted/zoe/exam/earlier/zoe/exam/1", "2026-02-12 10:20"),
+        ("earlier/zoe/exam/first", "2026-02-12 10:10"),
+    ):
+        (course.root / place).mkdir(parents=True)
+        (course.root / place / "timestamp.txt").write_text(f"{moment} UTC")
+    (course.root / "earlier/zoe/exam/link").symlink_to(course.root / "submitted/zoe/exam/earlier/zoe/exam/1")
+    (chosen,) = settled(course, schedule, course.handins("exam"), "exam")
+    assert course.root / "earlier/zoe/exam/first" == chosen.folder

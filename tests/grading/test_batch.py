@@ -1,0 +1,336 @@
+"""A class in which every kind of broken file sits between honest notebooks, graded in the real sandbox."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.gradebook import Gradebook
+from autograder.gradebook.ledger import Ledger
+from autograder.grading import batch
+from autograder.grading.batch import Outcome
+from autograder.notebook.files import MAX_BYTES
+from autograder.notebook.student_check import FILE_NAME, build_student_check
+from autograder.records import Graded, Status
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.pool import Pool
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+
+NAME = "small-exam"
+FAULTS = Path(__file__).parents[1] / "submissions" / "notebooks"
+CONTROL = (FAULTS / "control-answered" / "submission.ipynb").read_bytes()
+RUBRIC = """
+version = 1
+[assignment]
+name = "small-exam"
+points = 9
+preload = ["numpy"]
+[assignment.limits]
+cell_seconds = 5
+call_seconds = 2
+[assignment.symbols]
+d_model = { aliases = ["d", "d_{\\\\text{model}}"] }
+[[question]]
+id = "formula"
+kind = "symbolic"
+points = 3
+answer = "projection_size"
+[[question.item]]
+id = "value"
+points = 2
+text = { en = "The size of one projection" }
+accept = ["d_model^2"]
+[[question.item]]
+id = "why"
+points = 1
+manual = true
+cell = "formula-why"
+text = { en = "The reason" }
+[[question]]
+id = "double"
+kind = "behaviour"
+points = 3
+answer = "double"
+reference = "arithmetic:twice"
+library = "numpy"
+[[question.case]]
+name = "numbers"
+args = [{ draw = "normal", shape = [4, 3] }]
+[[question.item]]
+id = "result"
+points = 3
+text = { en = "Twice the input" }
+cases = ["numbers"]
+[[question]]
+id = "shape"
+kind = "shape"
+points = 1
+answer = "score_shape"
+[[question.item]]
+id = "tuple"
+points = 1
+text = { en = "The shape of the scores" }
+value = [2, 8, 128, 128]
+[[question]]
+id = "essay"
+kind = "written"
+points = 2
+[[question.item]]
+id = "text"
+points = 2
+manual = true
+text = { en = "The reason" }
+"""
+
+
+def make_course(root: Path) -> Course:
+    """The small exam, released, with a reference of its own."""
+    for folder in ("assignments/small-exam", "rubrics", "reference", f"release/{NAME}", "submitted"):
+        (root / folder).mkdir(parents=True)
+    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "reference" / "__init__.py").touch()
+    (root / "reference" / "arithmetic.py").write_text("def twice(x):\n    return x + x\n", encoding="utf-8")
+    shutil.copyfile(FAULTS / "_course" / "release.ipynb", root / "release" / NAME / f"{NAME}.ipynb")
+    course = Course.at(root)
+    from autograder import rubric as rubrics
+
+    check = build_student_check(rubrics.load(course.rubric(NAME)))
+    (course.release(NAME) / FILE_NAME).write_bytes(check)
+    return course
+
+
+def hand_in(course: Course, student: str, data: bytes) -> Path:
+    """One student's file."""
+    path = course.root / "submitted" / student / NAME / f"{NAME}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def grade(course: Course, isolation: Isolation = Isolation.NAMESPACES, **options: bool) -> dict[str, Outcome]:
+    """Grade everything that was handed in."""
+    assignment = assignments.load(course, NAME)
+    with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
+        graded = batch.grade_class(assignment, course.handins(NAME), gradebook, pool, **options)
+        return {outcome.student: outcome for outcome in graded}
+
+
+def points(graded: Graded) -> dict[str, Decimal]:
+    """Points by item."""
+    return {f"{one.question}.{one.item}": one.points for one in graded.score.items}
+
+
+FULL = {
+    "formula.value": Decimal(2),
+    "formula.why": Decimal(0),
+    "double.result": Decimal(3),
+    "shape.tuple": Decimal(1),
+    "essay.text": Decimal(0),
+}
+
+
+@pytest.fixture(scope="module")
+def class_(tmp_path_factory: pytest.TempPathFactory) -> tuple[Course, dict[str, Outcome]]:
+    """Every fault folder as a student, and what only a file system can do, between honest students."""
+    course = make_course(tmp_path_factory.mktemp("course"))
+    for folder in sorted(FAULTS.iterdir()):
+        if not folder.name.startswith("_"):
+            hand_in(course, folder.name, (folder / "submission.ipynb").read_bytes())
+    hand_in(course, "a-first-honest", CONTROL)
+    hand_in(course, "z-last-honest", CONTROL)
+    hand_in(course, "huge", CONTROL[:-3] + b" " * (MAX_BYTES + 1))
+    padding = b'"metadata": {"padding": "' + b"x" * (50 << 20) + b'"},\n'
+    hand_in(course, "fifty-megabytes", CONTROL.replace(b'"metadata": {', padding + b'"_": {', 1))
+    hand_in(course, "dangling", b"").unlink()
+    (course.root / "submitted/dangling" / NAME / f"{NAME}.ipynb").symlink_to("/nowhere")
+    hand_in(course, "pointing", b"").unlink()
+    honest = course.root / "submitted/a-first-honest" / NAME / f"{NAME}.ipynb"
+    (course.root / "submitted/pointing" / NAME / f"{NAME}.ipynb").symlink_to(honest)
+    (course.root / "submitted/folder-link").mkdir()
+    (course.root / "submitted/folder-link" / NAME).symlink_to(honest.parent)
+    hand_in(course, "directory", b"").unlink()
+    (course.root / "submitted/directory" / NAME / f"{NAME}.ipynb").mkdir()
+    (course.root / "submitted/nothing" / NAME).mkdir(parents=True)
+    return course, grade(course)
+
+
+@pytest.mark.parametrize("student", ["a-first-honest", "z-last-honest"])
+def test_honest_classmates_keep_full_marks(class_: tuple[Course, dict[str, Outcome]], student: str) -> None:
+    """Nothing that others hand in moves an honest student's mark."""
+    assert FULL == points(class_[1][student].graded)
+
+
+def test_every_submission_has_a_result(class_: tuple[Course, dict[str, Outcome]]) -> None:
+    """The batch goes on to the end: whoever has a folder has a score with every item."""
+    course, outcomes = class_
+    assert {handin.student for handin in course.handins(NAME)} == set(outcomes)
+    assert {len(FULL)} == {len(outcome.graded.score.items) for outcome in outcomes.values()}
+
+
+@pytest.mark.parametrize(
+    ("student", "code"),
+    [
+        ("dangling", "dangling-symlink"),
+        ("directory", "directory"),
+        ("folder-link", "symlink"),
+        ("huge", "too-large"),
+        ("nothing", "missing"),
+        ("pointing", "symlink"),
+    ],
+)
+def test_what_is_no_file_of_their_own_is_refused(
+    class_: tuple[Course, dict[str, Outcome]], student: str, code: str
+) -> None:
+    """Links are not followed, folders and missing files are said, and nobody earns points by them."""
+    graded = class_[1][student].graded
+    assert [code] == [note.code for note in graded.score.notes]
+    assert {Status.NO_ANSWER} == {item.status for item in graded.score.items}
+
+
+def test_fifty_megabytes_of_ballast_cost_no_point(class_: tuple[Course, dict[str, Outcome]]) -> None:
+    """A large file is an honest file."""
+    assert FULL == points(class_[1]["fifty-megabytes"].graded)
+
+
+@pytest.mark.parametrize("folder", sorted(one.name for one in FAULTS.iterdir() if one.name[0] != "_"))
+def test_a_broken_file_gets_a_clear_result(class_: tuple[Course, dict[str, Outcome]], folder: str) -> None:
+    """A refused file says why in every item; a read one carries the notes its folder expects."""
+    expected = tomllib.loads((FAULTS / folder / "expected.toml").read_text(encoding="utf-8"))
+    score = class_[1][folder].graded.score
+    codes = {note.code for note in score.notes}
+    if "code" in expected:
+        assert {expected["code"]} == codes == {item.code for item in score.items}
+    else:
+        assert set(expected["notes"]) <= codes
+        assert "sandbox-fault" not in codes
+
+
+def test_grading_again_changes_nothing(class_: tuple[Course, dict[str, Outcome]]) -> None:
+    """Known results are not computed again, and the whole database stays as it was."""
+    course, first = class_
+    before = dump(course.gradebook)
+    second = grade(course)
+    assert {False} == {outcome.fresh for outcome in second.values()}
+    assert {name: one.graded for name, one in first.items()} == {
+        name: one.graded for name, one in second.items()
+    }
+    assert before == dump(course.gradebook)
+
+
+def dump(database: Path) -> list[str]:
+    """Everything in the database, as text."""
+    connection = sqlite3.connect(database)
+    try:
+        return list(connection.iterdump())
+    finally:
+        connection.close()
+
+
+def test_computing_again_gives_the_same_marks(class_: tuple[Course, dict[str, Outcome]]) -> None:
+    """With the same secret the hidden inputs are the same, and so is every mark."""
+    course, first = class_
+    second = grade(course, again=True)
+    assert {name: points(one.graded) for name, one in first.items()} == {
+        name: points(one.graded) for name, one in second.items()
+    }
+
+
+def test_a_killed_run_resumes(tmp_path: Path) -> None:
+    """What was graded before the run stopped is kept; the next run grades the others."""
+    course = make_course(tmp_path / "course")
+    for number in range(6):
+        hand_in(course, f"student-{number}", CONTROL)
+    assignment = assignments.load(course, NAME)
+    with Gradebook(course.gradebook) as gradebook, Pool() as pool:
+        run = batch.grade_class(assignment, course.handins(NAME), gradebook, pool, workers=1)
+        stopped_after = [next(run).student, next(run).student]
+        run.close()
+    outcomes = grade(course)
+    known = {student for student, outcome in outcomes.items() if not outcome.fresh}
+    assert set(stopped_after) <= known
+    assert len(known) < len(outcomes)
+    assert {tuple(FULL.items())} == {tuple(points(one.graded).items()) for one in outcomes.values()}
+
+
+def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None:
+    """Graded again at a stronger level; a stronger result is kept, and runs and comments tell the level."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    graded = []
+    none, reduced, namespaces = reversed(Isolation)
+    for isolation in (none, reduced, none, namespaces, reduced):
+        outcome = grade(course, isolation)["ada"]
+        graded.append((outcome.fresh, outcome.graded.score.isolation))
+        assert FULL == points(outcome.graded)
+    assert graded == [
+        (True, "none"),
+        (True, "reduced"),
+        (False, "reduced"),
+        (True, "namespaces"),
+        (False, "namespaces"),
+    ]
+    with sqlite3.connect(course.gradebook) as connection:
+        runs = [row[0] for row in connection.execute("select isolation from autograder_run order by id")]
+        comments = "".join(text or "" for (text,) in connection.execute("select auto_comment from comment"))
+    connection.close()
+    assert ["none", "reduced", "namespaces"] == runs
+    assert "isolation" not in comments
+    outcome = grade(course, Isolation.REDUCED, again=True)["ada"]
+    assert (True, "reduced") == (outcome.fresh, outcome.graded.score.isolation)
+
+
+def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
+    """Who hands in again is graded again; the ledger keeps both attempts."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
+    first = grade(course)["ada"]
+    hand_in(course, "ada", CONTROL)
+    second = grade(course)["ada"]
+    assert (Decimal(0), Decimal(3)) == (
+        points(first.graded)["double.result"],
+        points(second.graded)["double.result"],
+    )
+    with Gradebook(course.gradebook) as gradebook:
+        ledger = Ledger(gradebook.engine)
+        assert 2 == len(ledger.attempts("ada", NAME))
+        assert second.graded == ledger.current(NAME)["ada"]
+
+
+def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> None:
+    """A reference that cannot be imported is the course's fault and is named, question and all."""
+    course = make_course(tmp_path / "course")
+    (course.reference / "arithmetic.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
+    hand_in(course, "ada", CONTROL)
+    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.*cannot be imported"):
+        grade(course)
+
+
+def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
+    """Its failure is named before anybody is graded, and gone as soon as it is mended."""
+    course = make_course(tmp_path / "course")
+    right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
+    (course.reference / "arithmetic.py").write_text("def twice(x):\n    return x @ 'no'\n", encoding="utf-8")
+    hand_in(course, "ada", CONTROL)
+    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.* failed in"):
+        grade(course)
+    (course.reference / "arithmetic.py").write_text(right, encoding="utf-8")
+    assert FULL == points(grade(course)["ada"].graded)
+
+
+def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    """Hidden inputs are only as hidden as the secret."""
+    course = make_course(tmp_path / "course")
+    course.secret()
+    (course.private / "secret").chmod(0o644)
+    hand_in(course, "ada", CONTROL)
+    with pytest.raises(CourseError, match="chmod 600"):
+        grade(course)

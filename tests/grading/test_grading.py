@@ -1,0 +1,215 @@
+"""Several notebooks, data files, files taken along, and our own failures, through the real sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import nbformat
+import pytest
+
+from autograder import assignment as assignments
+from autograder.checks.kinds.count import CountCheck
+from autograder.course import Course
+from autograder.errors import NotebookError, SandboxFault
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader, Handed
+from autograder.records import Graded, Limits, Status
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.pool import Pool
+
+pytestmark = pytest.mark.sandbox
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "pair"
+points = 4
+[assignment.limits]
+cell_seconds = 5
+[[assignment.notebooks]]
+name = "first"
+data = ["corpus.txt"]
+[[assignment.notebooks]]
+name = "second"
+take_along = ["own.py"]
+[[question]]
+id = "words"
+kind = "count"
+notebook = "first"
+points = 2
+answer = "words"
+[[question.item]]
+id = "number"
+points = 2
+text = { en = "The words of the corpus" }
+value = 4
+[[question]]
+id = "own"
+kind = "count"
+notebook = "second"
+points = 2
+answer = "own"
+[[question.item]]
+id = "number"
+points = 2
+text = { en = "What the module says" }
+value = 42
+"""
+ANSWERS = {
+    "first": 'words = len(open("corpus.txt").read().split())',
+    "second": "import own as module\nown = module.ANSWER",
+}
+
+
+def notebook(question: str, solution: str) -> nbformat.NotebookNode:
+    """A source notebook with one question."""
+    flags = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
+
+    def cell(grade_id: str, source: str, **changed: Any) -> nbformat.NotebookNode:
+        metadata = {"nbgrader": {**flags, "grade_id": grade_id, **changed}}
+        return nbformat.v4.new_code_cell(source, metadata=metadata, id=grade_id)
+
+    marked = f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
+    check = f'from coursecheck import check\n\ncheck("{question}")'
+    cells = [
+        cell(f"{question}-answer", marked, solution=True, locked=False),
+        cell(question, check, grade=True, points=2),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """A course whose assignment has two notebooks."""
+    root = tmp_path_factory.mktemp("course")
+    for folder in ("assignments/pair", "rubrics", "reference"):
+        (root / folder).mkdir(parents=True)
+    (root / "rubrics/pair.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "assignments/pair/corpus.txt").write_text("one two three four", encoding="utf-8")
+    nbformat.write(notebook("words", ANSWERS["first"]), root / "assignments/pair/first.ipynb")
+    nbformat.write(notebook("own", ANSWERS["second"]), root / "assignments/pair/second.ipynb")
+    course = Course.at(root)
+    generate(course, "pair")
+    with Pool() as pool:
+        yield Grader(assignments.load(course, "pair"), pool)
+
+
+def answered(grader: Grader, name: str, source: str) -> bytes:
+    """The released notebook with an answer written into it."""
+    paper = nbformat.reads(grader.assignment.release_bytes[name].decode(), as_version=4)
+    paper.cells[0].source = source
+    return nbformat.writes(paper).encode()
+
+
+def papers(grader: Grader) -> dict[str, bytes | NotebookError]:
+    """Both notebooks, answered rightly."""
+    return {name: answered(grader, name, source) for name, source in ANSWERS.items()}
+
+
+OWN = {"own.py": b"ANSWER = 42\n"}
+
+
+def points(graded: Graded) -> dict[str, Decimal]:
+    """Points by question."""
+    return {item.question: item.points for item in graded.score.items}
+
+
+def test_each_notebook_runs_with_its_own_files(grader: Grader) -> None:
+    """Data files lie beside the notebook they belong to, and what the rubric allows is taken along."""
+    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    assert {"words": Decimal(2), "own": Decimal(2)} == points(graded)
+    assert ["first", "second"] == [executed.name for executed in graded.notebooks]
+    errors = [run.error for executed in graded.notebooks for run in executed.runs if run]
+    assert [""] * 4 == errors
+
+
+def test_other_files_are_not_taken_along(grader: Grader) -> None:
+    """A module the rubric does not name, and one for another notebook, stay outside."""
+    source = "import stray\nwords = 4"
+    handed = {**papers(grader), "first": answered(grader, "first", source)}
+    graded = grader.grade(Handed("ada", handed, {**OWN, "stray.py": b""}))
+    assert "ModuleNotFoundError" == graded.notebooks[0].runs[0].error  # type: ignore[union-attr]
+
+
+def test_data_files_cannot_be_changed(grader: Grader) -> None:
+    """Writing to a data file is refused; the next student reads the same corpus."""
+    source = 'open("corpus.txt", "w").write("x")\nwords = 4'
+    handed = {**papers(grader), "first": answered(grader, "first", source)}
+    run = grader.grade(Handed("mallory", handed, OWN)).notebooks[0].runs[0]
+    assert run is not None
+    assert run.error in {"OSError", "PermissionError"}
+    assert Decimal(2) == points(grader.grade(Handed("ada", papers(grader), OWN)))["words"]
+
+
+def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None:
+    """The other notebook is graded as ever, and the missing one is said."""
+    handed = {**papers(grader), "first": NotebookError("missing", "first.ipynb was not handed in")}
+    graded = grader.grade(Handed("ada", handed, OWN))
+    assert {"words": Decimal(0), "own": Decimal(2)} == points(graded)
+    assert ["missing"] == [note.code for note in graded.score.notes]
+
+
+def test_our_own_failure_never_costs_points(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that fails for a reason of ours leaves its question to a person, and the rest is judged."""
+
+    def broken(self: CountCheck, evidence: Any) -> Any:
+        if evidence.answer.grade_id == "words-answer":
+            raise ZeroDivisionError("a slip of ours")
+        return original(self, evidence)
+
+    original = CountCheck.judge
+    monkeypatch.setattr(CountCheck, "judge", broken)
+    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    statuses = {item.question: item.status for item in graded.score.items}
+    assert {"words": Status.NEEDS_REVIEW, "own": Status.PASSED} == statuses
+    assert any("a slip of ours" in note.text for note in graded.score.notes)
+
+
+def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One failure is retried; after two in one submission nobody loses a point by it."""
+    failures = iter([SandboxFault("once")])
+    opened = NamespaceSandbox.open
+
+    def once(self: NamespaceSandbox, limits: Limits, **options: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return opened(self, limits, **options)
+
+    monkeypatch.setattr(NamespaceSandbox, "open", once)
+    assert {"words": Decimal(2), "own": Decimal(2)} == points(
+        grader.grade(Handed("ada", papers(grader), OWN))
+    )
+
+    def always(self: NamespaceSandbox, limits: Limits, **options: Any) -> Any:
+        raise SandboxFault("always")
+
+    monkeypatch.setattr(NamespaceSandbox, "open", always)
+    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
+
+
+def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch goes on even when the zygote has died and no other starts."""
+
+    def refuse(environment: Environment) -> NamespaceSandbox:
+        raise SandboxFault(f"no zygote for {len(environment.files)} files")
+
+    monkeypatch.setattr(grader.pool, "sandbox", refuse)
+    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
+
+
+def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
+    """Killing the zygote between two submissions costs nothing but a moment."""
+    words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
+    sandbox = grader.pool.sandbox(grader.assignment.environment(words))
+    sandbox.close()
+    assert Decimal(2) == points(grader.grade(Handed("ada", papers(grader), OWN)))["words"]

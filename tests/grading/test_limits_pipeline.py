@@ -1,0 +1,380 @@
+"""Every limit, from the box to the page: outcome, sentence, note; what is honest keeps its marks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import nbformat
+import pytest
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Course
+from autograder.feedback import render
+from autograder.generate import generate
+from autograder.gradebook.comments import comment_texts
+from autograder.grading.pipeline import Grader, Handed
+from autograder.limits import OF_ENDING, OF_MET, amount
+from autograder.messages import SENTENCES
+from autograder.records import CellRun, Ending, Graded, Limits, Met, Status
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.pool import Pool
+from tests.conftest import start_sandbox
+from tests.feedback.test_render import Page
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "limits"
+points = 4
+languages = ["en", "de"]
+[assignment.limits]
+processor_seconds = 60
+memory_mb = 192
+processes = 16
+output_kb = 16
+reply_mb = 2
+scratch_mb = 8
+scratch_files = 64
+descriptors = 40
+[[question]]
+id = "work"
+kind = "count"
+points = 2
+answer = "work"
+[[question.case]]
+args = [1]
+value = 2
+[[question.item]]
+id = "result"
+points = 2
+text = { en = "One more", de = "Eins mehr" }
+[[question]]
+id = "later"
+kind = "count"
+points = 2
+answer = "later"
+[[question.item]]
+id = "number"
+points = 2
+text = { en = "The number" }
+value = 42
+"""
+HOSTILE_CELL = 3
+"""Where the cell that meets the limit stands, counted from 1."""
+SETUP = """
+import os, threading, time
+import numpy as np
+
+def fork_many(most=100):
+    for _ in range(most):
+        if os.fork() == 0:
+            time.sleep(9)
+
+def write_much():
+    with open('/tmp/large', 'wb') as file:
+        for _ in range(20):
+            file.write(bytes(1 << 20))
+
+def make_files():
+    for number in range(200):
+        open(f'/w/{number}', 'x').close()
+
+def keep_open(most=100):
+    return [open('/dev/null') for _ in range(most)]
+
+def spin_in_children():
+    for _ in range(4):
+        if os.fork() == 0:
+            while True:
+                pass
+    time.sleep(20)
+
+def end_again():
+    os._exit(0)
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One limit: a statement that meets it, and what comes of it with control groups and without."""
+
+    statement: str
+    grouped: Ending | Met
+    alone: Ending | Met
+    in_call: Ending | Met | None = None
+    """What comes of it in a call, with groups; None: the same."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+CASES = {
+    "cell time": Case(
+        "while True: pass",
+        Ending.CELL_TIME,
+        Ending.CELL_TIME,
+        Ending.CALL_TIME,
+        {"cell_seconds": 0.5, "call_seconds": 0.5},
+    ),
+    "processor time of one": Case(
+        "while True: pass", Ending.PROCESSOR_TIME, Ending.PROCESSOR_TIME, limits={"processor_seconds": 1}
+    ),
+    "processor time of several": Case(
+        "spin_in_children()", Ending.PROCESSOR_TIME, Ending.PROCESSOR_TIME, limits={"processor_seconds": 1}
+    ),
+    "memory": Case("bytearray(b'x') * (400 << 20)", Ending.MEMORY, Met.MEMORY),
+    "memory that cannot be": Case("np.zeros(1 << 50)", Met.MEMORY, Met.MEMORY),
+    "processes": Case("fork_many()", Met.PROCESSES, Met.PROCESSES),
+    "threads": Case(
+        "for _ in range(99): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()",
+        Met.PROCESSES,
+        Met.PROCESSES,
+    ),
+    "output": Case("while True: print('x' * 1000)", Ending.OUTPUT, Ending.OUTPUT),
+    "disk": Case("write_much()", Met.DISK, Met.DISK),
+    "one file too large": Case("os.truncate(os.open('/w/sparse', 66), 1 << 40)", Met.DISK, Met.DISK),
+    "inodes": Case("make_files()", Met.FILES, Met.FILES),
+    "descriptors": Case("keep_open()", Met.DESCRIPTORS, Met.DESCRIPTORS),
+}
+
+
+def notebook() -> nbformat.NotebookNode:
+    """Two questions, the source of the release."""
+    flags = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
+
+    def cell(grade_id: str, source: str, **changed: Any) -> nbformat.NotebookNode:
+        metadata = {"nbgrader": {**flags, "grade_id": grade_id, **changed}}
+        return nbformat.v4.new_code_cell(source, metadata=metadata, id=grade_id)
+
+    cells = []
+    for question, solution in (("work", "work = lambda x: x + 1"), ("later", "later = 42")):
+        marked = f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
+        check = f'from coursecheck import check\n\ncheck("{question}")'
+        cells.append(cell(f"{question}-answer", marked, solution=True, locked=False))
+        cells.append(cell(question, check, grade=True, points=2))
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+@pytest.fixture(scope="module")
+def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
+    """An assignment with small limits."""
+    root = tmp_path_factory.mktemp("course")
+    for folder in ("assignments/limits", "rubrics", "reference"):
+        (root / folder).mkdir(parents=True)
+    (root / "rubrics/limits.toml").write_text(RUBRIC, encoding="utf-8")
+    nbformat.write(notebook(), root / "assignments/limits/limits.ipynb")
+    course = Course.at(root)
+    generate(course, "limits")
+    return assignments.load(course, "limits")
+
+
+def without_groups(environment: Environment) -> NamespaceSandbox:
+    """A sandbox as on a machine where no control group is writable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cgroups, "find_driver", lambda: None)
+        return start_sandbox(environment)
+
+
+@pytest.fixture(scope="module", params=["best", "without groups"])
+def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    """Sandboxes with the best this machine has, and with the fallback."""
+    with Pool(start_sandbox if request.param == "best" else without_groups) as made:
+        yield made
+
+
+def limited(assignment: Assignment, limits: Mapping[str, float]) -> Assignment:
+    """The assignment with other limits."""
+    changed = msgspec.structs.replace(assignment.rubric.assignment.limits, **limits)
+    whole = msgspec.structs.replace(assignment.rubric.assignment, limits=changed)
+    return msgspec.structs.replace(
+        assignment, rubric=msgspec.structs.replace(assignment.rubric, assignment=whole)
+    )
+
+
+def paper(assignment: Assignment, *, work: str, cell: str = "pass", later: str = "later = 6 * 7") -> bytes:
+    """The released notebook with both answers and a cell of the student's own between them."""
+    node = nbformat.reads(assignment.release_bytes["limits"].decode(), as_version=4)
+    node.cells[0].source = SETUP + work
+    node.cells[2].source = later
+    node.cells.insert(HOSTILE_CELL - 1, nbformat.v4.new_code_cell(cell))
+    return nbformat.writes(node).encode()
+
+
+def grade(assignment: Assignment, pool: Pool, content: bytes) -> Graded:
+    """The result of one submission."""
+    return Grader(assignment, pool).grade(Handed("ada", {"limits": content}))
+
+
+def groups_of(assignment: Assignment, pool: Pool) -> bool:
+    """Whether the pool's boxes are bounded by control groups."""
+    (only,) = assignment.rubric.assignment.notebooks
+    sandbox = pool.sandbox(assignment.environment(only))
+    assert isinstance(sandbox, NamespaceSandbox)
+    return sandbox.memory_bound.startswith("cgroup")
+
+
+def words(code: str, limits: Limits, kind: Ending | Met, language: str, **params: str) -> str:
+    """A sentence of the vocabulary as it must be shown."""
+    return SENTENCES[code][language].format(limit=amount(kind, limits), **params)
+
+
+def points(graded: Graded) -> dict[str, Decimal]:
+    """Points by question."""
+    return {item.question: item.points for item in graded.score.items}
+
+
+def run_of(graded: Graded) -> CellRun:
+    """What came of the student's own cell."""
+    run = graded.notebooks[0].runs[HOSTILE_CELL - 1]
+    assert run is not None
+    return run
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str) -> None:
+    """The cell says which limit it was, staff is told the place, and both questions keep their marks."""
+    case = CASES[name]
+    tight = limited(assignment, case.limits)
+    kind = case.grouped if groups_of(tight, pool) else case.alone
+    graded = grade(tight, pool, paper(tight, work="work = lambda x: x + 1", cell=case.statement))
+    run, limits = run_of(graded), tight.rubric.assignment.limits
+    assert {"work": 2, "later": 2} == points(graded)
+    place, ended = f"cell {HOSTILE_CELL}", isinstance(kind, Ending)
+    if isinstance(kind, Ending):
+        assert (kind, ()) == (run.ending, run.met)
+        note, code = ("cell-ended-box", f"cell.ending.{kind.value}")
+    else:
+        assert (None, [kind]) == (run.ending, [one.met for one in run.met if one.told])
+        note, code = ("limit-met", f"cell.limit.{kind.value}")
+    field_name = OF_ENDING[kind] if isinstance(kind, Ending) else OF_MET[kind]
+    remarks = [one.text for one in graded.score.notes if (one.code, one.place) == (note, place)]
+    assert 1 == len(remarks), graded.score.notes
+    assert amount(kind, limits) in remarks[0]
+    assert (kind.value if ended else field_name) in remarks[0]
+    for language in ("en", "de"):
+        assert (
+            words(code, limits, kind, language) in Page(render(graded, tight.rubric, language=language)).text
+        )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str) -> None:
+    """The question says which limit it was, on page and in gradebook; the next one keeps its marks."""
+    case = CASES[name]
+    tight = limited(assignment, case.limits)
+    grouped = groups_of(tight, pool)
+    kind = (case.in_call or case.grouped) if grouped else (case.in_call or case.alone)
+    graded = grade(tight, pool, paper(tight, work=f"def work(x):\n    {case.statement}\n    return x + 1"))
+    limits = tight.rubric.assignment.limits
+    (item,) = (one for one in graded.score.items if one.question == "work")
+    code = f"{'ending' if isinstance(kind, Ending) else 'limit'}.{kind.value}"
+    assert ({"work": 0, "later": 2}, Status.FAILED, code) == (points(graded), item.status, item.code)
+    assert amount(kind, limits) == item.student.params["limit"]
+    note = "call-ended-box" if isinstance(kind, Ending) else "limit-met"
+    remarks = [one.text for one in graded.score.notes if (one.code, one.place) == (note, "work")]
+    assert 1 == len(remarks), graded.score.notes
+    assert amount(kind, limits) in remarks[0]
+    params = {key: value for key, value in item.student.params.items() if key != "limit"}
+    comments = comment_texts(graded.score, tight.rubric, {("limits", "work-answer")})
+    for language in ("en", "de"):
+        expected = words(code, limits, kind, language, **params)
+        assert expected in Page(render(graded, tight.rubric, language=language)).text
+    assert amount(kind, limits) in comments["limits", "work-answer"]
+
+
+def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
+    """It is cut, the cell says so with the number, and nothing else changes."""
+    content = paper(assignment, work="work = lambda x: x + 1", cell="print('x' * 20_000)")
+    graded = grade(assignment, pool, content)
+    run = run_of(graded)
+    assert ([Met.OUTPUT], True) == ([one.met for one in run.met], run.truncated)
+    assert {"work": 2, "later": 2} == points(graded)
+    shown = Page(render(graded, assignment.rubric)).text
+    assert words("cell.limit.output", assignment.rubric.assignment.limits, Met.OUTPUT, "en") in shown
+
+
+@pytest.mark.parametrize(
+    ("returned", "code", "kind"),
+    [
+        ("np.zeros(1 << 20)", "limit.reply-size", Met.REPLY_SIZE),
+        ("'x' * (20 << 20)", "ending.reply-size", Ending.REPLY_SIZE),
+    ],
+)
+def test_an_answer_that_is_too_large(
+    assignment: Assignment, pool: Pool, returned: str, code: str, kind: Ending | Met
+) -> None:
+    """Within a call it is an error of that call, beyond that the end of the box; both say how much may be."""
+    graded = grade(assignment, pool, paper(assignment, work=f"def work(x): return {returned}"))
+    (item,) = (one for one in graded.score.items if one.question == "work")
+    assert (code, "2 MB") == (item.code, item.student.params["limit"])
+    assert {"work": 0, "later": 2} == points(graded)
+    assert "2 MB" in Page(render(graded, assignment.rubric)).text
+
+
+def test_the_time_of_the_whole_submission(assignment: Assignment, pool: Pool) -> None:
+    """A call that is stopped because nothing is left says so; what stands in the source keeps its marks."""
+    tight = limited(assignment, {"submission_seconds": 1.5, "call_seconds": 30})
+    content = paper(tight, work="def work(x): time.sleep(20)", later="later = 42")
+    graded = grade(tight, pool, content)
+    (item,) = (one for one in graded.score.items if one.question == "work")
+    assert ("ending.submission-time", "1.5 s") == (item.code, item.student.params["limit"])
+    assert {"work": 0, "later": 2} == points(graded)
+
+
+def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -> None:
+    """It is the whole submission's time, not the cell's, and no box is opened any more."""
+    tight = limited(assignment, {"submission_seconds": 1.5})
+    content = paper(tight, work="work = lambda x: x + 1", cell="time.sleep(20)", later="later = 42")
+    graded = grade(tight, pool, content)
+    assert Ending.SUBMISSION_TIME is run_of(graded).ending
+    shown = Page(render(graded, tight.rubric)).text
+    limits = tight.rubric.assignment.limits
+    assert words("cell.ending.submission-time", limits, Ending.SUBMISSION_TIME, "en") in shown
+    assert {"work": 0, "later": 2} == points(graded)
+
+
+def test_restarts_that_are_used_up(assignment: Assignment, pool: Pool) -> None:
+    """A question that is not asked for that reason is not told that it crashed."""
+    tight = limited(assignment, {"restarts": 0})
+    graded = grade(
+        tight, pool, paper(tight, work="def work(x): return x + 1\nend_again()", cell="end_again()")
+    )
+    (item,) = (one for one in graded.score.items if one.question == "work")
+    assert ("ending.restarts", "0") == (item.code, item.student.params["limit"])
+
+
+def test_an_exception_that_only_looks_like_a_limit_changes_no_mark(
+    assignment: Assignment, pool: Pool
+) -> None:
+    """Raising what a limit raises earns another sentence, and staff is told that nothing was seen outside."""
+    work = "def work(x): raise OSError(28, 'No space left on device')"
+    graded = grade(assignment, pool, paper(assignment, work=work))
+    (item,) = (one for one in graded.score.items if one.question == "work")
+    assert (Status.FAILED, "limit.disk", 0) == (item.status, item.code, item.points)
+    (remark,) = (note.text for note in graded.score.notes if note.code == "limit-met")
+    assert "not seen outside" in remark
+
+
+def test_a_limit_that_is_caught_is_the_students_own_affair(assignment: Assignment, pool: Pool) -> None:
+    """Right results are right, however they came about; staff learns of the limit where it was seen."""
+    work = "def work(x):\n    try: fork_many()\n    except OSError: pass\n    return x + 1"
+    graded = grade(assignment, pool, paper(assignment, work=work))
+    assert {"work": 2, "later": 2} == points(graded)
+    if groups_of(assignment, pool):
+        assert ["work"] == [note.place for note in graded.score.notes if note.code == "limit-met"]
+
+
+def test_results_with_limits_survive_the_ledger(assignment: Assignment, pool: Pool) -> None:
+    """What was met is stored and read back with the result."""
+    graded = grade(assignment, pool, paper(assignment, work="pass", cell="keep_open()"))
+    assert graded == msgspec.json.decode(msgspec.json.encode(graded), type=Graded)
+    assert "descriptors" in json.dumps(msgspec.to_builtins(graded), default=str)

@@ -1,0 +1,85 @@
+"""A machine whose sandbox does not hold: nothing is graded, and nothing is written to the gradebook."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.cli import app
+from autograder.errors import SandboxUnavailable
+from autograder.gradebook import Gradebook
+from autograder.grading import batch
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.proof.selftest import FILE_NAME
+from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
+from tests.support.broken_sandbox import BrokenSandbox
+
+pytestmark = pytest.mark.sandbox
+
+UNFILTERED = {"jail.py": {"    linux.load_filter(program)": "    pass"}}
+
+
+def rows(database: Path) -> dict[str, int]:
+    """How many rows each table has."""
+    with sqlite3.connect(database) as connection:
+        names = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        counts = {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
+    connection.close()
+    return counts
+
+
+def test_a_sandbox_with_a_hole_grades_nobody(tmp_path: Path) -> None:
+    """The refusal names the layer; no row is added to any table, no notebook written, no proof kept."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
+    assignment = assignments.load(course, NAME)
+    with Gradebook(course.gradebook) as gradebook, Pool(broken.start) as pool:
+        before = rows(course.gradebook)
+        with pytest.raises(SandboxUnavailable, match="system call filter: reached: "):
+            list(batch.grade_class(assignment, course.handins(NAME), gradebook, pool))
+    after = rows(course.gradebook)
+    assert before == {table: after[table] for table in before}
+    assert {0} == {count for table, count in after.items() if table not in before}
+    assert not (course.root / "autograded").exists()
+    assert not (course.private / FILE_NAME).exists()
+
+
+def test_the_command_exits_with_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``autograder grade`` says which layer in one sentence and exits with 4."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
+    original = NamespaceSandbox.__init__
+
+    def broken_init(self: NamespaceSandbox, environment: Environment) -> None:
+        original(self, environment, broken.runtime)
+
+    monkeypatch.setattr(NamespaceSandbox, "__init__", broken_init)
+    monkeypatch.setattr("sys.argv", ["autograder", "grade", NAME, "--course", str(course.root)])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert app.EXIT_NO_SANDBOX == ended.value.code
+    said = capsys.readouterr().err
+    assert "the self-test of the sandbox failed, and nothing was graded. " in said
+    assert "system call filter: reached: " in said
+
+
+def test_a_proof_is_kept_in_the_course(tmp_path: Path) -> None:
+    """The first class of a course proves the sandbox; the file is the grader's alone."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    assignment = assignments.load(course, NAME)
+    with Gradebook(course.gradebook) as gradebook, Pool() as pool:
+        graded = list(batch.grade_class(assignment, course.handins(NAME), gradebook, pool))
+    assert ["ada"] == [outcome.student for outcome in graded]
+    assert 0o600 == (course.private / FILE_NAME).stat().st_mode & 0o777

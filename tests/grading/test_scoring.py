@@ -1,0 +1,223 @@
+"""Marks are exact, complete, and never above or below what the rubric says."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.errors import NotebookError, RubricError
+from autograder.grading.scoring import refused, score
+from autograder.messages import render
+from autograder.records import ItemResult, Message, Note, Score, Status
+from autograder.rubric import parse
+
+RUBRIC = parse(b"""
+version = 3
+[assignment]
+name = "test"
+points = 5
+notebooks = [{ name = "one" }, { name = "two" }]
+[[question]]
+id = "a"
+kind = "count"
+points = 3
+notebook = "one"
+item = [
+  { id = "x", points = 1, text = { en = "x" } },
+  { id = "y", points = 2, text = { en = "y" } },
+  { id = "late", points = -1.5, text = { en = "late" } },
+]
+[[question]]
+id = "b"
+kind = "written"
+points = 2
+notebook = "two"
+item = [{ id = "z", points = 2, text = { en = "z" }, manual = true }]
+""")
+ITEMS = [(question.id, item) for question in RUBRIC.questions for item in question.items]
+
+
+def one(question: str, item: str, status: Status, points: str, possible: str) -> ItemResult:
+    """A result."""
+    return ItemResult(question, item, status, Decimal(points), Decimal(possible), Message("passed"), "staff")
+
+
+def full() -> dict[str, tuple[ItemResult, ...]]:
+    """Results of somebody who did everything right and was not late."""
+    return {
+        "a": (
+            one("a", "x", Status.PASSED, "1", "1"),
+            one("a", "y", Status.PASSED, "2", "2"),
+            one("a", "late", Status.PASSED, "0", "0"),
+        ),
+        "b": (one("b", "z", Status.NEEDS_REVIEW, "0", "2"),),
+    }
+
+
+def test_points_add_up() -> None:
+    """Earned, possible and pending points are exact sums; order, version and notes are kept."""
+    notes = (Note("duplicate", "a cell stood twice"),)
+    marks = score("ada", RUBRIC, full(), notes, "reduced")
+    assert (Decimal(3), Decimal(5), Decimal(2)) == (marks.points, marks.possible, marks.pending)
+    assert [item.id for _, item in ITEMS] == [item.item for item in marks.items]
+    assert ("ada", "test", 3, notes, "reduced") == (
+        marks.student, marks.assignment, marks.rubric_version, marks.notes, marks.isolation,
+    )  # fmt: skip
+
+
+def test_a_missing_result_is_for_a_person() -> None:
+    """An item nobody judged is our fault: NEEDS_REVIEW, neither zero nor full."""
+    marks = score("ada", RUBRIC, {})
+    assert {(Status.NEEDS_REVIEW, "review.missing")} == {(item.status, item.code) for item in marks.items}
+    assert Decimal(5) == marks.pending
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule"),
+    [
+        (one("a", "x", Status.PASSED, "0.5", "1"), "passed with 0.5 of 1"),
+        (one("a", "x", Status.PASSED, "2", "1"), "outside of 0 to 1"),
+        (one("a", "x", Status.FAILED, "-1", "1"), "outside of 0 to 1"),
+        (one("a", "x", Status.FAILED, "NaN", "1"), "not a number"),
+        (one("a", "x", Status.NO_ANSWER, "0.5", "1"), "no-answer with 0.5"),
+        (one("a", "x", Status.NEEDS_REVIEW, "1", "1"), "needs-review with 1"),
+        (one("a", "x", Status.PASSED, "1", "7"), "possible is 7"),
+    ],
+)
+def test_a_result_that_breaks_a_rule_is_ours(broken: ItemResult, rule: str) -> None:
+    """A result that cannot be is replaced by NEEDS_REVIEW, and staff read which rule it breaks."""
+    results = {**full(), "a": (broken, *full()["a"][1:])}
+    marks = score("ada", RUBRIC, results)
+    assert (Status.NEEDS_REVIEW, Decimal(0), Decimal(1)) == (
+        marks.items[0].status, marks.items[0].points, marks.items[0].possible,
+    )  # fmt: skip
+    assert rule in marks.items[0].staff
+    assert ["broken-result"] == [note.code for note in marks.notes]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "total"), [("1", "2", "1.5"), ("0", "2", "0.5"), ("1", "0", "0"), ("0", "0", "0")]
+)
+def test_a_question_never_goes_below_zero(x: str, y: str, total: str) -> None:
+    """A negative item takes away no more than the question has earned."""
+    results = {
+        "a": (
+            one("a", "x", Status.FAILED if x == "0" else Status.PASSED, x, "1"),
+            one("a", "y", Status.FAILED if y == "0" else Status.PASSED, y, "2"),
+            one("a", "late", Status.FAILED, "-1.5", "-1.5"),
+        )
+    }
+    assert Decimal(total) == sum(item.points for item in score("ada", RUBRIC, results).items[:3])
+
+
+RESULTS = st.builds(
+    ItemResult,
+    st.sampled_from(["a", "b", "c"]),
+    st.sampled_from(["x", "y", "z", "late", "other"]),
+    st.sampled_from(list(Status)),
+    st.decimals(-3, 3, places=2) | st.just(Decimal("NaN")) | st.just(Decimal("Infinity")),
+    st.sampled_from([Decimal(0), Decimal(1), Decimal(2), Decimal("-1.5")]),
+    st.just(Message("passed")),
+    st.text(max_size=5),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.lists(RESULTS, max_size=8)))
+def test_scores_keep_every_rule(results: dict[str, list[ItemResult]]) -> None:
+    """Whatever results come in, every question stays between zero and its points, item by item in order."""
+    marks = score("ada", RUBRIC, results)
+    assert [(question, item.id) for question, item in ITEMS] == [(i.question, i.item) for i in marks.items]
+    for question in RUBRIC.questions:
+        total = sum(item.points for item in marks.items if item.question == question.id)
+        assert Decimal(0) <= total <= question.points
+    for (_, item), result in zip(ITEMS, marks.items, strict=True):
+        assert max(item.points, Decimal(0)) == result.possible
+        if result.status is Status.PASSED:
+            assert result.possible == result.points
+    assert marks == score("ada", RUBRIC, results)
+
+
+NEEDS = parse(b"""
+version = 1
+[assignment]
+name = "needs"
+points = 3
+[[question]]
+id = "q"
+kind = "count"
+points = 3
+item = [
+  { id = "ground", points = 1, text = { en = "ground" } },
+  { id = "roof", points = 2, text = { en = "roof" }, needs = ["ground"] },
+]
+""")
+
+
+@pytest.mark.parametrize(
+    ("ground", "roof", "expected"),
+    [
+        (Status.PASSED, Status.PASSED, (Status.PASSED, "2")),
+        (Status.FAILED, Status.PASSED, (Status.FAILED, "0")),
+        (Status.NO_ANSWER, Status.PASSED, (Status.FAILED, "0")),
+        (Status.NEEDS_REVIEW, Status.PASSED, (Status.NEEDS_REVIEW, "0")),
+        (Status.FAILED, Status.FAILED, (Status.FAILED, "0")),
+        (Status.NEEDS_REVIEW, Status.NO_ANSWER, (Status.NO_ANSWER, "0")),
+    ],
+)
+def test_an_item_earns_nothing_without_what_it_needs(
+    ground: Status, roof: Status, expected: tuple[Status, str]
+) -> None:
+    """What an item needs and is not passed takes its points; what is still open leaves it open."""
+    results = {
+        "q": (
+            one("q", "ground", ground, "1" if ground is Status.PASSED else "0", "1"),
+            one("q", "roof", roof, "2" if roof is Status.PASSED else "0", "2"),
+        )
+    }
+    found = score("ada", NEEDS, results).items[1]
+    assert (expected[0], Decimal(expected[1])) == (found.status, found.points)
+
+
+def test_needs_must_name_another_item() -> None:
+    """A slip in needs is refused with the items there are."""
+    text = b"""
+version = 1
+assignment = { name = "x", points = 1 }
+[[question]]
+id = "q"
+kind = "count"
+points = 1
+item = [{ id = "a", points = 1, text = { en = "a" }, needs = ["b"] }]
+"""
+    with pytest.raises(RubricError, match="needs: 'b' is no other item; known: none"):
+        parse(text)
+
+
+def test_a_score_survives_json() -> None:
+    """Exact decimals and statuses come back from JSON as they were."""
+    marks = score("ada", RUBRIC, full())
+    assert marks == msgspec.json.decode(msgspec.json.encode(marks), type=Score)
+
+
+def test_an_unreadable_notebook_is_no_answer() -> None:
+    """Every item says why, in the reader's language, and nothing waits for a person."""
+    marks = refused("ada", RUBRIC, NotebookError("not-json", "the file is cut off at byte 3."))
+    assert {(Status.NO_ANSWER, "not-json")} == {(item.status, item.code) for item in marks.items}
+    assert (Decimal(0), Decimal(0)) == (marks.points, marks.pending)
+    assert "the file is cut off at byte 3." in render(marks.items[0].student, "de")
+
+
+def test_our_own_trouble_with_a_file_is_for_a_person() -> None:
+    """A file we may not open costs nobody a point."""
+    marks = refused("ada", RUBRIC, NotebookError("not-readable", "permission denied."))
+    assert Decimal(5) == marks.pending
+
+
+def test_one_of_two_notebooks_can_be_refused() -> None:
+    """Only the questions of the unreadable notebook carry the reason."""
+    marks = refused("ada", RUBRIC, NotebookError("empty", "the file is empty."), notebook="two")
+    assert ["review.missing"] * 3 + ["empty"] == [item.code for item in marks.items]
