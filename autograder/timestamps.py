@@ -94,9 +94,9 @@ class Timing(Struct, frozen=True):
             return (Note("earlier-attempt", text),)
         return ()
 
-    def message(self) -> Message | None:
-        """What the student reads; nothing where it was in time."""
-        params = {"end": shown(self.window.end, self.window.zone), "late": duration(self.late)}
+    def message(self, language: str = "en") -> Message | None:
+        """What the student reads, with times as the language writes them; nothing where it was in time."""
+        params = {"end": shown(self.window.end, self.window.zone, language), "late": duration(self.late)}
         if self.doubt:
             return Message("timing.doubt-accepted" if self.rule == "accept" else "timing.not-known", params)
         if self.late:
@@ -180,10 +180,14 @@ def at(local: datetime, zone: tzinfo) -> datetime:
     raise ValueError(f"the hour of {local:%Y-%m-%d %H:%M} {happens} in {zone}; state the offset from UTC")
 
 
-def shown(moment: datetime, zone: str) -> str:
-    """A moment as people read it, by the clock of its own zone: ``2026-02-12 11:30 (Europe/Berlin)``."""
+def shown(moment: datetime, zone: str, language: str = "en") -> str:
+    """A moment as people read it, by the clock of its own zone.
+
+    ``2026-02-12 11:30 (Europe/Berlin)``, in German ``12.02.2026, 11:30 Uhr (Europe/Berlin)``.
+    """
     seconds = ":%S" if moment.second else ""
-    return f"{moment.strftime(f'%Y-%m-%d %H:%M{seconds}')} ({zone})"
+    form = f"%d.%m.%Y, %H:%M{seconds} Uhr" if language == "de" else f"%Y-%m-%d %H:%M{seconds}"
+    return f"{moment.strftime(form)} ({zone})"
 
 
 def by_clock(moment: datetime, window: Window) -> datetime:

@@ -45,7 +45,7 @@ GRADED = Graded(
 def rows(page: str) -> list[list[str]]:
     """The cells of the table of tasks, line by line."""
     (table,) = re.findall(r'<table class="tasks">(.*?)</table>', page, re.DOTALL)
-    lines = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+    lines = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
     return [
         [" ".join(re.sub(r"<[^>]*>", "", cell).split()) for cell in re.findall(r"<t[hd].*?</t[hd]>", line)]
         for line in lines
