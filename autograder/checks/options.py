@@ -236,5 +236,5 @@ def check_text(text: Mapping[str, str], where: str, placeholders: Iterable[str] 
     for language, sentence in text.items():
         try:
             sentence.format_map(dict.fromkeys(placeholders, ""))
-        except (KeyError, ValueError, IndexError) as error:
+        except (KeyError, ValueError, IndexError, AttributeError) as error:
             raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error
