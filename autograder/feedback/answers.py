@@ -46,7 +46,7 @@ class MarkedCell(Struct, frozen=True):
         """
         if not self.whole or not text.strip() or "attachment:" in text:
             return ""
-        form = f"{self.name}\0{prose.same_form(text)}"
+        form = "\0".join((self.question.notebook, self.name, prose.same_form(text)))
         return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
     def _written(self, graded: Graded) -> bool:
