@@ -88,7 +88,11 @@ def _check_languages(rubric: Rubric) -> None:
 
 
 def build(
-    course: Course, rubric: Rubric, language: str = "", listings: Mapping[str, Listing] | None = None
+    course: Course,
+    rubric: Rubric,
+    language: str = "",
+    listings: Mapping[str, Listing] | None = None,
+    student: str = "",
 ) -> dict[str, bytes]:
     """The generated files of a release by name, without writing them; see `generate`.
 
@@ -97,10 +101,11 @@ def build(
         rubric: of the common variant or of a personal one.
         language: see `generate`.
         listings: of a personal variant, by question id.
+        student: whose own end is told; empty: the common one.
     """
     folder = course.sources / rubric.assignment.name
     times = schedule.load(course, rubric)
-    window = times.common if times else None
+    window = (times.personal(student) if student else times.common) if times else None
     released = {
         name: build_release(source, rubric, name, language, window)
         for name, source in sources(course, rubric, listings).items()

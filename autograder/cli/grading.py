@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.cli.grades import class_standings
+from autograder.cli.deciding import decided, enter_decisions
+from autograder.cli.grades import class_standings, tell_strangers
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -102,13 +103,20 @@ def grade_class(
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
+        decisions = decided(course, assignment.rubric)
+        handed_in = course.students()
         if course.roster.is_file():
             roster = read_roster(course.roster)
             if times:
-                times.check_students({one.id for one in roster})
+                times.check_students({*handed_in, *(one.id for one in roster)})
             gradebook.enrol(roster)
+        elif times:
+            tell_strangers(times.strangers(handed_in), f"{course.exams.name}: {{}} has times of their own")
         graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
-        return list(report.with_progress(graded, len(handins), "grading"))
+        outcomes = list(report.with_progress(graded, len(handins), "grading"))
+        if decisions:
+            enter_decisions(assignment.rubric, gradebook, decisions)
+        return outcomes
 
 
 def feedback(
