@@ -182,12 +182,14 @@ def load(course: Course, name: str) -> Assignment:
         )
     folder = course.release(name)
     contents = {notebook.name: _released(folder, notebook) for notebook in rubric.assignment.notebooks}
+    with rubrics.located(course.rubric(name)):
+        checks = {question.id: make_check(question, rubric) for question in rubric.questions}
     return Assignment(
         course=course,
         rubric=rubric,
         releases={notebook: load_release(data, notebook) for notebook, data in contents.items()},
         release_bytes=contents,
-        checks={question.id: make_check(question, rubric) for question in rubric.questions},
+        checks=checks,
         manifest=manifest,
     )
 

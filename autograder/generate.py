@@ -10,13 +10,15 @@ from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.course import Course, schedule
-from autograder.errors import CourseError, NotebookError
+from autograder.errors import CourseError, NotebookError, RubricError
+from autograder.messages import LANGUAGES
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
 from autograder.rubric import Rubric
+from autograder.rubric.texts import untranslated
 
 
 def generate(course: Course, name: str, language: str | None = None) -> tuple[Path, ...]:
@@ -42,8 +44,15 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
     if language and language not in rubric.assignment.languages:
         known = ", ".join(rubric.assignment.languages)
         raise CourseError(f"language: expected one of {known} (languages of {name!r}), got {language!r}")
-    for question in rubric.questions:
-        make_check(question, rubric)
+    if rubric.assignment.name != name:
+        raise CourseError(
+            f"{course.rubric(name)}: [assignment] name: expected {name!r}, as the file is called, "
+            f"got {rubric.assignment.name!r}"
+        )
+    with rubrics.located(course.rubric(name)):
+        _check_languages(rubric)
+        for question in rubric.questions:
+            make_check(question, rubric)
     files = build(course, rubric, language)
     folder = course.release(name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,8 +68,31 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
     return tuple(written)
 
 
+def _check_languages(rubric: Rubric) -> None:
+    """Refuse languages that this program has no sentences in, and texts that lack one of the rubric's.
+
+    Raises:
+        RubricError: names all places.
+    """
+    stated = rubric.assignment.languages
+    unknown = [language for language in stated if language not in LANGUAGES]
+    if unknown or not stated:
+        raise RubricError(
+            f"[assignment]: languages: expected some of {', '.join(LANGUAGES)}, "
+            f"got {', '.join(stated) or 'none'}"
+        )
+    missing = untranslated(rubric)
+    if missing:
+        more = f" (and {len(missing) - 1} more texts: {'; '.join(missing[1:6])})" if missing[1:] else ""
+        raise RubricError(f"{missing[0]}, one of the assignment's languages; add it{more}")
+
+
 def build(
-    course: Course, rubric: Rubric, language: str = "", listings: Mapping[str, Listing] | None = None
+    course: Course,
+    rubric: Rubric,
+    language: str = "",
+    listings: Mapping[str, Listing] | None = None,
+    student: str = "",
 ) -> dict[str, bytes]:
     """The generated files of a release by name, without writing them; see `generate`.
 
@@ -69,10 +101,11 @@ def build(
         rubric: of the common variant or of a personal one.
         language: see `generate`.
         listings: of a personal variant, by question id.
+        student: whose own end is told; empty: the common one.
     """
     folder = course.sources / rubric.assignment.name
     times = schedule.load(course, rubric)
-    window = times.common if times else None
+    window = (times.personal(student) if student else times.common) if times else None
     released = {
         name: build_release(source, rubric, name, language, window)
         for name, source in sources(course, rubric, listings).items()

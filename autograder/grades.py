@@ -15,6 +15,7 @@ from msgspec import Struct
 from autograder.records import ItemResult, Score, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.rubric.scales import Grade, Scale
+from autograder.timestamps import UNDECIDED
 
 NOTHING = Decimal(0)
 
@@ -62,6 +63,8 @@ class QuestionPoints(Struct, frozen=True):
     cells: tuple[CellPoints, ...]
     comments: tuple[str, ...] = ()
     """What people wrote about it."""
+    extra: Decimal = NOTHING
+    """Extra credit that people gave for it, or took away; not among its points."""
 
     @property
     def points(self) -> Decimal:
@@ -89,28 +92,50 @@ class Standing(Struct, frozen=True):
 
     student: str
     questions: tuple[QuestionPoints, ...]
+    given: Decimal = NOTHING
+    """Bonus points that the course gave besides."""
     extra: Decimal = NOTHING
-    """Bonus points besides bonus questions: nbgrader's extra credit, and what the course gave."""
+    """Bonus points that people gave as nbgrader's extra credit."""
     taken: Decimal = NOTHING
     """What people took away by extra credit below zero, as a number from zero on."""
     scale: Scale | None = None
     outdated: bool = False
     """Graded by another version of the rubric than the one that counts now."""
 
+    untimely: bool = False
+    """Handed in late, or nobody knows when, and a person has yet to decide what that means."""
+
     @property
     def final(self) -> bool:
         """Nothing is open."""
-        return not self.outdated and not any(question.pending for question in self.questions)
+        return not (self.outdated or self.untimely or any(question.pending for question in self.questions))
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it is a pass; None while that is open, and where there are no grades."""
+        if self.worst is None or self.best is None or self.worst.passed is not self.best.passed:
+            return None
+        return None if self.untimely and self.best.passed else self.best.passed
+
+    @property
+    def earned(self) -> Decimal:
+        """So far, without bonus points, before people took anything away."""
+        return self._sums("points", bonus=False)
+
+    @property
+    def by_bonus_questions(self) -> Decimal:
+        """So far, in bonus questions."""
+        return self._sums("points", bonus=True)
 
     @property
     def points(self) -> Decimal:
         """So far, without bonus points."""
-        return max(NOTHING, self._sums("points", bonus=False) - self.taken)
+        return max(NOTHING, self.earned - self.taken)
 
     @property
     def bonus(self) -> Decimal:
         """Bonus points so far, whether they count or not."""
-        return self._sums("points", bonus=True) + self.extra
+        return self.by_bonus_questions + self.extra + self.given
 
     @property
     def total(self) -> Decimal:
@@ -134,7 +159,7 @@ class Standing(Struct, frozen=True):
 
     def _total(self, what: str) -> Decimal:
         points = max(NOTHING, self._sums(what, bonus=False) - self.taken)
-        bonus = self._sums(what, bonus=True) + self.extra
+        bonus = self._sums(what, bonus=True) + self.extra + self.given
         return self.scale.counted(points, bonus) if self.scale else points + bonus
 
     def _sums(self, what: str, *, bonus: bool) -> Decimal:
@@ -159,10 +184,12 @@ def standing(
     return Standing(
         score.student,
         questions,
-        given + _sum(extra for extra in extras if extra > 0),
+        given,
+        _sum(extra for extra in extras if extra > 0),
         -_sum(extra for extra in extras if extra < 0),
         rubric.assignment.grading,
         score.rubric_version != rubric.version,
+        any(note.code in UNDECIDED for note in score.notes),
     )
 
 
@@ -173,7 +200,8 @@ def _question(
     cells = tuple(_with_mark(automatic[name], marks.get(name)) for name in names)
     commented = dict.fromkeys(((question.notebook, question.answer_cell), *names))
     comments = tuple(marks[name].comment for name in commented if name in marks and marks[name].comment)
-    return QuestionPoints(question.id, question.bonus, question.points, cells, comments)
+    extra = _sum(marks[name].extra for name in names if name in marks)
+    return QuestionPoints(question.id, question.bonus, question.points, cells, comments, extra)
 
 
 def automatic_points(score: Score, rubric: Rubric) -> dict[CellName, CellPoints]:

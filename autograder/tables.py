@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import inspect
 
 from autograder.errors import RubricError
 
 T = TypeVar("T")
 
+_WORDS = {
+    "array": "a list in [ ]",
+    "object": "a table in { }",
+    "str": "a text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+}
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|(\[\.\.\.\])")
+_SHOWN = 60
+"""Characters of a value that a message repeats."""
 
-def convert(table: Mapping[str, Any], to: type[T], place: str) -> T:
+
+def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[str] = ()) -> T:
     """Make a record from a TOML table.
+
+    Args:
+        table: as it was read.
+        to: the record, a msgspec Struct.
+        place: where the table stands, for messages.
+        also: keys that stand in the same table of the file and are read elsewhere, to suggest them too.
 
     Raises:
         RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
     """
-    known(table, field_names(to), place)
+    known(table, field_names(to), place, also)
     try:
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {error}") from error
+        raise RubricError(f"{place}: {explained(error, table, to)}") from error
 
 
 def field_names(to: type[Any]) -> tuple[str, ...]:
@@ -32,18 +54,82 @@ def field_names(to: type[Any]) -> tuple[str, ...]:
     return names
 
 
-def known(table: Mapping[str, Any], names: Collection[str], place: str) -> None:
-    """Refuse unknown keys, with a suggestion.
+def known(table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()) -> None:
+    """Refuse unknown keys, with a suggestion; see `convert`.
 
     Raises:
         RubricError: the table has a key that is not among the names.
     """
     for key in table:
         if key not in names:
-            raise RubricError(f"{place}: unknown key {key!r}; {hint(key, names)}")
+            raise RubricError(f"{place}: unknown key {key!r}; {hint(key, {*names, *also})}")
 
 
 def hint(name: str, names: Collection[str]) -> str:
     """The nearest known name, or all that are known."""
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names)) or 'none'}"
+
+
+def explained(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
+    """What msgspec found, in the words of the file: the key, what was expected, and what stands there."""
+    body, _, path = str(error).partition(" - at `")
+    steps = [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
+    missing = re.fullmatch(r"Object missing required field `(.+)`", body)
+    if missing:
+        return f"{_key([*steps, missing[1]])}: this key is missing"
+    value: Any = table
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            break
+    else:
+        body, got, _ = body.partition(", got `")
+        body += f", got {_short(value)}" if got else ""
+    if body.startswith("Invalid enum value"):
+        allowed = _allowed(inspect.type_info(to), steps)
+        return f"{_key(steps)}: {_short(value)} is not possible; {hint(str(value), allowed)}"
+    said = re.sub(
+        r"`([\w |]+)`", lambda found: " or ".join(_WORDS.get(one, one) for one in found[1].split(" | ")), body
+    )
+    where = _key(steps)
+    if where in ("text", "title", "aids"):
+        said = said.replace(_WORDS["object"], f'a text for each language, {where} = {{ en = "…" }}')
+    return f"{where}: {said[:1].lower()}{said[1:]}" if where else said
+
+
+def _key(steps: list[str | int | None]) -> str:
+    """Keys with dots, entries of lists counted from one; None is some entry of a table."""
+    said = ""
+    for step in steps:
+        if isinstance(step, int):
+            said += f" {step + 1}"
+        elif step is None:
+            said += ", one of its entries"
+        else:
+            said += f".{step}" if said else step
+    return said
+
+
+def _short(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, dict | list):
+        text = "a table" if isinstance(value, dict) else "a list"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _allowed(kind: inspect.Type, steps: list[str | int | None]) -> list[str]:
+    """The words that may stand at a place of a record; none where they cannot be told."""
+    if isinstance(kind, inspect.UnionType):
+        return [word for one in kind.types for word in _allowed(one, steps)]
+    if not steps:
+        if isinstance(kind, inspect.LiteralType):
+            return [str(value) for value in kind.values]
+        return [str(one.value) for one in kind.cls] if isinstance(kind, inspect.EnumType) else []
+    first, *rest = steps
+    if isinstance(kind, inspect.StructType):
+        return [w for field in kind.fields if field.encode_name == first for w in _allowed(field.type, rest)]
+    if isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        return _allowed(kind.item_type, rest)
+    return _allowed(kind.value_type, rest) if isinstance(kind, inspect.DictType) else []

@@ -7,8 +7,10 @@ on disk says when; a copy, an archive or a synchronised folder changes the times
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -16,8 +18,22 @@ from msgspec import Struct
 from autograder.records import Message, Note
 
 FILE_NAME = "timestamp.txt"
-NOTES = frozenset({"late", "time-not-known", "earlier-attempt"})
-"""The codes of `Timing.notes`."""
+UNDECIDED = frozenset({"late", "time-not-known"})
+"""The codes of `Timing.notes` that wait for a person."""
+NOTES = UNDECIDED | {"late-accepted", "late-refused", "time-accepted", "earlier-attempt"}
+"""All codes of `Timing.notes`."""
+Rule = Literal["review", "refuse", "accept"]
+"""What becomes of a late submission: a person decides, it is not graded, or it counts like any other."""
+_RULES: Mapping[Rule, tuple[str, str]] = {
+    "review": ("late", "graded; a person decides what it costs"),
+    "refuse": ("late-refused", "by exams.toml it is not graded"),
+    "accept": ("late-accepted", "by exams.toml it counts"),
+}
+_LATE: Mapping[Rule, str] = {
+    "review": "timing.late",
+    "refuse": "timing.refused",
+    "accept": "timing.accepted",
+}
 _MOST_BYTES = 200
 _FIXED = {"UTC": 0, "GMT": 0, "Z": 0, "CET": 1, "CEST": 2}
 """Abbreviations that are read, in hours; most others stand for several zones."""
@@ -40,6 +56,8 @@ class Window(Struct, frozen=True):
     end: datetime
     zone: str
     """As people call it: ``Europe/Berlin``."""
+    own: bool = False
+    """It is told to one student as theirs: extra time is in it."""
 
 
 class Timing(Struct, frozen=True):
@@ -50,32 +68,39 @@ class Timing(Struct, frozen=True):
     """How long after the end."""
     doubt: str = ""
     """Why it cannot be told, for staff; then nothing is said to be late."""
-    refused: bool = False
-    """It is late, and the course does not grade late ones."""
+    rule: Rule = "review"
+    """What the course says to that; a time that is in doubt is never refused."""
     instead: datetime | None = None
     """Where an earlier attempt counts: when the late one was handed in."""
 
+    @property
+    def refused(self) -> bool:
+        """It is late, and therefore not graded."""
+        return bool(self.late) and self.rule == "refuse"
+
     def notes(self) -> tuple[Note, ...]:
-        """Remarks for staff; none where it was in time."""
+        """Remarks for staff, with the rule that was applied; none where it was in time."""
         end = shown(self.window.end, self.window.zone)
+        if self.doubt and self.rule == "accept":
+            return (Note("time-accepted", f"{self.doubt} The end was {end}; by exams.toml it counts."),)
         if self.doubt:
             return (Note("time-not-known", f"{self.doubt} The end was {end}; a person decides."),)
         if self.late:
-            rule = "not graded" if self.refused else "graded; a person decides what it costs"
-            return (Note("late", f"Handed in {duration(self.late)} after the end ({end}): {rule}."),)
+            code, what = _RULES[self.rule]
+            return (Note(code, f"Handed in {duration(self.late)} after the end ({end}): {what}."),)
         if self.instead:
             after = duration(self.instead - self.window.end)
             text = f"Graded is the last attempt in time; another one came {after} after the end ({end})."
             return (Note("earlier-attempt", text),)
         return ()
 
-    def message(self) -> Message | None:
-        """What the student reads; nothing where it was in time."""
-        params = {"end": shown(self.window.end, self.window.zone), "late": duration(self.late)}
+    def message(self, language: str = "en") -> Message | None:
+        """What the student reads, with times as the language writes them; nothing where it was in time."""
+        params = {"end": shown(self.window.end, self.window.zone, language), "late": duration(self.late)}
         if self.doubt:
-            return Message("timing.not-known", params)
+            return Message("timing.doubt-accepted" if self.rule == "accept" else "timing.not-known", params)
         if self.late:
-            return Message("timing.refused" if self.refused else "timing.late", params)
+            return Message(_LATE[self.rule], params)
         return Message("timing.earlier", params) if self.instead else None
 
 
@@ -155,10 +180,14 @@ def at(local: datetime, zone: tzinfo) -> datetime:
     raise ValueError(f"the hour of {local:%Y-%m-%d %H:%M} {happens} in {zone}; state the offset from UTC")
 
 
-def shown(moment: datetime, zone: str) -> str:
-    """A moment as people read it, by the clock of its own zone: ``2026-02-12 11:30 (Europe/Berlin)``."""
+def shown(moment: datetime, zone: str, language: str = "en") -> str:
+    """A moment as people read it, by the clock of its own zone.
+
+    ``2026-02-12 11:30 (Europe/Berlin)``, in German ``12.02.2026, 11:30 Uhr (Europe/Berlin)``.
+    """
     seconds = ":%S" if moment.second else ""
-    return f"{moment.strftime(f'%Y-%m-%d %H:%M{seconds}')} ({zone})"
+    form = f"%d.%m.%Y, %H:%M{seconds} Uhr" if language == "de" else f"%Y-%m-%d %H:%M{seconds}"
+    return f"{moment.strftime(form)} ({zone})"
 
 
 def by_clock(moment: datetime, window: Window) -> datetime:

@@ -112,6 +112,18 @@ def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
     ]
 
 
+@pytest.mark.parametrize("question", exam().questions, ids=lambda question: question.id)
+def test_a_question_is_called_the_same_everywhere(question: Question) -> None:
+    """The heading in the notebook is the title on feedback pages, in both languages."""
+    prompt = cells()[f"{question.id}-prompt"].source
+    headings = [line for line in prompt.splitlines() if line.startswith("### ")]
+    for heading, language in zip(headings, ("en", "de"), strict=True):
+        found = re.fullmatch(r"### \((\w)\) (.+) \([\d.]+ \w+\)", heading)
+        assert found
+        title = question.title[language].partition(f"({found[1]}): ")[2]
+        assert title.casefold().replace(",", ":") == found[2].casefold().replace(",", ":")
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_an_exam_can_be_released_in_one_language(language: str) -> None:
     """Every text that students read is there in the language chosen, and no other language is left."""

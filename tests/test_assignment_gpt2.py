@@ -101,18 +101,46 @@ def test_points_add_up() -> None:
     assert ["en", "de"] == tables  # made of the rubric when the release is made
 
 
+def test_one_word_stands_for_what_the_table_of_tasks_lists() -> None:
+    """Headings call the five tasks what the table on the title page calls them, in both languages."""
+    for number in PARTS:
+        headings = re.findall(r"^## (\w+) (\d):", CELLS[f"part{number}"].source, re.MULTILINE)
+        assert [("Task", str(number)), ("Aufgabe", str(number))] == headings
+
+
+def test_points_become_a_grade() -> None:
+    """Half of the 100 points pass with 4.0, and 95 are the best grade."""
+    scale = RUBRIC.assignment.grading
+    assert scale is not None
+    graded = [scale.grade(Decimal(points)) for points in ("49.99", "50", "95")]
+    assert [("5.0", False), ("4.0", True), ("1.0", True)] == [(one.name, one.passed) for one in graded]
+
+
 @pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
 def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
-    """Students read the points that the rubric gives, and in which part they are, in both languages."""
+    """Students read the points that the rubric gives, and in which task they are, in both languages."""
     headings = [line for line in CELLS[f"{question.id}-prompt"].source.splitlines() if line.startswith("#")]
     assert [f"({question.points} {word})" for word in ("points", "Punkte")] == [
         heading[heading.rindex("(") :] for heading in headings
     ]
     letter = re.findall(r"\((\w)\)", headings[0])[0]
-    for language, word in (("en", "Part"), ("de", "Teil")):
+    for language, word in (("en", "Task"), ("de", "Aufgabe")):
         assert question.title[language].startswith(f"{word} {question.task} ({letter}): ")
     for item in question.items:
         assert {"en", "de"} == set(item.text)
+
+
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+def test_a_question_is_called_the_same_everywhere(question: Question) -> None:
+    """The heading in the notebook is the title on feedback pages, in both languages."""
+    headings = [
+        line for line in CELLS[f"{question.id}-prompt"].source.splitlines() if line.startswith("### ")
+    ]
+    for heading, language in zip(headings, ("en", "de"), strict=True):
+        found = re.fullmatch(r"### \((\w)\) (.+) \([\d.]+ \w+\)", heading)
+        assert found
+        title = question.title[language].partition(f"({found[1]}): ")[2]
+        assert title.casefold().replace(",", ":") == found[2].casefold().replace(",", ":")
 
 
 @pytest.mark.parametrize(("language", "foreign"), [("en", " Sie "), ("de", " the ")])

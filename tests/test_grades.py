@@ -16,7 +16,7 @@ from autograder import rubric as rubrics
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook, read_bonus
 from autograder.grades import PersonMark, Standing, standing
-from autograder.records import Score, Status
+from autograder.records import Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
 from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
@@ -94,6 +94,18 @@ def test_extra_credit_is_bonus_and_below_zero_taken_away() -> None:
     marks = {WHY: PersonMark(Decimal(1), Decimal("1.5")), ("exam", "mha"): PersonMark(None, Decimal(-2))}
     one = standing(middling().score, EXAM, marks, given=Decimal(1))
     assert (Decimal("7.5"), Decimal("2.5"), Decimal(10)) == (one.points, one.bonus, one.total)
+
+
+@pytest.mark.parametrize("code", ["late", "time-not-known"])
+def test_what_is_late_is_not_final_until_somebody_decides(code: str) -> None:
+    """A pass stays open, since it may be refused; points stand, and a fail stays one."""
+    score = passing(*[("task5-a", name) for name, _, _ in FAULTS], ("mha", "plain"))
+    late, accepted = (replace(score, notes=(Note(one, "…"),)) for one in (code, "late-accepted"))
+    one = standing(late, EXAM)
+    assert (False, None, standing(score, EXAM).points) == (one.final, one.passed, one.points)
+    assert (True, True) == (standing(accepted, EXAM).final, standing(accepted, EXAM).passed)
+    failed = standing(replace(passing(), notes=late.notes), EXAM)
+    assert (False, False) == (failed.final, failed.passed)
 
 
 @pytest.mark.parametrize(

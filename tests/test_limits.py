@@ -74,11 +74,11 @@ def test_both_ends_of_a_range_are_allowed(name: str) -> None:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("memory_mb = true", r"Expected `int`, got `bool` - at `\$\.limits\.memory_mb`"),
-        ('processes = "many"', r"Expected `int`, got `str` - at `\$\.limits\.processes`"),
-        ("processes = 2.5", r"Expected `int`"),
-        ("cell_seconds = 2031-02-03", r"Expected `float`, got `date"),
-        ("cell_seconds = [1]", r"Expected `float`, got `array`"),
+        ("memory_mb = true", "limits.memory_mb: expected a whole number, got true"),
+        ('processes = "many"', "limits.processes: expected a whole number, got 'many'"),
+        ("processes = 2.5", "limits.processes: expected a whole number, got Decimal"),
+        ("cell_seconds = 2031-02-03", "limits.cell_seconds: expected a number, got "),
+        ("cell_seconds = [1]", "limits.cell_seconds: expected a number, got a list"),
         ("cel_seconds = 1", "unknown key 'cel_seconds'; did you mean 'cell_seconds'"),
         ("scratch_mb = 4096", r"scratch_mb: expected at most memory_mb \(2048\), got 4096"),
         ("memory_mb = 64\nscratch_mb = 65", r"scratch_mb: expected at most memory_mb \(64\), got 65"),
@@ -93,7 +93,7 @@ def test_a_slip_is_refused(written: str, message: str) -> None:
 def test_limits_that_are_no_table_are_refused() -> None:
     """The rubric's reader says what it expected."""
     written = GOOD.replace("[assignment.limits]\ncell_seconds = 3\n", "limits = 3\n")
-    with pytest.raises(RubricError, match="Expected `object`, got `int`"):
+    with pytest.raises(RubricError, match=r"limits: expected a table in \{ \}, got 3"):
         parse(written.encode())
 
 

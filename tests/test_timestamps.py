@@ -126,8 +126,10 @@ def test_moments_are_shown_by_the_clock_of_the_exam() -> None:
 TIMINGS = {
     "": Timing(WINDOW),
     "timing.late": Timing(WINDOW, timedelta(minutes=12, seconds=5)),
-    "timing.refused": Timing(WINDOW, timedelta(minutes=12, seconds=5), refused=True),
+    "timing.refused": Timing(WINDOW, timedelta(minutes=12, seconds=5), rule="refuse"),
+    "timing.accepted": Timing(WINDOW, timedelta(minutes=12, seconds=5), rule="accept"),
     "timing.not-known": Timing(WINDOW, doubt="There is no timestamp.txt."),
+    "timing.doubt-accepted": Timing(WINDOW, doubt="There is no timestamp.txt.", rule="accept"),
     "timing.earlier": Timing(WINDOW, instead=datetime(2026, 2, 12, 10, 40, tzinfo=UTC)),
 }
 

@@ -28,6 +28,12 @@ README = """\
 - `.autograder/` holds the secret that hidden inputs are drawn from: keep it, and show it to nobody.
 """
 
+CONFIGURATION = """\
+# nbgrader looks for assignments here; without this, its formgrader lists none.
+c = get_config()  # noqa: F821 - nbgrader puts this name here
+c.CourseDirectory.source_directory = "assignments"
+"""
+
 IGNORED = "".join(
     f"/{name}\n"
     for name in (
@@ -95,7 +101,7 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
             f"{folder / taken[0]} is there already, and nothing is replaced; choose another name"
         )
     if begun:
-        more = {"README.md": README, ".gitignore": IGNORED}
+        more = {"README.md": README, ".gitignore": IGNORED, "nbgrader_config.py": CONFIGURATION}
         files |= {path: text for path, text in more.items() if not (folder / path).exists()}
     try:
         for one in FOLDERS:

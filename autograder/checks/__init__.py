@@ -78,4 +78,10 @@ def make_check(question: Question, rubric: Rubric) -> Check:
             manual_options(question, item)
             names = (*field_names(ManualItem), *field_names(kind.item_type))
             known(item.options, names, place(question, item))
-    return kind(question, rubric)
+    try:
+        return kind(question, rubric)
+    except RubricError as error:
+        where = place(question)
+        if str(error).startswith(where):
+            raise
+        raise RubricError(f"{where}, {error}") from error

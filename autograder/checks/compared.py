@@ -28,7 +28,7 @@ from autograder.checks.planning.planting import Planter, Read, as_written
 from autograder.checks.planning.targets import Target, Targets, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.messages import counting
+from autograder.messages import counting, render
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
@@ -215,8 +215,8 @@ class ComparedCheck(Generic[Q, I]):
         stated = [self.read_right(value, item, Target("")) for value in self.stated(item, sample)]
         if any(finding is not None for _, finding in stated):
             values = zip(self.stated(item, sample), stated, strict=True)
-            bad, why = next((value, one[1].code) for value, one in values if one[1] is not None)
-            raise RubricError(f"{where}: value: {bad!r} is no answer of kind {self.kind}: {why}")
+            bad, why = next((value, one[1]) for value, one in values if one[1] is not None)
+            raise RubricError(f"{where}: value: {_no_answer(bad, why, self.kind)}")
         rights = [right for right, _ in stated]
         wrong = [self._check_mistake(mistake, item, rights, sample) for mistake in options.mistake]
         if not self.options.sizes:
@@ -238,7 +238,7 @@ class ComparedCheck(Generic[Q, I]):
             return None
         wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
         if finding is not None:
-            raise RubricError(f"{where}: no answer of kind {self.kind}: {finding.code}")
+            raise RubricError(f"{where}: {_no_answer(mistake.when, finding, self.kind)}")
         if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
             raise RubricError(f"{where}: {mistake.when!r} is right")
         return wrong
@@ -330,6 +330,13 @@ class ComparedCheck(Generic[Q, I]):
                 staff = f"{target.what}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")
                 return Finding(Status.FAILED, message, staff, Decimal(mistake.points))
         return None
+
+
+def _no_answer(stated: Any, finding: Finding, kind: str) -> str:
+    is_formula = finding.code.startswith("unreadable.")
+    return f"{stated!r} is no answer of kind {kind}: " + (
+        render(finding.message, "en") if is_formula else finding.code
+    )
 
 
 def _diagnosis(mistake: Mistake) -> str:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from autograder.errors import RubricError
 from autograder.rubric import Item, Question, convert
+from autograder.tables import field_names
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -117,7 +118,7 @@ def question_options(question: Question, to: type[Options]) -> Options:
     Raises:
         RubricError: a key is unknown, missing or of the wrong type; names the question.
     """
-    return convert(question.options, to, place(question))
+    return convert(question.options, to, place(question), also=_named(Question))
 
 
 def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
@@ -127,7 +128,7 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
         RubricError: a key is unknown, missing or of the wrong type; names question and item.
     """
     return {
-        item.id: convert(item.options, to, place(question, item))
+        item.id: convert(item.options, to, place(question, item), also=_named(Item))
         for item in question.items
         if not item.manual
     }
@@ -159,6 +160,11 @@ def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
     if not options.case:
         raise RubricError(f"{place(question)}: case: at least one [[question.case]] is needed")
     return named_cases(options, question)
+
+
+def _named(record: type[Question | Item]) -> set[str]:
+    """The keys of every kind, which stand in the same table of the file as a kind's own options."""
+    return set(field_names(record)) - {"options", "items"}
 
 
 def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
@@ -236,5 +242,5 @@ def check_text(text: Mapping[str, str], where: str, placeholders: Iterable[str] 
     for language, sentence in text.items():
         try:
             sentence.format_map(dict.fromkeys(placeholders, ""))
-        except (KeyError, ValueError, IndexError) as error:
+        except (KeyError, ValueError, IndexError, AttributeError) as error:
             raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error

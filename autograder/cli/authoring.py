@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -30,4 +31,7 @@ def new(
     started = start(course, name, [kind.strip() for kind in kinds.split(",") if kind.strip()])
     for path in started.files:
         report.console().print(f"wrote {path}", soft_wrap=True, markup=False)
-    report.console().print(f"Now prove its checks: autograder verify {name}", markup=False)
+    elsewhere = "" if course == HERE else f" --course {shlex.quote(str(course))}"
+    report.console().print(
+        f"Now prove its checks: autograder verify {name}{elsewhere}", soft_wrap=True, markup=False
+    )

@@ -47,10 +47,11 @@ def check(
 
     if language not in ("", *LANGUAGES):
         raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
-    specification = _specification(check_file or notebook.with_name(FILE_NAME))
-    spoken = language or specification["language"]
     try:
-        paper = look(parse(read_file(notebook)).cells, specification, notebook.stem, spoken)
+        cells = parse(read_file(notebook)).cells
+        specification = _specification(check_file or notebook.with_name(FILE_NAME))
+        spoken = language or specification["language"]
+        paper = look(cells, specification, notebook.stem, spoken)
     except NotebookError as error:
         raise NotebookError(error.code, f"{notebook}: {error}") from error
     left = time_left(specification, spoken)

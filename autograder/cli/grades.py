@@ -71,20 +71,34 @@ def class_standings(
     course = assignment.course
     marks = gradebook.person_marks(assignment.name)
     given = read_bonus(course.bonus, assignment.name) if course.bonus.is_file() else {}
-    if given and course.roster.is_file():
-        known = {*results, *(one.id for one in read_roster(course.roster))}
-        for student in given:
-            if student not in known:  # a misspelt id would cost somebody their points without a word
-                raise CourseError(
-                    f"{course.bonus}: {student!r} has bonus points, but is not in the class list; "
-                    f"{hint(student, known)}"
-                )
+    known = {*results, *course.students()}
+    if course.roster.is_file():
+        known |= {one.id for one in read_roster(course.roster)}
+    strangers = {student: hint(student, known) for student in given if student not in known}
+    if course.roster.is_file():
+        for student, nearest in strangers.items():  # a misspelt id would cost somebody their points
+            raise CourseError(
+                f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
+            )
+    tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points")
     return {
         student: standing(
             graded.score, assignment.rubric_of(student), marks.get(student), given.get(student, NOTHING)
         )
         for student, graded in results.items()
     }
+
+
+def tell_strangers(strangers: Mapping[str, str], what: str) -> None:
+    """Warn of ids that may be misspelt, where there is no class list that could tell.
+
+    Args:
+        strangers: id → the nearest name.
+        what: was stated for an id, which stands in the place of ``{}``.
+    """
+    for student, nearest in strangers.items():
+        said = what.format(repr(student))
+        sys.stderr.write(f"autograder: {said}, but nobody of this id handed anything in; {nearest}\n")
 
 
 def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
@@ -175,14 +189,16 @@ def _grades(one: Standing) -> tuple[str, str]:
 
 
 def _passed(one: Standing) -> str:
-    if one.worst is None or one.best is None:
+    if one.scale is None:
         return ""
-    return "open" if one.worst.passed is not one.best.passed else "yes" if one.best.passed else "no"
+    return "open" if one.passed is None else "yes" if one.passed else "no"
 
 
 def _state(one: Standing) -> str:
     if one.outdated:
         return "provisional: grade again, the rubric has changed"
+    if one.untimely:
+        return "provisional: a person decides about the time"
     return "final" if one.final else "provisional"
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.cli.grades import class_standings
+from autograder.cli.deciding import decided, enter_decisions
+from autograder.cli.grades import class_standings, tell_strangers
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -38,7 +39,9 @@ def grade(
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
+    from autograder import rubric as rubrics
     from autograder.cli import report
+    from autograder.cli.misplaced import misplaced
     from autograder.course import Course
 
     started = time.monotonic()
@@ -47,6 +50,8 @@ def grade(
         outcomes = grade_class(place, name, student or [], workers, isolation, again=again)
         figures = report.grading_summary(outcomes, time.monotonic() - started)
         misnamed = place.misnamed(name)
+        notebooks = [one.name for one in rubrics.load(place.rubric(name)).assignment.notebooks]
+        unseen = misplaced(place, name, notebooks)
         if json:
             marks = {one.student: one.graded.score.points for one in outcomes}
             report.print_json(
@@ -57,9 +62,16 @@ def grade(
             console.print(report.grading_table(outcomes, name))
             console.print(report.summary_table(figures, "this run"))
             console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+            console.print(f"with what people gave: autograder grades {name}", soft_wrap=True, markup=False)
         for folder, fault in misnamed.items():
             sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")
-    if misnamed:
+        for sentence in unseen:
+            sys.stderr.write(f"autograder: {sentence}\n")
+        if not outcomes:
+            sys.stderr.write(
+                f"autograder: nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb\n"
+            )
+    if misnamed or unseen or not outcomes:
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -91,13 +103,20 @@ def grade_class(
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
+        decisions = decided(course, assignment.rubric)
+        handed_in = course.students()
         if course.roster.is_file():
             roster = read_roster(course.roster)
             if times:
-                times.check_students({one.id for one in roster})
+                times.check_students({*handed_in, *(one.id for one in roster)})
             gradebook.enrol(roster)
+        elif times:
+            tell_strangers(times.strangers(handed_in), f"{course.exams.name}: {{}} has times of their own")
         graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
-        return list(report.with_progress(graded, len(handins), "grading"))
+        outcomes = list(report.with_progress(graded, len(handins), "grading"))
+        if decisions:
+            enter_decisions(assignment.rubric, gradebook, decisions)
+        return outcomes
 
 
 def feedback(
@@ -112,7 +131,11 @@ def feedback(
     if json:
         report.print_json({"assignment": name, "pages": len(written), "folder": str(place.root / "feedback")})
         return
-    report.console().print(f"{len(written)} pages below {place.root / 'feedback'}", soft_wrap=True)
+    staff = [path for path in written if place.root / "staff" in path.parents]
+    console = report.console()
+    console.print(f"{len(written) - len(staff)} pages below {place.root / 'feedback'}", soft_wrap=True)
+    for path in staff:
+        console.print(f"for staff: {path}", soft_wrap=True, markup=False)
 
 
 def write_feedback(course: Course, name: str, language: str) -> list[Path]:
@@ -120,11 +143,17 @@ def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     from autograder import assignment as assignments
     from autograder.cli import report
     from autograder.course import schedule
+    from autograder.errors import CourseError
     from autograder.feedback import publish
     from autograder.gradebook import Gradebook
     from autograder.gradebook.ledger import Ledger
 
     assignment = assignments.load(course, name)
+    known = assignment.rubric.assignment.languages
+    if language and language not in known:
+        raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
+    if not course.gradebook.is_file():
+        raise CourseError(f"{course.gradebook}: there is no gradebook yet; run: autograder grade {name}")
     with Gradebook(course.gradebook) as gradebook:
         results = Ledger(gradebook.engine).current(name)
         standings = class_standings(assignment, gradebook, results)

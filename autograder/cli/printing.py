@@ -130,7 +130,7 @@ def _asked(
         made = make(common, [student], pool, common.manifest.catalogues if common.manifest else None)
     variant = common.variant_of(student) if given else made.variants[student]
     asked = common.with_variant(variant, made.catalogues).rubric
-    files = generate.build(course, asked, language, made.exchanged(variant))
+    files = generate.build(course, asked, language, made.exchanged(variant), student)
     return asked, _notebooks(asked, files), made.key(variant)
 
 

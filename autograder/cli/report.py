@@ -6,7 +6,7 @@ import contextlib
 import json
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -132,26 +132,26 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
         "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
         "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
         "isolation": sorted({score.isolation for score in scores}),
-        **{title: found for title, code in REMARKED.items() if (found := remarked(outcomes, code))},
+        **{title: found for title, codes in REMARKED.items() if (found := remarked(outcomes, codes))},
     }
 
 
 REMARKED = {
-    "fit another's variant": FITS_ANOTHER,
-    "handed in late": "late",
-    "time of handing in not known": "time-not-known",
-    "graded by an earlier attempt": "earlier-attempt",
+    "fit another's variant": (FITS_ANOTHER,),
+    "handed in late": ("late", "late-refused", "late-accepted"),
+    "time of handing in not known": ("time-not-known", "time-accepted"),
+    "graded by an earlier attempt": ("earlier-attempt",),
 }
 """What the figures of a run list by name, and the codes of the remarks."""
 
 
-def remarked(outcomes: Sequence[Outcome], code: str) -> list[str]:
-    """The remarks with a code, a line for each: who, about which question where it is about one, what."""
+def remarked(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
+    """The remarks with one of these codes, a line for each: who, about which question if about one, what."""
     return [
         f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
         for outcome in sorted(outcomes, key=lambda one: one.student)
         for note in outcome.graded.score.notes
-        if note.code == code
+        if note.code in codes
     ]
 
 

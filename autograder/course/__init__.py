@@ -97,6 +97,11 @@ class Course(Struct, frozen=True):
         return self.root / "bonus.csv"
 
     @property
+    def decisions(self) -> Path:
+        """What people decided about all equal answers."""
+        return self.root / "decisions.csv"
+
+    @property
     def exams(self) -> Path:
         """When exams are sat, and who has more time."""
         return self.root / "exams.toml"
@@ -182,6 +187,13 @@ class Course(Struct, frozen=True):
             for entry in sorted(submitted.iterdir())
             if _is_folder(entry) and _is_there(entry / assignment)
         ]
+
+    def students(self) -> frozenset[str]:
+        """Everybody who handed in anything, in any assignment."""
+        submitted = self.root / "submitted"
+        return frozenset(
+            entry.name for entry in submitted.glob("*") if _is_folder(entry) and not name_fault(entry.name)
+        )
 
     def secret(self) -> bytes:
         """The course secret; made at the first use, readable by its owner alone.

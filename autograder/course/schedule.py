@@ -13,7 +13,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from autograder import tables, timestamps
 from autograder.course import Course, Handin
 from autograder.errors import CourseError, RubricError
 from autograder.rubric import Rubric
-from autograder.timestamps import Timing, Window
+from autograder.timestamps import Rule, Timing, Window
 from autograder.variants.drawing import canonical_id
 
 CLOCKS_DIFFER = timedelta(minutes=5)
@@ -36,6 +36,8 @@ class Own(Struct, frozen=True):
     extra_minutes: Annotated[int, Meta(ge=0, le=24 * 60)] = 0
     start: datetime | None = None
     end: datetime | None = None
+    late: Rule | None = None
+    """What a person decided about this student's late submission, or one whose time is not known."""
 
 
 class Times(Struct, frozen=True):
@@ -46,7 +48,7 @@ class Times(Struct, frozen=True):
     """Default: the start and the minutes that the rubric allows."""
     zone: str = ""
     """Whose clock the times are by; needed where they state no offset from UTC."""
-    late: Literal["review", "refuse"] = "review"
+    late: Rule = "review"
     students: Mapping[str, Any] = {}
 
 
@@ -56,12 +58,22 @@ class Schedule(Struct, frozen=True):
     common: Window
     own: Mapping[str, Window]
     """By canonical id."""
-    refuses: bool
-    """Late submissions are not graded."""
+    late: Rule = "review"
+    """What becomes of late submissions."""
+    decided: Mapping[str, Rule] = {}
+    """What a person decided about one student's, by canonical id."""
 
     def of(self, student: str) -> Window:
         """The window of one student."""
         return self.own.get(canonical_id(student), self.common)
+
+    def personal(self, student: str) -> Window:
+        """The window of one student, to be told in a notebook that nobody else gets."""
+        return replace(self.of(student), own=True)
+
+    def rule(self, student: str) -> Rule:
+        """What becomes of a late submission of one student."""
+        return self.decided.get(canonical_id(student), self.late)
 
     def check_students(self, known: Collection[str]) -> None:
         """Extra time for a name that nobody has is a misspelt one.
@@ -69,23 +81,27 @@ class Schedule(Struct, frozen=True):
         Raises:
             CourseError: a student with times of their own is not known; names the nearest.
         """
-        names = {canonical_id(student): student for student in known}
-        for student in self.own:
-            if student not in names:
-                raise CourseError(
-                    f"exams.toml: {student!r} has times of their own, but is not in the class list; "
-                    f"{tables.hint(student, names)}"
-                )
+        for student, hint in self.strangers(known).items():
+            raise CourseError(
+                f"exams.toml: {student!r} has times of their own, but is not in the class list; {hint}"
+            )
+
+    def strangers(self, known: Collection[str]) -> dict[str, str]:
+        """Students with times of their own who are not among these, each with the nearest name."""
+        names = {canonical_id(student) for student in known}
+        return {student: tables.hint(student, names) for student in self.own if student not in names}
 
     def counting(self, attempts: Iterable[Handin], now: datetime) -> Handin:
-        """The attempt that counts, with how it stands to the time: the last one in time, if there is any.
+        """The attempt that counts, with how it stands to the time.
+
+        That is the last one in time, if there is any; where late ones are accepted, the last one.
 
         Args:
             attempts: of one student; the first is what was collected last.
             now: the time; what claims to be of later is not believed.
         """
         latest, *earlier = (self._timed(attempt, now) for attempt in attempts)
-        if latest.timing is None or not latest.timing.late:
+        if latest.timing is None or not latest.timing.late or latest.timing.rule == "accept":
             return latest
         in_time = [one for one in earlier if one.timing and not one.timing.late and not one.timing.doubt]
         chosen = max(in_time, key=_moment, default=latest)
@@ -94,18 +110,17 @@ class Schedule(Struct, frozen=True):
         return latest
 
     def _timed(self, handin: Handin, now: datetime) -> Handin:
-        window, moment = self.of(handin.student), handin.submitted_at
+        window, moment, rule = self.of(handin.student), handin.submitted_at, self.rule(handin.student)
         if moment is None:
-            return replace(handin, timing=Timing(window, doubt=handin.time_fault))
+            return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule))
         stated = timestamps.shown(timestamps.by_clock(moment, window), window.zone)
         told = f"The time of handing in is {stated}, which is"
         if moment > now + CLOCKS_DIFFER:
-            timing = Timing(window, doubt=f"{told} still to come.")
+            timing = Timing(window, doubt=f"{told} still to come.", rule=rule)
         elif moment < window.start:
-            timing = Timing(window, doubt=f"{told} before the start.")
+            timing = Timing(window, doubt=f"{told} before the start.", rule=rule)
         else:
-            late = max(moment - window.end, _NOTHING)
-            timing = Timing(window, late, refused=self.refuses and late > _NOTHING)
+            timing = Timing(window, max(moment - window.end, _NOTHING), rule=rule)
         return replace(handin, timing=timing)
 
 
@@ -177,21 +192,24 @@ def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
     end = _at(times.end, zone, f"{place}: end") if times.end else _after(start, needed)
     common = _window(start, end, needed, times.zone, place)
     own: dict[str, Window] = {}
+    decided: dict[str, Rule] = {}
     for student, entry in times.students.items():
         where = f"{place}: student {student!r}"
         if canonical_id(student) in own:
             raise RubricError(f"{where}: stands twice; each may stand once")
-        own[canonical_id(student)] = _own(entry, common, zone, needed, times.zone, place=where)
-    return Schedule(common, own, times.late == "refuse")
+        if not isinstance(entry, Mapping):
+            raise RubricError(f"{where}: expected a table with extra_minutes, start, end or late")
+        stated = tables.convert(entry, Own, where)
+        own[canonical_id(student)] = _own(stated, common, zone, needed, times.zone, place=where)
+        if stated.late:
+            decided[canonical_id(student)] = stated.late
+    return Schedule(common, own, times.late, decided)
 
 
 def _own(
-    entry: Any, common: Window, zone: tzinfo | None, needed: timedelta, zone_name: str, *, place: str
+    own: Own, common: Window, zone: tzinfo | None, needed: timedelta, zone_name: str, *, place: str
 ) -> Window:
     """One student's window: the common one with other ends, or as long elsewhere, and extra time after it."""
-    if not isinstance(entry, Mapping):
-        raise RubricError(f"{place}: expected a table with extra_minutes, start or end")
-    own = tables.convert(entry, Own, place)
     if own.end and own.extra_minutes:
         raise RubricError(f"{place}: state either end or extra_minutes, not both")
     start = _at(own.start, zone, f"{place}: start") if own.start else common.start

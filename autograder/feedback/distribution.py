@@ -64,7 +64,7 @@ def distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) ->
     return Distribution(
         bars,
         students=len(standings),
-        passed=sum(bool(standing.worst and standing.worst.passed) for standing in standings),
+        passed=sum(standing.passed is True for standing in standings),
         may_pass=sum(bool(standing.best and standing.best.passed) for standing in standings),
         provisional=len(names) - len(final),
         rules=rules(scale, labels, bonus=any(standing.bonus for standing in standings)),

@@ -18,8 +18,6 @@ class GradeView(Struct, frozen=True):
     """``"passed"``, ``"failed"``, or empty while that is open."""
     provisional: str
     """Why the grade may still change; empty when it is final."""
-    bonus: str
-    """How many bonus points there are; empty for none."""
     rules: tuple[str, ...]
     """How points become a grade, in sentences."""
     steps: tuple[tuple[str, str, bool], ...]
@@ -31,12 +29,11 @@ def grade_view(standing: Standing, labels: Labels) -> GradeView | None:
     scale, worst, best = standing.scale, standing.worst, standing.best
     if scale is None or worst is None or best is None:
         return None
-    decided = worst.passed is best.passed
+    passed = standing.passed
     return GradeView(
         grade=grade_range(worst, best, labels),
-        outcome=("passed" if best.passed else "failed") if decided else "",
+        outcome="" if passed is None else "passed" if passed else "failed",
         provisional=_provisional(standing, labels),
-        bonus=bonus(standing, labels),
         rules=rules(
             scale, labels, bonus=bool(standing.bonus) or any(one.bonus for one in standing.questions)
         ),
@@ -63,20 +60,15 @@ def rules(scale: Scale, labels: Labels, *, bonus: bool) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def bonus(standing: Standing, labels: Labels) -> str:
-    """How many bonus points there are, and whether they are in the sum; empty for none."""
-    if not standing.bonus:
-        return ""
-    included = standing.total == standing.points + standing.bonus
-    return labels("bonus" if included else "bonus-out", points=labels.number(standing.bonus))
-
-
 def _provisional(standing: Standing, labels: Labels) -> str:
     if standing.outdated:
         return labels("outdated")
     if standing.final:
         return ""
-    return labels("provisional-same" if standing.worst == standing.best else "provisional")
+    said = [labels("provisional-time")] if standing.untimely else []
+    if any(question.pending for question in standing.questions):
+        said.append(labels("provisional-same" if standing.worst == standing.best else "provisional"))
+    return " ".join(said)
 
 
 def _steps(scale: Scale, worst: Grade, best: Grade, labels: Labels) -> tuple[tuple[str, str, bool], ...]:

@@ -93,13 +93,52 @@ LABELS: Mapping[str, Text] = {
         "en": "Provisional: the rubric has changed since, and this will be graded again.",
         "de": "Vorläufig: Das Bewertungsschema hat sich seitdem geändert, und hier wird neu bewertet.",
     },
+    "provisional-time": {
+        "en": "Provisional: a person has yet to decide what the time of handing in means.",
+        "de": "Vorläufig: Was der Zeitpunkt der Abgabe bedeutet, entscheidet noch ein Mensch.",
+    },
+    "task-points": {"en": "Points of the tasks", "de": "Punkte der Aufgaben"},
+    "taken-line": {"en": "Taken away by a person", "de": "Von einem Menschen abgezogen"},
+    "taken": {
+        "en": "Taken away by a person: {taken} ({earned} − {taken} = {points}).",
+        "de": "Von einem Menschen abgezogen: {taken} ({earned} − {taken} = {points}).",
+    },
+    "taken-bounded": {
+        "en": "Taken away by a person: {taken}, but no more than the {earned} that were earned: a sum is "
+        "never below zero.",
+        "de": "Von einem Menschen abgezogen: {taken}, aber nicht mehr als die erreichten {earned}: Eine "
+        "Summe liegt nie unter null.",
+    },
+    "extra-given": {
+        "en": "Bonus points that a person gave for this: {points}",
+        "de": "Bonuspunkte, die ein Mensch hierfür gab: {points}",
+    },
+    "extra-taken": {
+        "en": "Points that a person took away for this: {points}",
+        "de": "Punkte, die ein Mensch hierfür abzog: {points}",
+    },
+    "bonus-line": {"en": "Bonus points", "de": "Bonuspunkte"},
+    "bonus-line-out": {"en": "Bonus points, not counted", "de": "Bonuspunkte, nicht gezählt"},
     "bonus": {
-        "en": "Bonus points: {points}, included in the sum.",
-        "de": "Bonuspunkte: {points}, in der Summe enthalten.",
+        "en": "Bonus points: {points}, included in the sum ({sources}).",
+        "de": "Bonuspunkte: {points}, in der Summe enthalten ({sources}).",
     },
     "bonus-out": {
-        "en": "Bonus points: {points}, not in the sum as long as it is not enough to pass without them.",
-        "de": "Bonuspunkte: {points}, nicht in der Summe, solange sie ohne sie nicht zum Bestehen reicht.",
+        "en": "Bonus points: {points} ({sources}), not in the sum as long as it is not enough to pass "
+        "without them.",
+        "de": "Bonuspunkte: {points} ({sources}), nicht in der Summe, solange sie ohne sie nicht zum "
+        "Bestehen reicht.",
+    },
+    "bonus-from.questions": {"en": "for bonus questions", "de": "für Bonusfragen"},
+    "bonus-from.people": {"en": "from those who marked by hand", "de": "von denen, die von Hand bewerteten"},
+    "bonus-from.course": {"en": "from the course", "de": "aus dem Kurs"},
+    "above-possible": {
+        "en": "The sum is more than the {possible} points that are possible.",
+        "de": "Die Summe ist mehr als die {possible} möglichen Punkte.",
+    },
+    "best-grade": {
+        "en": "There is no better grade than {grade}.",
+        "de": "Eine bessere Note als {grade} gibt es nicht.",
     },
     "bonus-question": {"en": "bonus", "de": "Bonus"},
     "bonus.always": {

@@ -15,11 +15,12 @@ from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, manual_options
 from autograder.checks.values import prose
+from autograder.feedback.answers import MarkedCell, marked_cells
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, visible
 from autograder.grades import CellPoints, Standing
-from autograder.records import Graded, Status
+from autograder.records import Graded
 from autograder.rubric import Item, Question, Rubric
 
 _LANGUAGES = {"en": "English", "de": "German", "other": "another language", "unknown": ""}
@@ -46,6 +47,8 @@ class _Author(Struct, frozen=True):
 class _Group(Struct, frozen=True):
     """One answer, and everybody who gave it."""
 
+    key: str
+    """How its line in the list of decisions begins; empty where it cannot stand there."""
     authors: tuple[_Author, ...]
     text: Markup
     words: int
@@ -81,12 +84,7 @@ def render_marking(results: Sequence[Graded], rubric: Rubric, standings: Mapping
         standings: the students' marks with what people gave.
     """
     labels = Labels("en")
-    tasks = [
-        _task(question, cell, results, standings, labels)
-        for question in rubric.questions
-        for cell in question.cells()
-        if any(item.manual and (item.cell or question.id) == cell for item in question.items)
-    ]
+    tasks = [_task(rubric, cell, results, standings, labels) for cell in marked_cells(rubric)]
     text = (
         environment()
         .get_template("marking.html")
@@ -101,52 +99,32 @@ def render_marking(results: Sequence[Graded], rubric: Rubric, standings: Mapping
 
 
 def _task(
-    question: Question,
-    cell: str,
+    rubric: Rubric,
+    cell: MarkedCell,
     results: Sequence[Graded],
     standings: Mapping[str, Standing],
     labels: Labels,
 ) -> _Task:
-    items = [item for item in question.items if item.manual and (item.cell or question.id) == cell]
-    answers: dict[str, str] = {}
-    for graded in results:
-        if _written(graded, question, items):
-            own = items[0].cell
-            names = (own,) if own else (question.answer_cell, question.id)
-            answers[graded.score.student] = _source(graded, question, names)
-    marks = {student: _cell(standings[student], question, cell) for student in answers}
-    groups = [
-        _group(answers[students[0]], {one: marks[one] for one in students}, question, items, labels)
-        for students in prose.groups(list(answers.items()))
-    ]
+    question, items = cell.question, cell.items
+    answers = cell.answers(results)
+    marks = {student: _cell(standings[student], question, cell.name) for student in answers}
+    groups = []
+    for students in prose.groups(list(answers.items())):
+        text = answers[students[0]]
+        group = cell.group(text)
+        key = f"{rubric.assignment.name},{cell.name},{group}," if group else ""
+        own = {one: marks[one] for one in students}
+        groups.append(_group(text, own, question, items, key=key, labels=labels))
     return _Task(
-        anchor=f"cell-{cell}",
+        anchor=f"cell-{cell.name}",
         title=labels.pick(question.title, question.id),
-        cell=cell,
+        cell=cell.name,
         points=labels.number(sum((max(item.points, Decimal(0)) for item in items), Decimal(0))),
         lines=tuple(_line(question, item, labels) for item in items),
         groups=tuple(sorted(groups, key=lambda group: group.done)),
         open=sum(marks[student].pending for student in answers),
         empty=len(results) - len(answers),
     )
-
-
-def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
-    """What a student wrote into the first of these cells; empty where there is none."""
-    cells = {
-        cell.grade_id: cell.source
-        for notebook in graded.notebooks
-        if notebook.name == question.notebook
-        for cell in notebook.cells
-    }
-    return next((cells[name] for name in names if name in cells), "")
-
-
-def _written(graded: Graded, question: Question, items: Sequence[Item]) -> bool:
-    """Whether there is something to decide: an item that grading left to a person."""
-    names = {item.id for item in items}
-    statuses = {one.status for one in graded.score.items if one.question == question.id and one.item in names}
-    return bool(statuses - {Status.NO_ANSWER})
 
 
 def _cell(standing: Standing, question: Question, cell: str) -> CellPoints:
@@ -159,6 +137,8 @@ def _group(
     marks: Mapping[str, CellPoints],
     question: Question,
     items: Sequence[Item],
+    *,
+    key: str,
     labels: Labels,
 ) -> _Group:
     text = visible(source, prose.MOST)
@@ -169,6 +149,7 @@ def _group(
         for student, mark in marks.items()
     )
     return _Group(
+        key=key,
         authors=authors,
         text=_highlighted(text, [entry for entries in listed.values() for entry in entries]),
         words=len(prose.words(text)),

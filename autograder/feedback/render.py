@@ -60,11 +60,19 @@ def environment() -> jinja2.Environment:
 
 def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: Labels) -> SubmittedView:
     """When it was handed in, by the clock of the place where the exam was sat, or else in UTC."""
-    message = timing.message() if timing else None
+    message = timing.message(labels.language) if timing else None
     said = sentence(message, labels.language) if message else ""
+    bad = timing is not None and (bool(timing.late) or bool(timing.doubt)) and timing.rule != "accept"
     if moment is None:
-        return SubmittedView("", said)
+        return SubmittedView("", said, bad)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     if timing is None:
-        return SubmittedView(aware.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"), said)
-    return SubmittedView(shown(by_clock(aware, timing.window), timing.window.zone), said)
+        return SubmittedView(_in_utc(aware, labels.language), said)
+    return SubmittedView(
+        shown(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
+    )
+
+
+def _in_utc(moment: datetime.datetime, language: str) -> str:
+    form = "%d.%m.%Y, %H:%M UTC" if language == "de" else "%Y-%m-%d %H:%M UTC"
+    return moment.astimezone(datetime.UTC).strftime(form)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -13,8 +13,10 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, visible
 from autograder.grades import Standing, standing
-from autograder.records import Graded, Status
+from autograder.records import Graded, Note, Status
 from autograder.rubric import Rubric
+
+_MOST_NOTE = 500
 
 
 class _Row(Struct, frozen=True):
@@ -104,7 +106,19 @@ def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else visible(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
-        notes=tuple(
-            visible(f"{note.place}: {note.text}" if note.place else note.text, 500) for note in score.notes
-        ),
+        notes=_notes(score.notes),
     )
+
+
+def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
+    """What was noted; the same about several places in one line."""
+    places: dict[str, list[str]] = {}
+    for note in notes:
+        places.setdefault(note.text, []).extend([note.place] if note.place else [])
+    return tuple(visible(_note(text, found), _MOST_NOTE) for text, found in places.items())
+
+
+def _note(text: str, places: Sequence[str]) -> str:
+    if len(places) > 1:
+        return f"{text} ({len(places)} places: {', '.join(places)})"
+    return f"{places[0]}: {text}" if places else text

@@ -9,10 +9,11 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
-from autograder.feedback.grade import GradeView, bonus, grade_view
+from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.lines import Line, lines, lost, together
 from autograder.feedback.sanitise import quoting_sentence, sentence, visible
+from autograder.feedback.sums import extra_sentence, sum_lines, sum_sentences
 from autograder.feedback.tasks import TaskView, task_views
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.grades import NOTHING, QuestionPoints, Standing
@@ -73,6 +74,8 @@ class QuestionView(Struct, frozen=True):
     bonus: bool
     marked: tuple[str, ...]
     """What people gave several lines together, a sentence for each cell."""
+    extra: str
+    """What people added to it or took away for it besides; empty for nothing."""
     comments: tuple[str, ...]
     """What people wrote about the answer."""
 
@@ -94,6 +97,8 @@ class SubmittedView(Struct, frozen=True):
     """Empty where it is not known."""
     said: str
     """What that means; empty where it was in time, or no time is stated."""
+    bad: bool = False
+    """It may cost something."""
 
 
 class PageView(Struct, frozen=True):
@@ -110,8 +115,10 @@ class PageView(Struct, frozen=True):
     earned_percent: int
     pending_percent: int
     grade: GradeView | None
-    bonus: str
-    """How many bonus points there are; empty for none."""
+    sum_lines: tuple[tuple[str, str], ...]
+    """What stands between the tasks and the sum: what it is, and its points."""
+    sum_sentences: tuple[str, ...]
+    """How the sum came about, where it is not what the questions give."""
     isolation: str
     """The stamp's sentence; empty for full isolation."""
     refusal: str
@@ -164,7 +171,8 @@ def page_view(
         earned_percent=_percent(standing.total, assignment.points),
         pending_percent=_percent(standing.pending, assignment.points),
         grade=grade_view(standing, labels),
-        bonus=bonus(standing, labels),
+        sum_lines=sum_lines(standing, labels),
+        sum_sentences=sum_sentences(standing, labels),
         isolation=stamp,
         refusal=_refusal(graded, labels),
         tasks=task_views(assignment.tasks, rubric.questions, points, labels),
@@ -211,6 +219,7 @@ def _question_view(
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,
         marked=tuple(_of(cell.points, cell.possible, labels) for cell in together(question, points)),
+        extra=extra_sentence(points, labels),
         comments=tuple(visible(comment, _MOST_COMMENT) for comment in points.comments),
     )
 

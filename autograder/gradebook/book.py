@@ -11,7 +11,7 @@ from typing import Self
 import sqlalchemy as sa
 
 from autograder.errors import GradebookError
-from autograder.gradebook import cells, ledger, marks, people, tables
+from autograder.gradebook import cells, decisions, ledger, marks, people, tables
 from autograder.gradebook.comments import comment_texts
 from autograder.gradebook.roster import Student
 from autograder.grades import CellName, PersonMark
@@ -146,6 +146,15 @@ class Gradebook:
             self.engine.connect() as connection,
         ):
             return people.read_marks(connection, assignment)
+
+    def decide(self, assignment: str, given: Mapping[decisions.Key, decisions.Decision]) -> decisions.Entered:
+        """Enter decisions about equal answers as people's marks; what people gave in formgrader stays.
+
+        Raises:
+            GradebookError: the database refused.
+        """
+        with self.transaction() as connection:
+            return decisions.enter(connection, assignment, given)
 
     def _cells(self, connection: sa.Connection, assignment: str) -> tuple[cells.Place, ...]:
         places = self._places.get(assignment) or cells.load(connection, assignment)

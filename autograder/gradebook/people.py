@@ -17,13 +17,13 @@ def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[Cel
     grade = tables.GRADE
     columns = (grade.c.manual_score, grade.c.extra_credit, grade.c.needs_manual_grade)
     touched = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
-    graded = connection.execute(_of_class(grade, assignment, *columns).where(touched))
+    graded = connection.execute(of_class(grade, assignment, *columns).where(touched))
     found: dict[str, dict[CellName, PersonMark]] = {}
     for student, notebook, cell, manual, extra, again in graded:
         mark = PersonMark(_exact(manual), _exact(extra) or Decimal(0), bool(again))
         found.setdefault(student, {})[notebook, cell] = mark
     comment = tables.COMMENT.c.manual_comment
-    commented = _of_class(tables.COMMENT, assignment, comment).where(comment.is_not(None), comment != "")
+    commented = of_class(tables.COMMENT, assignment, comment).where(comment.is_not(None), comment != "")
     for student, notebook, cell, text in connection.execute(commented):
         cells = found.setdefault(student, {})
         mark = cells.get((notebook, cell), PersonMark())
@@ -31,7 +31,7 @@ def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[Cel
     return found
 
 
-def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
+def of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
     """The grade or comment rows of a whole class: student, notebook, cell, and these columns."""
     submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
     notebook, cell = tables.NOTEBOOK, tables.CELL

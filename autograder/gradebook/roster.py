@@ -44,7 +44,7 @@ def read_roster(path: Path) -> tuple[Student, ...]:
             be one, or stands twice; names the line.
     """
     students: dict[str, Student] = {}
-    for line, row in _rows(path, "the class list", COLUMNS, needed=("id",)):
+    for line, row in read_rows(path, "the class list", COLUMNS, needed=("id",)):
         student = Student(_id(path, line, row), *(_harmless(row[name]) for name in COLUMNS[1:]))
         if student.id in students:
             raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
@@ -60,25 +60,35 @@ def read_bonus(path: Path, assignment: str) -> dict[str, Decimal]:
             two lines for the assignment.
     """
     points: dict[str, Decimal] = {}
-    for line, row in _rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
+    for line, row in read_rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
         if row["assignment"] != assignment:
             continue
         student = _id(path, line, row)
         if student in points:
             raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
-        if not _POINTS.fullmatch(row["points"]):
-            raise CourseError(
-                f"{path}: line {line}: points: expected a number such as 2 or 1.5, not below 0, "
-                f"got {row['points']!a}"
-            )
-        points[student] = Decimal(row["points"])
+        points[student] = points_of(row["points"], f"{path}: line {line}")
     return points
 
 
-def _rows(
+def points_of(text: str, place: str) -> Decimal:
+    """Points as they are typed into a list.
+
+    Raises:
+        CourseError: they are no number from zero on.
+    """
+    if not _POINTS.fullmatch(text):
+        raise CourseError(f"{place}: points: expected a number such as 2 or 1.5, not below 0, got {text!a}")
+    return Decimal(text)
+
+
+def read_rows(
     path: Path, what: str, columns: Collection[str], *, needed: Collection[str]
 ) -> list[tuple[int, dict[str, str]]]:
-    """The lines of a CSV with their numbers, each value without the space around it."""
+    """The lines of a CSV with their numbers, each value without the space around it.
+
+    Raises:
+        CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -37,6 +37,17 @@ RECORDED = sa.Table(
 )
 """Ours: which submission the marks of a student were last written from."""
 
+DECIDED = sa.Table(
+    "autograder_decided",
+    RECORDED.metadata,
+    sa.Column("assignment", sa.String(128), primary_key=True),
+    sa.Column("student", sa.String(128), primary_key=True),
+    sa.Column("notebook", sa.String(128), primary_key=True),
+    sa.Column("cell", sa.String(128), primary_key=True),
+    sa.Column("points", sa.Float, nullable=False),
+)
+"""Ours: which marks were entered from the list of decisions."""
+
 _VERSION = "alembic_version"
 _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
 

@@ -209,7 +209,9 @@ def ask_reference(
         raise CourseError(f"{where} ended its box: {ended}") from ended
     if run.error:
         text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
-        raise CourseError(f"{where} cannot be imported:\n{text}")
+        # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
+        why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
+        raise CourseError(f"{where} cannot be imported:{why}")
     observed = box.ask(plan, seconds=limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:

@@ -151,15 +151,23 @@ def unreadable(error: Unreadable, text: str) -> Message:
     Its parameters hold ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
     neighbourhood with a mark at the place, which the sentence itself shows.
     """
-    code = error.code
-    if code == "unknown-name" and error.params.get("suggestion"):
-        code = "unknown-name-near"
+    code = _code(error)
     offset = min(max(error.offset, 0), len(text))
     before, after = text[max(0, offset - EXCERPT) : offset], text[offset : offset + EXCERPT]
     excerpt = f"{'…' if offset > EXCERPT else ''}{before}{MARK}{after}"
     shown = {name: _visible(value[:80]) for name, value in error.params.items()}
     place = {"text": _visible(text[:SHOWN]), "offset": str(offset), "excerpt": _visible(excerpt)}
     return Message(f"unreadable.{code}", {**shown, **place, "mark": MARK})
+
+
+def reason(error: Unreadable) -> str:
+    """The same in English without the place, for whoever wrote the formula into a rubric."""
+    return _UNREADABLE[_code(error)]["en"].format_map(error.params)
+
+
+def _code(error: Unreadable) -> str:
+    is_near = error.code == "unknown-name" and error.params.get("suggestion")
+    return "unknown-name-near" if is_near else error.code
 
 
 def _visible(text: str) -> str:

@@ -19,6 +19,15 @@ SENTENCES: Mapping[str, Text] = {
         "de": "Abgegeben {late} nach dem Ende; das war {end}. Verspätete Abgaben werden in diesem Kurs nicht "
         "bewertet.",
     },
+    "timing.accepted": {
+        "en": "Handed in {late} after the end, which was {end}. It counts all the same.",
+        "de": "Abgegeben {late} nach dem Ende; das war {end}. Die Abgabe zählt trotzdem.",
+    },
+    "timing.doubt-accepted": {
+        "en": "It could not be told when this was handed in; the end was {end}. It counts all the same.",
+        "de": "Es ließ sich nicht feststellen, wann dies abgegeben wurde; das Ende war {end}. Die Abgabe "
+        "zählt trotzdem.",
+    },
     "timing.earlier": {
         "en": "What you handed in after the end ({end}) does not count. This is your last attempt in time.",
         "de": "Was nach dem Ende ({end}) abgegeben wurde, zählt nicht. Dies ist Ihr letzter rechtzeitiger "

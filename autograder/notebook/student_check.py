@@ -31,6 +31,8 @@ _TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""
 
 
+_SPECIFICATION = "SPECIFICATION = "
+"""How the line begins that differs from one assignment to the next."""
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -62,6 +64,7 @@ class _Times(Struct, frozen=True):
     start: _Moment
     end: _Moment
     zone: str
+    own: bool = False
 
 
 class _Specification(Struct, frozen=True):
@@ -115,8 +118,7 @@ def build_student_check(
         },
     }
     if window:
-        times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
-        specification["times"] = times
+        specification["times"] = _times(window)
     source = _TEMPLATE.read_text(encoding="utf-8")
     for name, literal in (("SPECIFICATION", _literal(specification)), ("SOURCES", _sources())):
         place = f'\n{name} = "{{}}"\n'
@@ -128,10 +130,32 @@ def build_student_check(
     return source.encode()
 
 
+def in_window(source: str, window: Window) -> str:
+    """A ``coursecheck.py`` that tells the time of another window: that of one student.
+
+    Raises:
+        CourseError: what is there is no ``coursecheck.py``.
+    """
+    specification = specification_of(source)
+    if specification is None:
+        raise CourseError(f"{FILE_NAME}: its line SPECIFICATION is not readable; generate the release again")
+    changed = _literal({**specification, "times": _times(window)})
+    lines = [
+        f"{_SPECIFICATION}{changed}" if line.startswith(_SPECIFICATION) else line
+        for line in source.split("\n")
+    ]
+    return "\n".join(lines)
+
+
+def _times(window: Window) -> dict[str, Any]:
+    times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
+    return {**times, "own": True} if window.own else times
+
+
 def specification_of(source: str) -> dict[str, Any] | None:
     """What a ``coursecheck.py`` says of its assignment, read as data; None where it says nothing readable."""
     try:
-        literal = next(line for line in source.split("\n") if line.startswith("SPECIFICATION = "))
+        literal = next(line for line in source.split("\n") if line.startswith(_SPECIFICATION))
         specification = json.loads(json.loads(literal.partition(" = ")[2]))
     except (ValueError, StopIteration, TypeError, RecursionError):
         return None

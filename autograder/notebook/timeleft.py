@@ -19,6 +19,16 @@ TIME_SENTENCES: Mapping[str, Mapping[str, str]] = {
         "en": "The end was {end} ({zone}). Without extra time, what is handed in now counts as late.",
         "de": "Das Ende war {end} ({zone}). Ohne Verlängerung gilt als verspätet, was jetzt abgegeben wird.",
     },
+    "left-own": {
+        "en": "Time left: {left}. Your end is {end} ({zone}); extra time that was granted is in it.",
+        "de": "Verbleibende Zeit: {left}. Ihr Ende ist {end} ({zone}); eine gewährte Verlängerung ist darin "
+        "enthalten.",
+    },
+    "over-own": {
+        "en": "Your end was {end} ({zone}). Without more extra time, what is handed in now counts as late.",
+        "de": "Ihr Ende war {end} ({zone}). Ohne weitere Verlängerung gilt als verspätet, was jetzt "
+        "abgegeben wird.",
+    },
     "today": {"en": "at {end:%H:%M}", "de": "um {end:%H:%M} Uhr"},
     "another-day": {"en": "on {end:%Y-%m-%d} at {end:%H:%M}", "de": "am {end:%d.%m.%Y} um {end:%H:%M} Uhr"},
 }
@@ -28,7 +38,8 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     """A line about the time that is left by this computer's clock; empty outside of the exam.
 
     Args:
-        specification: of the assignment; its ``times`` are texts: start, end (with their offset) and zone.
+        specification: of the assignment; its ``times`` are texts: start, end (with their offset) and zone;
+            and ``own``, where the end is that of the student alone.
         language: default: the specification's.
         now: default: the present, in UTC.
     """
@@ -44,7 +55,8 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     chosen = language or str(specification.get("language", "en"))
     same_day = now.astimezone(end.tzinfo).date() == end.date()
     said = _sentence("today" if same_day else "another-day", chosen).format(end=end)
-    return _sentence("left" if now <= end else "over", chosen).format(left=left, end=said, zone=times["zone"])
+    key = ("left" if now <= end else "over") + ("-own" if times.get("own") else "")
+    return _sentence(key, chosen).format(left=left, end=said, zone=times["zone"])
 
 
 def _sentence(key: str, language: str) -> str:

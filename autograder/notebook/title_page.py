@@ -27,6 +27,11 @@ _WORDS: Mapping[str, Text] = {
         "en": "**Start:** {start} · **End:** {end} ({zone}). Extra time that you were granted comes on top.",
         "de": "**Beginn:** {start} · **Ende:** {end} ({zone}). Eine Ihnen gewährte Verlängerung kommt hinzu.",
     },
+    "window-own": {
+        "en": "**Start:** {start} · **Your end:** {end} ({zone}). Granted extra time is in it.",
+        "de": "**Beginn:** {start} · **Ihr Ende:** {end} ({zone}). Eine gewährte Verlängerung ist darin "
+        "enthalten.",
+    },
     "moment": {"en": "%Y-%m-%d, %H:%M", "de": "%d.%m.%Y, %H:%M Uhr"},
     "aids": {"en": "**Permitted aids:** {aids}", "de": "**Zugelassene Hilfsmittel:** {aids}"},
     "submissions": {
@@ -86,7 +91,8 @@ def _times(rubric: Rubric, window: Window | None, language: str) -> str:
     lines = [allowed]
     if window:
         start, end = (_moment(one, language) for one in (window.start, window.end))
-        lines.append(_word("window", language, start=start, end=end, zone=window.zone))
+        key = "window-own" if window.own else "window"
+        lines.append(_word(key, language, start=start, end=end, zone=window.zone))
     aids = exam.aids.get(language) or exam.aids.get("en")
     if aids:
         lines.append(_word("aids", language, aids=aids))

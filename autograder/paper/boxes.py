@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 from msgspec import Struct
 
-from autograder.notebook.markers import STUB_LINES, split
+from autograder.notebook.markers import REGIONS, STUB_LINES, split
 from autograder.notebook.release import ReleaseCell
 from autograder.paper.prose import prose
 from autograder.rubric import Question
@@ -34,6 +34,9 @@ _BLANK = re.compile(r"""(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(
 _FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
 _EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
 _COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")
+
+
+_MARKER = re.compile(rf"(?:BEGIN|END) (?:{'|'.join(REGIONS)})")
 
 
 class Piece(Struct, frozen=True):
@@ -103,8 +106,12 @@ def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str)
 
 
 def _solution(key: str) -> str:
+    """What the answer key adds; the whole cell where that is the inside of functions with given heads."""
     parts = split(key, "answer key")
-    return "\n".join(parts.withheld if "SOLUTION" in parts.regions else parts.kept).strip("\n")
+    inside = next((line for line in parts.withheld if line.strip()), "").startswith((" ", "\t"))
+    if "SOLUTION" in parts.regions and not inside:
+        return "\n".join(parts.withheld).strip("\n")
+    return "\n".join(line for line in key.split("\n") if not _MARKER.search(line)).strip("\n")
 
 
 def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]:

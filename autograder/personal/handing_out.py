@@ -12,12 +12,13 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.assignment import Assignment
-from autograder.course import Course, manifest
+from autograder.course import Course, manifest, schedule
 from autograder.course.manifest import HandedOut, Manifest
 from autograder.errors import CourseError
-from autograder.notebook.student_check import FILE_NAME
+from autograder.notebook.student_check import FILE_NAME, in_window
 from autograder.personal.making import Made, make
 from autograder.sandbox.pool import Pool
+from autograder.timestamps import Window
 from autograder.variants.drawing import canonical_id
 
 _MOST_NAMED = 5
@@ -66,13 +67,17 @@ def hand_out(
     made = make(common, students, pool, before.catalogues if before and not replace else None)
     if before is not None and not replace:
         _check_unchanged(made, before)
-    built: dict[str, Assignment] = {}
+    times = schedule.load(course, common.rubric)
+    if times:
+        times.check_students(students)
+    built: dict[tuple[str, Window | None], Assignment] = {}
     given: dict[str, HandedOut] = {}
     notebooks: dict[str, bytes] = {}
     for student, variant in made.variants.items():
-        if variant.label not in built:
-            built[variant.label] = made.assignment(variant, language)
-        contents = built[variant.label].release_bytes
+        kind = (variant.label, times.personal(student) if times else None)
+        if kind not in built:
+            built[kind] = made.assignment(variant, language, student)
+        contents = built[kind].release_bytes
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         notebooks |= {digests[name]: data for name, data in contents.items()}
         given[canonical_id(student)] = HandedOut(variant, digests)
@@ -83,10 +88,11 @@ def hand_out(
     for student, variant in made.variants.items():
         folder = course.personal(student, name)
         try:
-            folders.append(_write(built[variant.label], folder))
+            window = times.personal(student) if times else None
+            folders.append(_write(built[variant.label, window], folder, window))
         except OSError as error:
             raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
-    return Written(tuple(folders), len(built))
+    return Written(tuple(folders), len({label for label, _ in built}))
 
 
 def _check_ids(students: Sequence[str]) -> None:
@@ -114,13 +120,14 @@ def _check_unchanged(made: Made, before: Manifest) -> None:
         )
 
 
-def _write(asked: Assignment, folder: Path) -> Path:
-    """One student's folder, with the same files as the release."""
+def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
+    """One student's folder, with the same files as the release, and the student's own end in them."""
     release = asked.course.release(asked.name)
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in asked.rubric.assignment.notebooks:
         atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
         for data in notebook.data:
             shutil.copyfile(release / data, folder / data, follow_symlinks=False)
-    shutil.copyfile(release / FILE_NAME, folder / FILE_NAME)
+    check = (release / FILE_NAME).read_text(encoding="utf-8")
+    atomic.write(folder / FILE_NAME, (in_window(check, window) if window else check).encode())
     return folder

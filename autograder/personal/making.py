@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,12 +31,13 @@ class Made(Struct, frozen=True, eq=False):
     listings: dict[tuple[str, tuple[str, ...]], str]
     """By the name faults are drawn under, and the faults."""
 
-    def assignment(self, variant: Variant, language: str = "") -> Assignment:
+    def assignment(self, variant: Variant, language: str = "", student: str = "") -> Assignment:
         """The assignment as this variant asks it, with notebooks of its own.
 
         Args:
             variant: one of those that were drawn.
             language: of its texts, as in the release; empty: all.
+            student: whose own end is told, where the course states one; empty: the common one.
 
         Raises:
             RubricError: a question is not valid with this variant's values, or the student's own check would
@@ -43,10 +45,9 @@ class Made(Struct, frozen=True, eq=False):
             NotebookError: a cell does not hold what it should.
         """
         asked = self.common.with_variant(variant, self.catalogues)
-        files = build(self.common.course, asked.rubric, language, self.exchanged(variant))
+        files = build(self.common.course, asked.rubric, language, self.exchanged(variant), student)
         shared = self.common.course.release(self.common.name) / FILE_NAME
-        own = specification_of(files.pop(FILE_NAME).decode())
-        if own != specification_of(shared.read_text(encoding="utf-8")):
+        if _untimed(files.pop(FILE_NAME).decode()) != _untimed(shared.read_text(encoding="utf-8")):
             raise RubricError(
                 f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "
                 "and forms of answers cannot be drawn"
@@ -73,6 +74,11 @@ class Made(Struct, frozen=True, eq=False):
             )
             for name, planted in (draws.planted if draws else {}).items()
         }
+
+
+def _untimed(check: str) -> dict[str, Any]:
+    """What a student's check says but when the exam is sat, which may be another time for each."""
+    return {key: value for key, value in (specification_of(check) or {}).items() if key != "times"}
 
 
 def make(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -21,9 +20,11 @@ from autograder.errors import RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
+from autograder.rubric.lines import located as located
+from autograder.rubric.source import read_tables
 from autograder.rubric.visible import Visible
 from autograder.tables import convert as convert
-from autograder.tables import field_names, known
+from autograder.tables import explained, field_names, known
 from autograder.variants import entries, options
 from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
@@ -196,19 +197,19 @@ def load(path: Path) -> Rubric:
         data = path.read_bytes()
     except OSError as error:
         raise RubricError(f"{path}: the rubric cannot be read: {error.strerror}") from error
-    return parse(data, str(path))
+    with located(path):
+        return parse(data, str(path))
 
 
 def parse(data: bytes, place: str = "rubric") -> Rubric:
     """Read a rubric from its bytes; see `load`."""
-    try:
-        table = tomllib.loads(data.decode(), parse_float=Decimal)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RubricError(f"{place}: not valid TOML: {error}") from error
+    table = read_tables(data, place)
     known(table, ("version", "assignment", "variant", "question"), place)
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
-        raise RubricError(f"{place}: version: expected a whole number from 1, got {version!r}")
+        raise RubricError(
+            f"{place}: version: expected a line 'version = 1', a whole number from 1, got {version!r}"
+        )
     assignment = _assignment(table.get("assignment", {}), place)
     draws, values = _draws(table, place)
     template = tuple(table.get("question", ()))
@@ -311,7 +312,7 @@ def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Q
     try:
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {error}") from error
+        raise RubricError(f"{place}: {explained(error, table, Question)}") from error
     for number, visible in enumerate(question.visible, start=1):
         visible.check(f"{place}, visible {number}")
     _sum(question.points, (item.points for item in items if item.points > 0), place)

@@ -15,6 +15,15 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
+from tests.cli.running import run
+
+LIST_SOURCES = (
+    "from nbgrader.apps import NbGrader\n"
+    "from nbgrader.apps.api import NbGraderAPI\n"
+    "app = NbGrader()\n"
+    "app.load_config_file()\n"
+    "print(NbGraderAPI(config=app.config).get_source_assignments())"
+)
 
 SECONDS = 15
 """Of processor and waiting time for all kinds; the command says so much to whoever tries it out."""
@@ -132,3 +141,10 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(CourseError, match="or an empty folder to begin a course in"):
         start(tmp_path, "sheet")
     assert {"holiday.jpg": b"x"} == contents(tmp_path)
+
+
+def test_formgrader_finds_the_assignments(tmp_path: Path) -> None:
+    """nbgrader is told where sources lie: without it, formgrader lists no assignment to mark."""
+    start(tmp_path, "sheet", ["written"])
+    done = run("-c", LIST_SOURCES, cwd=tmp_path, program="python")
+    assert (0, "{'sheet'}\n") == (done.returncode, done.stdout), done.stderr

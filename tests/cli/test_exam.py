@@ -58,39 +58,38 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "late", "task", "total"),
+    ("language", "late", "words", "moments"),
     [
         (
             "en",
             "4 min 7 s after the end, which was 2026-02-12 11:30 (Europe/Berlin)",
-            "Neural networks",
-            "Sum",
+            ("Neural networks", "Sum"),
+            ("2026-02-12 11:34:07 (Europe/Berlin)", "2026-02-12 11:42 (Europe/Berlin)"),
         ),
         (
             "de",
-            "4 min 7 s nach dem Ende; das war 2026-02-12 11:30 (Europe/Berlin)",
-            "Neuronale Netze",
-            "Summe",
+            "4 min 7 s nach dem Ende; das war 12.02.2026, 11:30 Uhr (Europe/Berlin)",
+            ("Neuronale Netze", "Summe"),
+            ("12.02.2026, 11:34:07 Uhr (Europe/Berlin)", "12.02.2026, 11:42 Uhr (Europe/Berlin)"),
         ),
     ],
 )
 def test_pages_show_the_time_and_the_tasks(
-    course: Path, language: str, late: str, task: str, total: str
+    course: Path, language: str, late: str, words: tuple[str, str], moments: tuple[str, str]
 ) -> None:
     """The one who is late reads by how much, the one with extra time does not; all see the table of tasks."""
     text = page(course, LATE_ONE, language)
     assert late in text
-    assert "2026-02-12 11:34:07 (Europe/Berlin)" in text
+    assert moments[0] in text
     other = (course / "feedback" / EXTRA_ONE / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
     assert late.partition(",")[0].partition(";")[0] not in other
-    assert "2026-02-12 11:42 (Europe/Berlin)" in other
+    assert moments[1] in other
     table = re.search(r'<table class="tasks">.*?</table>', other, re.DOTALL)
     assert table
     assert [23, 21, 20, 16, 10, 90] == [
         int(found) for found in re.findall(r'<td class="num">(\d+)</td><td', table[0])
     ]
-    assert task in table[0]
-    assert total in table[0]
+    assert all(word in table[0] for word in words)
     assert "Computer Science" in text + other
 
 
@@ -101,6 +100,25 @@ def test_grades_say_who_was_late(course: Path) -> None:
     assert [LATE_ONE] == [student for student, time in told.items() if time]
     assert told[LATE_ONE].startswith("Handed in 4 min 7 s after the end")
     assert "late" in run("grades", ASSIGNMENT, "--course", str(course)).stdout
+
+
+def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
+    """The list and the page say so; what a person states in exams.toml settles it."""
+
+    def row() -> dict[str, str]:
+        done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
+        return next(one for one in csv.DictReader(io.StringIO(done.stdout)) if one["student"] == LATE_ONE)
+
+    assert "provisional: a person decides about the time" == row()["state"]
+    assert "what the time of handing in means" in page(course, LATE_ONE)
+    decided = f'\n[{ASSIGNMENT}.students.{LATE_ONE}]\nlate = "accept"\n'
+    (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)
+    figures(course)
+    assert "provisional" == row()["state"]  # answers still wait for a person
+    assert "by exams.toml it counts" in row()["time"]
+    written = page(course, LATE_ONE)
+    assert "what the time of handing in means" not in written
+    assert "It counts all the same" in written
 
 
 def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Path) -> None:
@@ -181,6 +199,30 @@ def test_a_schedule_with_a_slip_stops_before_anything_is_graded(course: Path) ->
         done = run("grade", ASSIGNMENT, "--course", str(course))
         assert 0 != done.returncode
         assert told in " ".join(done.stderr.split())
+
+
+def test_without_a_class_list_ids_that_nobody_knows_are_named(course: Path) -> None:
+    """Times and bonus points of an id that handed nothing in are told, with the nearest; nothing stops."""
+    (course / "roster.csv").unlink(missing_ok=True)
+    schedule = (course / "exams.toml").read_text()
+    (course / "exams.toml").write_text(schedule.replace(EXTRA_ONE, "s10006"))
+    (course / "bonus.csv").write_text(
+        f"id,assignment,points\ns10001,{ASSIGNMENT},1\n{OTHER},{ASSIGNMENT},1\n"
+    )
+    done = run("grade", ASSIGNMENT, "--course", str(course))
+    assert 0 == done.returncode
+    assert "exams.toml: 's10006' has times of their own, but nobody of this id handed anything" in done.stderr
+    assert f"did you mean '{EXTRA_ONE}'?" in done.stderr
+    listed = run("grades", ASSIGNMENT, "--course", str(course))
+    assert 0 == listed.returncode
+    assert "bonus.csv: 's10001' has bonus points, but nobody of this id handed anything in" in listed.stderr
+    assert OTHER not in listed.stderr.replace(f"did you mean '{OTHER}'", "")
+
+
+def test_who_handed_in_is_known_without_standing_on_the_list(course: Path) -> None:
+    """A list that lacks somebody who handed in does not take their extra time away."""
+    (course / "roster.csv").write_text(f"id,first_name,last_name,email\n{OTHER},,,\n")
+    assert 0 == run("grade", ASSIGNMENT, "--course", str(course)).returncode
 
 
 def test_an_exam_without_a_schedule_says_so(course: Path) -> None:

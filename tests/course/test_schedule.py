@@ -244,6 +244,41 @@ def test_late_ones_are_refused_only_where_the_course_says_so(course: Course) -> 
     assert not in_time.refused
 
 
+@pytest.mark.parametrize(
+    ("common", "own", "refused", "codes"),
+    [
+        ("review", "", False, ["late"]),
+        ("review", "accept", False, ["late-accepted"]),
+        ("review", "refuse", True, ["late-refused"]),
+        ("refuse", "", True, ["late-refused"]),
+        ("refuse", "accept", False, ["late-accepted"]),
+        ("refuse", "review", False, ["late"]),
+        ("accept", "", False, ["late-accepted"]),
+    ],
+)
+def test_a_person_decides_for_one_student(
+    course: Course, common: str, own: str, refused: bool, codes: list[str]
+) -> None:
+    """The rule that was applied is told; a student's own one wins over the course's."""
+    text = GOOD.replace("[exam]", f'[exam]\nlate = "{common}"', 1)
+    if own:
+        text += f'\n[exam.students.zoe]\nlate = "{own}"\n'
+    timing = schedule_of(course, text).counting([handed("zoe", "2026-02-12 10:41:00")], NOW).timing
+    assert timing
+    assert (refused, codes) == (timing.refused, [note.code for note in timing.notes()])
+
+
+def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:
+    """Where late ones count, the last one counts; a time that is not known is settled by a person's word."""
+    accepting = schedule_of(course, GOOD + '\n[exam.students.zoe]\nlate = "accept"\n')
+    attempts = [handed("zoe", "2026-02-12 10:50", "late"), handed("zoe", "2026-02-12 10:30", "kept")]
+    assert Path("late") == accepting.counting(attempts, NOW).folder
+    unknown = Handin("zoe", Path("x"), None, "There is no timestamp.txt.")
+    timing = accepting.counting([unknown], NOW).timing
+    assert timing
+    assert ["time-accepted"] == [note.code for note in timing.notes()]
+
+
 def test_the_last_attempt_in_time_counts(course: Course) -> None:
     """A late one gives way to the last kept one in time; without any it stays and is late."""
     schedule = schedule_of(course)

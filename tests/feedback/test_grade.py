@@ -81,12 +81,51 @@ def test_full_marks_by_a_person_silence_the_automatic_words() -> None:
 def test_bonus_points_and_rules_are_told() -> None:
     """Bonus points are named, with the rule by which they count and where passing begins."""
     page = text(middling(), exam=BONUS)
-    assert "Bonus points: 3, included in the sum." in page
+    assert "Bonus points: 3, included in the sum (for bonus questions)." in page
     failed = text(middling(), {REPAIR: PersonMark(Decimal(4))}, exam=BONUS)
-    assert "Bonus points: 3, not in the sum as long as it is not enough to pass without them." in failed
+    assert (
+        "Bonus points: 3 (for bonus questions), not in the sum as long as it is not enough to pass without "
+        "them." in failed
+    )
     assert "Passed from 5.5 of 11 points. Points are not rounded" in page
     assert "Bonus points count only where the points without them are enough to pass." in page
     assert "mha · bonus" in page
+
+
+EXTRAS = {
+    WHY: PersonMark(Decimal(1), Decimal("1.5"), comment="A neat proof."),
+    ("exam", "mha"): PersonMark(None, Decimal(-2), comment="Copied from the lecture."),
+}
+"""Extra credit above and below zero, with the reasons."""
+
+
+def test_what_people_added_and_took_away_is_told() -> None:
+    """Beside the sum as an equation, and beside the question with the comment that says why."""
+    stands = standing(middling().score, EXAM, EXTRAS, given=Decimal(1))
+    page = Page(render(middling(), EXAM, stands=stands)).text
+    assert "Taken away by a person: 2 (9.5 − 2 = 7.5)." in page
+    sources = "1.5 from those who marked by hand, 1 from the course"
+    assert f"Bonus points: 2.5, included in the sum ({sources})." in page
+    assert "Bonus points that a person gave for this: 1.5" in page
+    assert "Points that a person took away for this: 2 Comment Copied from the lecture." in page
+    german = Page(render(middling(), EXAM, stands=stands, language="de")).text
+    assert "Von einem Menschen abgezogen: 2 (9,5 − 2 = 7,5)." in german
+
+
+def test_a_sum_that_is_bounded_says_so() -> None:
+    """Never below zero, however much was taken away; above what is possible there is no better grade."""
+    marks = {WHY: PersonMark(Decimal(1), Decimal(-40))}
+    page = text(middling(), marks)
+    assert "Taken away by a person: 40, but no more than the 9.5 that were earned" in page
+    stands = standing(middling().score, EXAM, {}, given=Decimal(30))
+    page = Page(render(middling(), EXAM, stands=stands)).text
+    assert "The sum is more than the 17 points that are possible. There is no better grade than 1.0." in page
+
+
+def test_without_additions_nothing_is_explained() -> None:
+    """Most sums are those of the questions."""
+    page = text(middling())
+    assert [] == [word for word in ("Taken away", "Bonus points", "more than the") if word in page]
 
 
 def test_a_hostile_comment_stays_text() -> None:

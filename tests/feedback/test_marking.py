@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 from msgspec.structs import replace
 
+from autograder.feedback.answers import marked_cells
 from autograder.feedback.marking import render_marking
 from autograder.grades import PersonMark, standing
 from autograder.records import ExecutedNotebook, Graded, Markdown, Status
@@ -82,6 +84,17 @@ def test_marks_are_shown_and_differences_are_pointed_out() -> None:
     assert "different marks for the same answer" in marked
     assert marked.index("kurt") < marked.index("ada 1")
     assert "different marks" not in page_of(*class_, marks={"ada": "1", "alan": "1"}).text
+
+
+def test_a_group_has_a_name_for_the_list_of_decisions() -> None:
+    """It follows from cell and text alone; pictures, and cells that checks decide as well, have none."""
+    (cell,) = [one for one in marked_cells(EXAM) if one.name == "task3-b-why"]
+    name = cell.group("Two matrices.")
+    assert cell.group("  two MATRICES ") == name != cell.group("Three matrices.")
+    assert re.fullmatch("[0-9a-f]{10}", name)
+    assert f"exam,task3-b-why,{name}," in page_of(wrote("ada", "Two matrices.")).text
+    assert ["", ""] == [cell.group("![](attachment:a.png)"), cell.group(" ")]
+    assert "" == replace(cell, whole=False).group("Two matrices.")
 
 
 def test_nothing_that_students_wrote_acts() -> None:

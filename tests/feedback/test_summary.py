@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autograder.feedback import render_summary
+from autograder.records import Note
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 from tests.feedback.test_render import Page
 
@@ -15,6 +18,19 @@ def test_every_student_has_a_row() -> None:
         assert words in row
     assert "mha: staff only: a remark" in row
     assert "Mean: 12.25 of 17" in text
+
+
+def test_the_same_note_about_many_cells_is_one_line() -> None:
+    """What happened to the whole notebook does not fill the page; a note of one cell begins with its name."""
+    notes = (
+        *(Note("cell-restored", "Put back.", f"q{number}") for number in range(30)),
+        Note("x", "Odd.", "z"),
+    )
+    graded = replace(good(), score=replace(good().score, notes=notes))
+    text = Page(render_summary([graded], RUBRIC)).text
+    assert 1 == text.count("Put back.")
+    assert "Put back. (30 places: q0, q1," in text
+    assert "z: Odd." in text
 
 
 def test_nothing_of_a_student_becomes_markup() -> None:

@@ -14,7 +14,7 @@ from autograder.feedback.typeset import Typesetter
 from autograder.notebook.markers import solution_fragments
 from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
-from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form
+from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
 from autograder.paper.guide import item_guide
 from autograder.paper.words import WORDS, Words
 from autograder.rubric import Rubric, parse
@@ -96,6 +96,15 @@ def test_a_repair_shows_which_lines_are_new(page: Page) -> None:
     new = [unescape(line) for line in re.findall(r'<span class="new">(.*?)</span>', solved)]
     assert "return self.output_head(x)" in [line.strip() for line in new]
     assert "self.norm = nn.LayerNorm(d_model)" not in [line.strip() for line in new]
+
+
+def test_a_solution_inside_a_function_keeps_its_head() -> None:
+    """A body alone would not say whose it is; an assignment stands alone, without what students got."""
+    body = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
+    assignment = "# y = ...\n### BEGIN SOLUTION\ny = 1\n### END SOLUTION"
+    (question,) = rubric("value", 'answer = "y"', "value = 1").questions
+    shown = [solved_box(question, cell(""), Decimal(1), key).pieces[0].text for key in (body, assignment)]
+    assert ["def f(x):\n    return 2 * x", "y = 1"] == shown
 
 
 def test_the_same_sheet_again(page: Page, exam: Rubric) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from autograder.errors import CourseError, NotebookError
 from autograder.generate import build, generate
 from autograder.grading.coincidence import CODE
 from autograder.grading.pipeline import Grader, Handed
+from autograder.notebook.student_check import FILE_NAME, specification_of
+from autograder.notebook.timeleft import time_left
 from autograder.personal.handing_out import hand_out
 from autograder.personal.making import Made, make
 from autograder.records import Graded, Status
@@ -296,6 +299,34 @@ def test_a_fault_that_joins_the_catalogue_changes_no_variant(room: Class, tmp_pa
     for student in STUDENTS:
         assert room.made.variants[student] == assignment.variant_of(student)
     assert "late" in (assignment.manifest.students if assignment.manifest else {})
+
+
+def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) -> None:
+    """Extra time is in the end that a personal notebook tells; the common release keeps the common end."""
+    course = changed(room, tmp_path)
+    rewrite(course.rubric(NAME), "[assignment]\n", "[assignment]\nexam = { minutes = 60 }\n")
+    source = course.sources / NAME / f"{NAME}.ipynb"
+    rewrite(source, '"# Practice: tr', '"<!-- exam times en -->\\n", "# Practice: tr')
+    times = f'[{NAME}]\nstart = 2026-02-12T10:00:00\nzone = "Europe/Berlin"\n'
+    (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bob]\nextra_minutes = 15\n")
+    generate(course, NAME)
+    hand_out(course, NAME, STUDENTS, room.pool)
+    for student, end in (("ada", "11:00"), ("bob", "11:15")):
+        folder = course.personal(student, NAME)
+        assert f"**Your end:** 2026-02-12, {end} (Europe/Berlin)" in (folder / f"{NAME}.ipynb").read_text()
+        specification = specification_of((folder / FILE_NAME).read_text()) or {}
+        now = datetime(2026, 2, 12, 9, 30, tzinfo=UTC)
+        assert f"Your end is at {end} (Europe/Berlin)" in time_left(specification, now=now)
+        assert (folder / f"{NAME}.ipynb").read_bytes() == assignments.load(course, NAME).for_student(
+            student
+        ).release_bytes[NAME]
+    assert (
+        "**End:** 2026-02-12, 11:00 (Europe/Berlin). Extra time"
+        in (course.release(NAME) / f"{NAME}.ipynb").read_text()
+    )
+    (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bobb]\nextra_minutes = 15\n")
+    with pytest.raises(CourseError, match="'bobb' has times of their own"):
+        hand_out(course, NAME, STUDENTS, room.pool)
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])

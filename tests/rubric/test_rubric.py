@@ -59,7 +59,11 @@ def test_a_rubric_is_read_with_exact_points() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("version = 2", "version = 0", "version: expected a whole number from 1, got 0"),
+        (
+            "version = 2",
+            "version = 0",
+            "version: expected a line 'version = 1', a whole number from 1, got",
+        ),
         ("version = 2", "versoin = 2", "unknown key 'versoin'; did you mean 'version'"),
         ("cell_seconds", "cel_seconds", "cel_seconds"),
         ("preload =", "prelaod =", "unknown key 'prelaod'; did you mean 'preload'"),
@@ -99,8 +103,8 @@ points = 1
 
 def test_bytes_that_are_no_text_are_refused() -> None:
     """A rubric in another encoding is said to be one."""
-    with pytest.raises(RubricError, match="not valid TOML"):
-        parse(b"\xff\xfe")
+    with pytest.raises(RubricError, match=r"not UTF-8 \(at line 2\)"):
+        parse(b"version = 1\n\xff\xfe")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -108,7 +108,11 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
         ("{ from = 2, to = 16, step = 2 }", "{ from = 2, til = 16 }", "unknown key 'til'"),
         ("{ from = 2, to = 16, step = 2 }", "{ from = 2, to = 16, step = 0 }", "a step from 1"),
         ("{ from = 2, to = 16, step = 2 }", "{ from = 9, to = 2 }", "expected from, to"),
-        ("integers = [256, 512]", 'integers = [256, "512"]', "Expected `int`"),
+        (
+            "integers = [256, 512]",
+            'integers = [256, "512"]',
+            "integers 2: expected a whole number, got '512'",
+        ),
         ("integers = [256, 512]", "integers = [512]", "two different values"),
         ("integers = [256, 512]", "integers = [512, 512]", "each one once"),
         ("common = 512", "common = 500", "none of the values that can be drawn"),
@@ -122,7 +126,11 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
         ('faults = "faults.decoder"', 'faults = "faults:decoder"', "expected a module"),
         ('question = "repair"', 'question = "repare"', "no question 'repare'; did you mean 'repair'"),
         ("difficulty = [2, 4]", "difficulty = [4, 2]", r"expected \[least, most\]"),
-        ("difficulty = [2, 4]", "difficulty = [4]", "Expected `array` of length 2"),
+        (
+            "difficulty = [2, 4]",
+            "difficulty = [4]",
+            r"difficulty: expected a list in \[ \] of length 2, got 1",
+        ),
         ("[variant.draw.decoder]", "[variant.draw.for]", "expected a name"),
         (
             'id = "output_head"\npoints = 1',

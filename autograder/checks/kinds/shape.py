@@ -95,7 +95,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
         except Unreadable as error:
-            return None, _unreadable(error, value if isinstance(value, str) else str(error), target)
+            return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
         form = type_name(value)
         return None, failed("shape.form", f"{target.what}: {form}", what=target.what, form=form)
 
@@ -268,6 +268,15 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
                 return None, failed("shape.entry", f"{target.what}: entry {type_name(entry)}", **params)
             axes.append(axis)
         return tuple(axes), None
+
+    def _failing(self, entries: Sequence[Any]) -> str:
+        """The first entry that is not readable, as text."""
+        for entry in entries:
+            try:
+                self._axis(entry)
+            except Unreadable:
+                return entry if isinstance(entry, str) else str(getattr(entry, "text", entry))
+        return ""
 
     def _axis(self, entry: Any) -> Node | None:
         """One entry as a formula; None for what can be none.

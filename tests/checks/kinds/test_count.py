@@ -230,7 +230,7 @@ def test_an_entry_of_a_dictionary() -> None:
     ("change", "message"),
     [
         (("value = 124_439_808\n", ""), "nothing says what is right"),
-        (("value = 124_439_808", 'value = "many"'), "Expected `int"),
+        (("value = 124_439_808", 'value = "many"'), "value: expected a whole number or nothing, got 'many'"),
         (("accept", "acept"), "did you mean 'accept'"),
         (('answer = "total"\n', ""), "answer: the name the student assigns is missing"),
         (("when = 163_040_256", 'when = "lots"'), "mistake 'untied': when"),

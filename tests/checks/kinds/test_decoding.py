@@ -300,6 +300,7 @@ def test_judges_are_total() -> None:
         ("points = 1\ntext", "points = 2\ntext", "expected from 0 to below 2"),
         ("points = 1\ntext", "points = 0.005\ntext", "at most two decimals"),
         ("{what}", "{token}", "write braces twice"),
+        ("{what}", "{what.size}", "write braces twice"),
         (
             'text = { en = "Top-k" }',
             'text = { en = "Top-k" }\nmeasure = "support"',

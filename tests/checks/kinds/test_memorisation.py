@@ -105,7 +105,7 @@ def test_reports_of_every_form(report: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("rounds = 2", "rounds = 0", "Expected `int` >= 1"),
+        ("rounds = 2", "rounds = 0", "rounds: expected a whole number >= 1"),
         ("rounds = 2", "rounds = 2\ncopied = 11", "copied: expected at most"),
         ("rounds = 2", "rounds = 2\nn = []", "n: at least one size"),
         ('measure = "longest"', 'measure = "report"', "the question names no report"),

@@ -320,9 +320,18 @@ def test_further_answers_and_the_most_telling_explanation() -> None:
         (('unit = "MB"\n', ""), "unit: what is asked for"),
         (('unit = "MB"', 'unit = "s"'), "mistake 'prefix': when: no diagnosis 'binary-prefix'"),
         (("value =", 'accept = ["5 s"]\nvalue ='), "'5 s' is no answer of kind quantity: quantity.dimension"),
-        (("when = 124.439808", 'when = "5 s"'), "when: no answer of kind quantity: quantity.dimension"),
-        (('unit = "MB"', 'unit = "MB"\nunits = "maybe"'), "Invalid enum value 'maybe'"),
-        (('unit = "MB"', 'unit = "MB"\ndecimal = "dot"'), "Invalid enum value 'dot'"),
+        (
+            ("when = 124.439808", 'when = "5 s"'),
+            "when: '5 s' is no answer of kind quantity: quantity.dimension",
+        ),
+        (
+            ('unit = "MB"', 'unit = "MB"\nunits = "maybe"'),
+            "units: 'maybe' is not possible; known are: forbidden, optional, required",
+        ),
+        (
+            ('unit = "MB"', 'unit = "MB"\ndecimal = "dot"'),
+            "decimal: 'dot' is not possible; known are: comma, either, point",
+        ),
         (('unit = "MB"', 'unit = "MB"\ntolerance = "exakt"'), 'tolerance: expected "exact" or a table'),
         (
             ('unit = "MB"', 'unit = "MB"\ntolerance = { relativ = 1 }'),
@@ -354,7 +363,7 @@ def test_further_answers_and_the_most_telling_explanation() -> None:
         (("value = 497.759232", "value = nan"), "is no answer of kind quantity"),
         (("value = 497.759232", "value = 1e99999"), "is no answer of kind quantity"),
         (("value = 497.759232", "value = [1, 2]"), "is no answer of kind quantity"),
-        (("when = 124.439808", 'when = "5 quux"'), "mistake 'one-byte': when: no answer"),
+        (("when = 124.439808", 'when = "5 quux"'), "mistake 'one-byte': when: '5 quux' is no answer"),
         (("when = 124.439808", 'when = "497759232 B"'), "mistake 'one-byte': when: '497759232 B' is right"),
         (
             ("diagnosis:binary-prefix", "diagnosis:binary"),

@@ -37,7 +37,12 @@ STEP = 'step = [{ id = "all", when = "right", points = 2 }]'
         ("b", 'answer = "mlp"\n', "", "name of a variable"),
         ("c", 'accept = ["n_heads*d_head*d_model"]\n', "", "at least one right answer"),
         ("c", 'assume = ["heads"]', 'assume = ["head"]', "no relation 'head'"),
-        ("e", 'accept = ["d_model = n_heads*d_head"]', 'accept = ["d_model"]', "relation-expected"),
+        (
+            "e",
+            'accept = ["d_model = n_heads*d_head"]',
+            'accept = ["d_model"]',
+            "an equation with exactly one equals sign is asked for",
+        ),
         ("b", 'heads = "d_model = n_heads*d_head"', 'heads = "d_model"', "assume. heads"),
         (
             "c",

@@ -171,7 +171,7 @@ margin = 0.9
         ("stop = 3", "stop = 6", "stop: expected below steps, 6"),
         ("stop = 3", "stopp = 3", "did you mean 'stop'"),
         ("margin = 0.9", "margin = 1.5", "margin: expected above 0"),
-        ('"learns"\nmargin', '"learn"\nmargin', "Invalid enum value"),
+        ('"learns"\nmargin', '"learn"\nmargin', "'learn' is not possible; did you mean 'learns'"),
         ('reference = "training_questions:trainer"', "", "an oracle is needed"),
         ("shape = [12, 8], low", "shape = [12, 7], low", "expected tokens and mask"),
         ("margin = 0.9", 'mistake = [{ code = "lost" }]', "not known; known are"),

@@ -35,6 +35,7 @@ from autograder.checks.kinds.symbolic.special import ForeseenAnswer, Special, St
 from autograder.checks.kinds.symbolic.steps import Making, checked_option, credit_graph
 from autograder.checks.options import item_options, place, question_options
 from autograder.errors import AlgebraError, RubricError, Unreadable
+from autograder.messages.reading import reason
 from autograder.rubric import Item, Question, Rubric
 
 OWN = "own"
@@ -271,7 +272,8 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
     try:
         return _PARSERS[form](text, vocabulary)
     except Unreadable as error:
-        raise RubricError(f"{where}: the formula {text!r} is not readable: {error}") from error
+        place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
+        raise RubricError(f"{where}: the formula {text!r} is not readable{place}: {reason(error)}") from error
 
 
 def _with_own(tree: Tree, own: Node) -> Tree:

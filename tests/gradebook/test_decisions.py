@@ -1,0 +1,106 @@
+"""One decision for all equal answers: read from a list, entered as people's marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.errors import CourseError
+from autograder.gradebook import Decision, Gradebook, read_decisions
+from tests.feedback.examples import RUBRIC, middling, release
+from tests.gradebook.test_gradebook import MOMENT, grades, mark
+
+KEY = ("grace", "exam", "task3-b-why")
+CELLS = {"task3-b-why": Decimal(1)}
+HEAD = "assignment,cell,group,points,comment\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the gradebook lies."""
+    return tmp_path / "gradebook.db"
+
+
+@pytest.fixture
+def book(path: Path) -> Iterator[Gradebook]:
+    """A gradebook with one submission."""
+    with Gradebook(path) as opened:
+        opened.prepare(RUBRIC, {"exam": release()})
+        opened.record(middling(), RUBRIC, MOMENT)
+        yield opened
+
+
+def decision(points: str, comment: str = "") -> dict[tuple[str, str, str], Decision]:
+    """What the list says of Grace's answer."""
+    return {KEY: Decision("task3-b-why", "0123456789", Decimal(points), comment)}
+
+
+def test_a_decision_is_a_persons_mark(book: Gradebook, path: Path) -> None:
+    """It closes the cell, with its comment; entering it again changes nothing, and a correction follows."""
+    assert (1, ()) == msgspec.structs.astuple(book.decide("exam", decision("0.5", "Which two?")))
+    assert (None, 0.5, 0) == grades(path, "grace")["task3-b-why"]
+    found = book.person_marks("exam")["grace"]["exam", "task3-b-why"]
+    assert (Decimal("0.5"), False, "Which two?") == (found.points, found.again, found.comment)
+    assert 0 == book.decide("exam", decision("0.5")).written
+    assert 1 == book.decide("exam", decision("1")).written
+    assert (None, 1.0, 0) == grades(path, "grace")["task3-b-why"]
+
+
+def test_what_somebody_gave_in_formgrader_stays(book: Gradebook, path: Path) -> None:
+    """Before or after the list was entered: the mark of one answer is a closer look than that of a group."""
+    mark(path, "task3-b-why", 0.25)
+    assert (0, (KEY,)) == msgspec.structs.astuple(book.decide("exam", decision("1")))
+    assert (None, 0.25, 0) == grades(path, "grace")["task3-b-why"]
+    mark(path, "task3-b-why", 1.0)
+    book.decide("exam", decision("1"))
+    mark(path, "task3-b-why", 0.75)
+    assert (KEY,) == book.decide("exam", decision("1")).kept
+
+
+def test_a_new_submission_with_the_same_answer_is_decided_at_once(book: Gradebook, path: Path) -> None:
+    """Otherwise it is to be looked at again, as any mark under which the submission changed."""
+    book.decide("exam", decision("0.5"))
+    book.record(msgspec.structs.replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
+    assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
+    book.decide("exam", {})
+    assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
+    book.decide("exam", decision("1"))
+    assert (None, 1.0, 0) == grades(path, "grace")["task3-b-why"]
+
+
+def test_the_list_is_read_strictly(tmp_path: Path) -> None:
+    """Lines of other assignments do not matter, and comments may be missing."""
+    found = tmp_path / "decisions.csv"
+    found.write_text(HEAD + 'exam,task3-b-why,ab,0.5,"Up, and back?"\nother,x,ab,7,\n')
+    assert (Decision("task3-b-why", "ab", Decimal("0.5"), "Up, and back?"),) == read_decisions(
+        found, "exam", CELLS
+    )
+    found.write_text("assignment,cell,group,points\nexam,task3-b-why,ab,1\n")
+    assert (Decision("task3-b-why", "ab", Decimal(1)),) == read_decisions(found, "exam", CELLS)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("exam,task3-b,ab,1,\n", "line 2: cell: 'task3-b' is not decided by people alone"),
+        ("exam,task3-b-why,ab,2,\n", "line 2: points: expected at most 1"),
+        ("exam,task3-b-why,ab,,\n", "line 2: points: expected a number"),
+        ("exam,task3-b-why,ab,-1,\n", "line 2: points: expected a number"),
+        ("exam,task3-b-why,,1,\n", "line 2: the group is empty"),
+        (
+            "exam,task3-b-why,ab,1,\nexam,task3-b-why,ab,0,\n",
+            "line 3: the group 'ab' of task3-b-why stands twice",
+        ),
+    ],
+)
+def test_slips_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -> None:
+    """With their line, before anything is graded."""
+    found = tmp_path / "decisions.csv"
+    found.write_text(HEAD + lines)
+    with pytest.raises(CourseError, match=r"decisions\.csv") as caught:
+        read_decisions(found, "exam", CELLS)
+    assert message in str(caught.value)

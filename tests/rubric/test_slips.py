@@ -1,0 +1,141 @@
+"""Slips that an instructor makes in a rubric: told with the file, the line, and what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder import generate
+from autograder.authoring import start
+from autograder.course import Course
+from autograder.errors import AutograderError, RubricError
+from autograder.rubric.lines import line_of
+
+NAME = "sheet"
+
+SLIPS = (
+    ('kind = "symbolic"', 'kind = "symbolik"', "unknown kind 'symbolik'; did you mean 'symbolic'?"),
+    ('answer = "mlp_', 'anwser = "mlp_', "unknown key 'anwser'; did you mean 'answer'?"),
+    ("accept = [", "acept = [", "item 'formula': unknown key 'acept'; did you mean 'accept'?"),
+    ("points = 3\n", "points = 4\n", "points: 4 are stated, but the parts add up to 3"),
+    ("points = 9 ", "points = 8 ", "[assignment]: points: 8 are stated, but the parts add up to 9"),
+    (
+        'text = { en = "Parameters of the two matrices" }',
+        'text = "Parameters"',
+        "item 1 (formula): text: expected a text for each language, text = { en = \"…\" }, got 'Parameters'",
+    ),
+    ('accept = ["8*d_model^2"]', 'accept = "8*d"', "accept: expected a list in [ ], got '8*d'"),
+    (
+        'accept = ["8*d_model^2"]',
+        'accept = ["8*d_modell"]',
+        "'8*d_modell' is not readable at character 3: the name “d_modell” is not known. Did you",
+    ),
+    ('when = "4*d_model^2"', 'when = "4*(d"', "'4*(d' is not readable at character 3: this bracket is never"),
+    ("manual = true ", 'manual = "yes" ', "item 2 (why): manual: expected true or false, got 'yes'"),
+    ('cases = ["small"]', 'cases = ["smal"]', "cases: no case 'smal'; known are: small, large"),
+    (
+        'draw = "normal"',
+        'draw = "gaussian"',
+        "question 'code', case 'small', argument 0: draw: 'gaussian' is not possible; known are: ",
+    ),
+    ('library = "numpy"', 'library = "nunpy"', "library: 'nunpy' is not possible; did you mean 'numpy'?"),
+    (
+        'value = ["batch", "n_heads", "length", "length"]',
+        'value = ["batch", "n_heads", "length", "lenght"]',
+        "value: ('batch', 'n_heads', 'length', 'lenght') is no answer of kind shape: Your formula "
+        "could not be read at ▸ in “▸lenght”: the name “lenght” is not known. Did you mean “length”?",
+    ),
+    ('languages = ["en"]', 'languages = ["english"]', "languages: expected some of en, de, got english"),
+    ('languages = ["en"]', "languages = []", "languages: expected some of en, de, got none"),
+)
+"""What stands in the rubric, what is written in its place, and what is said; the line is that of the slip."""
+
+
+@pytest.fixture
+def rubric(tmp_path: Path) -> Path:
+    """The rubric of a new assignment."""
+    start(tmp_path, NAME, ["formula", "shape", "code", "written"])
+    return tmp_path / "rubrics" / f"{NAME}.toml"
+
+
+def refused(rubric: Path, old: str, new: str) -> tuple[str, int]:
+    """What is said of a slip, and the line that it stands in."""
+    text = rubric.read_text()
+    assert old in text
+    rubric.write_text(text.replace(old, new, 1))
+    with pytest.raises(RubricError) as caught:
+        generate.generate(Course.at(rubric.parents[1]), NAME)
+    return str(caught.value), text[: text.index(old)].count("\n") + 1
+
+
+@pytest.mark.parametrize(("old", "new", "said"), SLIPS)
+def test_a_slip_is_told_with_file_line_and_remedy(rubric: Path, old: str, new: str, said: str) -> None:
+    """The message begins with file and line, which differs from the slip's only within its item."""
+    message, line = refused(rubric, old, new)
+    place, _, rest = message.partition(": ")
+    assert said in rest
+    assert place.startswith(f"{rubric}, line ")
+    assert -6 <= int(place.rpartition(" ")[2]) - line <= 0
+    if f"{old.partition(' =')[0]}:" in rest or "unknown key" in rest:
+        assert f"{rubric}, line {line}" == place
+
+
+def test_a_missing_key_is_told_with_the_line_of_its_item(rubric: Path) -> None:
+    """What is not there has no line of its own; the item's header has one."""
+    message, line = refused(rubric, 'text = { en = "Parameters of the two matrices" }\n', "")
+    assert (
+        f"{rubric}, line {line - 3}: question 1 (formula), item 1 (formula): text: this key is missing"
+        == message
+    )
+
+
+def test_a_second_language_is_needed_everywhere(rubric: Path) -> None:
+    """Whoever adds a language hears of all texts that lack it, mistakes and title included."""
+    message, _ = refused(rubric, 'languages = ["en"]', 'languages = ["en", "de"]')
+    assert (
+        "[assignment]: title: 'de' is missing, one of the assignment's languages; add it (and 9 more"
+        in message
+    )
+    assert "question 'formula', item 'formula', 'one-matrix': text: 'de' is missing" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "[[question]]                                 # a shape",
+            "[question]  # a shape",
+            "take two brackets",
+        ),
+        ('id = "why"', "id = „why“", "texts stand in straight quotes"),
+    ],
+)
+def test_slips_of_toml_are_told_with_advice(rubric: Path, old: str, new: str, said: str) -> None:
+    """The reader's own words alone do not say what to write."""
+    message, line = refused(rubric, old, new)
+    assert f"(at line {line}, column" in message
+    assert said in message
+
+
+def test_a_name_that_differs_from_the_file_is_refused(rubric: Path) -> None:
+    """Otherwise another assignment's notebooks would be looked for."""
+    text = rubric.read_text()
+    rubric.write_text(text.replace('name = "sheet"', 'name = "sheets"'))
+    with pytest.raises(AutograderError, match=r"name: expected 'sheet', as the file is called, got 'sheets'"):
+        generate.generate(Course.at(rubric.parents[1]), NAME)
+
+
+def test_a_byte_order_mark_is_no_fault(rubric: Path) -> None:
+    """Editors on Windows write one."""
+    rubric.write_bytes(b"\xef\xbb\xbf" + rubric.read_bytes())
+    assert generate.generate(Course.at(rubric.parents[1]), NAME)
+
+
+def test_no_line_is_better_than_a_wrong_one() -> None:
+    """A message that names no place of the file gets no line, and neither does one about a name it lacks."""
+    text = 'version = 1\n[assignment]\nname = "x"\n[[question]]\nid = "a"\n'
+    assert line_of(text, "version: expected 1") is None
+    assert line_of(text, "question 'b': unknown key 'x'") is None
+    assert 4 == line_of(text, "question 'a': unknown key 'x'")
+    assert 3 == line_of(text, "[assignment]: name: expected 'y'")
