@@ -101,7 +101,9 @@ class Warm:
         if not select.select([self._program.stdout], [], [], LONGEST_SECONDS)[0]:
             self._program.kill()
             raise TimeoutError(f"{asked['words']}: not done after {LONGEST_SECONDS} seconds")
-        return int(self._program.stdout.readline())
+        answer = self._program.stdout.readline()
+        assert answer, "the program that runs the commands has ended; why stands in the captured output"
+        return int(answer)
 
     def close(self) -> None:
         """End it."""
