@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import select
 import subprocess
 import sys
@@ -18,21 +20,21 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import autograder
+
 LONGEST_SECONDS = 300
-IMPORTS = (
-    "import autograder.grading.batch, autograder.verify, autograder.feedback.render, autograder.cli.report"
-)
-COMMAND = f"""
-{IMPORTS}
-from tests.cli.warm import serve
-serve()
-"""
+COMMAND = "from tests.cli.warm import serve; serve()"
+NOT_IMPORTED = ("autograder.sandbox.inside", "autograder.notebook.coursecheck")
+"""What runs beside student code, and what students run: no command imports it."""
 
 
 def serve() -> None:
     """Read commands from standard input, one a line, and answer each with its exit code."""
     from autograder.cli import main
 
+    for found in pkgutil.walk_packages(autograder.__path__, "autograder."):
+        if not found.name.startswith(NOT_IMPORTED) and not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
     gc.collect()
     gc.freeze()
     answers = os.dup(1)
@@ -99,7 +101,9 @@ class Warm:
         if not select.select([self._program.stdout], [], [], LONGEST_SECONDS)[0]:
             self._program.kill()
             raise TimeoutError(f"{asked['words']}: not done after {LONGEST_SECONDS} seconds")
-        return int(self._program.stdout.readline())
+        answer = self._program.stdout.readline()
+        assert answer, "the program that runs the commands has ended; why stands in the captured output"
+        return int(answer)
 
     def close(self) -> None:
         """End it."""
