@@ -40,6 +40,7 @@ ALONE = (
     "algebra/test_fuzz.py",
     "algebra/test_hostile.py",
     "grading/test_limits_pipeline.py",
+    "redteam/test_boxes.py",
     "redteam/test_campaign.py",
     "sandbox/test_confinement.py",
     "sandbox/test_killed.py",
