@@ -13,7 +13,7 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.judging.results import blank, review
+from autograder.checks.judging.results import blank, review, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.grading import scoring
@@ -142,7 +142,7 @@ class Grader:
             )
             if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
-            results = check.judge(evidence)
+            results = with_syntax_fault(check.judge(evidence), answer)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
         except SandboxFault as fault:
