@@ -81,6 +81,7 @@ class Grader:
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
+            RubricError: a module that the rubric preloads is not installed.
             SandboxUnavailable: student code cannot be confined on this machine, or the self-test found a
                 hole.
         """
@@ -89,7 +90,7 @@ class Grader:
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
         notebooks = assignment.rubric.assignment.notebooks
-        with ThreadPoolExecutor(2) as threads:
+        with assignment.preloading(), ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
             proving = threads.submit(
                 selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
