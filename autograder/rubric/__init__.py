@@ -292,12 +292,12 @@ def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
 def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Question:
     identifier = table.get("id")
     place = f"{place} ({identifier})" if identifier else place
-    if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
+    _check_id(identifier, place)
     items = []
     for number, entry in enumerate(table.get("item", ()), start=1):
         item_place = f"{place}, item {number} ({entry.get('id', '?')})"
         items.append(convert(_split(entry, Item), Item, item_place))
+        _check_id(items[-1].id, item_place)
     if not items:
         raise RubricError(f"{place}: at least one [[question.item]] is needed")
     _unique((item.id for item in items), f"{place}: item id")
@@ -323,6 +323,11 @@ def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Q
     return msgspec.structs.replace(
         question, notebook=notebook, answer_cell=question.answer_cell or f"{question.id}-answer"
     )
+
+
+def _check_id(identifier: Any, place: str) -> None:
+    if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
+        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
 
 
 def _unique(names: Iterable[str], place: str) -> None:

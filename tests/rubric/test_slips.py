@@ -47,6 +47,11 @@ SLIPS = (
         "could not be read at ▸ in “▸lenght”: the name “lenght” is not known. Did you mean “length”?",
     ),
     ('languages = ["en"]', 'languages = ["english"]', "languages: expected some of en, de, got english"),
+    (
+        'id = "why"',
+        'id = "the reason"',
+        "item 2 (the reason): id: expected letters, digits, '-', '_' or '.', got",
+    ),
     ('languages = ["en"]', "languages = []", "languages: expected some of en, de, got none"),
 )
 """What stands in the rubric, what is written in its place, and what is said; the line is that of the slip."""
