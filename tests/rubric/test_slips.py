@@ -52,6 +52,8 @@ SLIPS = (
         'id = "the reason"',
         "item 2 (the reason): id: expected letters, digits, '-', '_' or '.', got",
     ),
+    ('id = "why"', 'id = "formula"', "question 1 (formula), item 2: id: 'formula' stands twice"),
+    ('id = "shape"', 'id = "formula"', "question 2: id: 'formula' stands twice; each may stand once"),
     ('languages = ["en"]', "languages = []", "languages: expected some of en, de, got none"),
 )
 """What stands in the rubric, what is written in its place, and what is said; the line is that of the slip."""
