@@ -23,6 +23,18 @@ NEED_CONFINEMENT = (
 )
 
 
+def test_the_module_is_the_program() -> None:
+    """`python -m autograder` does the same, exit codes included."""
+    for words in (("algebra", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
+        program, module = run(*words), run("-m", "autograder", *words, program="python")
+        assert program.stdout + program.stderr
+        assert (program.returncode, program.stdout, program.stderr) == (
+            module.returncode,
+            module.stdout,
+            module.stderr,
+        )
+
+
 def test_the_commands() -> None:
     """These commands exist."""
     assert {"generate", "validate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
