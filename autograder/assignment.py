@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from autograder.checks.base import AsksAgain, Check
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import HandedOut, Manifest
-from autograder.errors import AutograderError, CourseError, NotebookError
+from autograder.errors import AutograderError, CourseError, NotebookError, PreloadMissing, RubricError
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT
@@ -65,6 +66,19 @@ class Assignment(Struct, frozen=True, eq=False):
     def reference_stays(self) -> bool:
         """Whether the reference is asked about single submissions, and not only before all of them."""
         return any(isinstance(check, AsksAgain) for check in self.checks.values())
+
+    @contextlib.contextmanager
+    def preloading(self) -> Iterator[None]:
+        """Let a module that the rubric preloads, and that is not there, be told as the rubric's slip.
+
+        Raises:
+            RubricError: there is one; names it and its line.
+        """
+        try:
+            yield
+        except PreloadMissing as error:
+            with rubrics.located(self.course.rubric(self.name)):
+                raise RubricError(f"[assignment]: {error}") from error
 
     def questions(self, notebook: str) -> tuple[Question, ...]:
         """The questions of one notebook, in the rubric's order."""

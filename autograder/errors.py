@@ -10,6 +10,7 @@
     ├── GradebookError         nbgrader's database refused, or disagrees with the rubric
     └── SandboxError
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
+        │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's slip
         ├── SandboxFault       our own infrastructure failed; never the student's fault
         └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
 
@@ -82,6 +83,10 @@ class SandboxError(AutograderError):
 
 class SandboxUnavailable(SandboxError):
     """This machine lacks a layer of confinement; the message carries the remedies."""
+
+
+class PreloadMissing(SandboxUnavailable):
+    """A module that a rubric preloads is not there. Said of no other fault: no other isolation would help."""
 
 
 class SandboxFault(SandboxError):

@@ -44,6 +44,11 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
 
 
+def number(points: Decimal) -> str:
+    """Points without zeros at their end."""
+    return f"{points.normalize():f}"
+
+
 def print_json(value: Any) -> None:
     """One JSON object on one line of standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
@@ -106,8 +111,8 @@ def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
     for outcome in sorted(outcomes, key=lambda one: one.student)[:MOST_ROWS]:
         score = outcome.graded.score
         remarks = "; ".join(dict.fromkeys(note.code for note in score.notes))
-        points = f"{score.points.normalize():f} / {score.possible.normalize():f}"
-        waiting = f"{score.pending.normalize():f}" if score.pending else ""
+        points = f"{number(score.points)} / {number(score.possible)}"
+        waiting = number(score.pending) if score.pending else ""
         table.add_row(escape(outcome.student), points, waiting, escape(remarks))
     if len(outcomes) > MOST_ROWS:
         table.caption = f"… and {len(outcomes) - MOST_ROWS} more"
@@ -124,7 +129,7 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
         "graded now": len(fresh),
         "known before": len(outcomes) - len(fresh),
         "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _refused(outcome)),
-        "mean points": round(statistics.fmean(float(score.points) for score in scores), 2) if scores else 0.0,
+        "mean points": round(statistics.mean(score.points for score in scores), 2) if scores else Decimal(0),
         "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
         "items for review by fault": faults,
         "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
@@ -169,7 +174,7 @@ def summary_table(figures: dict[str, Any], title: str) -> Table:
     table = Table(title=title, show_header=False)
     for name, value in figures.items():
         text = "\n".join(value) if isinstance(value, list) else str(value)
-        table.add_row(name, escape(text))
+        table.add_row(name, escape(number(value) if isinstance(value, Decimal) else text))
     return table
 
 
@@ -216,5 +221,5 @@ def credit_table(credit: Sequence[Ways]) -> Table:
     for item in credit:
         for way in item.ways if item.stated else ():
             steps = " → ".join(way.steps) or "none"
-            table.add_row(escape(item.place), escape(steps), f"{way.points.normalize():f}")
+            table.add_row(escape(item.place), escape(steps), number(way.points))
     return table

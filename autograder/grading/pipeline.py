@@ -13,7 +13,7 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.judging.results import blank, review
+from autograder.checks.judging.results import blank, review, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
 from autograder.grading import scoring
@@ -81,6 +81,7 @@ class Grader:
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
+            RubricError: a module that the rubric preloads is not installed.
             SandboxUnavailable: student code cannot be confined on this machine, or the self-test found a
                 hole.
         """
@@ -89,7 +90,7 @@ class Grader:
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
         notebooks = assignment.rubric.assignment.notebooks
-        with ThreadPoolExecutor(2) as threads:
+        with assignment.preloading(), ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
             proving = threads.submit(
                 selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
@@ -142,7 +143,7 @@ class Grader:
             )
             if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
-            results = check.judge(evidence)
+            results = with_syntax_fault(check.judge(evidence), answer)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
         except SandboxFault as fault:

@@ -28,6 +28,14 @@ _GENERAL: Mapping[str, Text] = {
         "prüfen, und ob "
         "die Zelle mit der Definition mit einem Fehler abbrach.",
     },
+    "answer.not-python": {
+        "en": "The answer cell is not valid Python: line {line}.",
+        "de": "Die Antwortzelle ist kein gültiges Python: Zeile {line}.",
+    },
+    "answer.unreadable": {
+        "en": "The answer cell is not valid Python, or is too long or too deeply nested to be read.",
+        "de": "Die Antwortzelle ist kein gültiges Python, oder zu lang oder zu tief verschachtelt.",
+    },
     "not-implemented": {
         "en": "“{name}” still raises NotImplementedError: it is not written yet.",
         "de": "„{name}“ löst noch NotImplementedError aus: es fehlt die Umsetzung.",

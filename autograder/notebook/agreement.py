@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection
 from decimal import Decimal
 
 from autograder.errors import CourseError, RubricError
 from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
+from autograder.tables import hint
 
 
 def check_agreement(release: Release, rubric: Rubric) -> None:
@@ -33,7 +32,7 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         if cell is None:
             raise RubricError(
                 f"{place}: the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
-                f"that name; {_hint(grade_id, found)}"
+                f"that name; {hint(grade_id, found)}"
             )
         if cell.points != points:
             raise RubricError(
@@ -44,13 +43,8 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         if grade_id not in expected:
             raise RubricError(
                 f"{place}, cell {cell.number}: {grade_id!r} carries {cell.points} points but is not in the "
-                f"rubric; {_hint(grade_id, expected)}"
+                f"rubric; {hint(grade_id, expected)}"
             )
-
-
-def _hint(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known)) or 'none'}"
 
 
 def _check_answer_cell(release: Release, question: Question) -> None:

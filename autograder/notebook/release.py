@@ -12,6 +12,7 @@ from msgspec import Struct
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.document import RawCell, parse, shown
 from autograder.rubric import Question
+from autograder.tables import hint
 
 SCHEMA_VERSION = 3
 """nbgrader's current version of its cell metadata."""
@@ -61,18 +62,21 @@ class Release(Struct, frozen=True):
         return {cell.grade_id: cell for cell in self.cells if cell.is_answer or cell.is_locked}
 
     def answer_cell(self, question: Question) -> str:
-        """The grade_id of a question's answer cell: the rubric's, or else the cell named as the question.
+        """The grade_id of a question's answer cell: stated, or else `<id>-answer` or `<id>`.
 
         Raises:
-            CourseError: neither is an answer cell of this release.
+            CourseError: it is no answer cell of this release.
         """
         answers = {cell.grade_id for cell in self.cells if cell.is_answer}
-        for grade_id in (question.answer_cell, question.id):
+        default = f"{question.id}-answer"
+        stated = question.answer_cell != default
+        names = (question.answer_cell,) if stated else (default, question.id)
+        for grade_id in names:
             if grade_id in answers:
                 return grade_id
         raise CourseError(
             f"notebook {self.name!r}: question {question.id!r} has no answer cell; expected a solution cell "
-            f"{question.answer_cell!r} or {question.id!r}, there are: {', '.join(sorted(answers)) or 'none'}"
+            f"{' or '.join(map(repr, names))}; {hint(names[0], answers)}"
         )
 
 

@@ -98,10 +98,12 @@ def opened(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Refere
     """A box of the reference, for as many variants.
 
     Raises:
+        RubricError: a module that the rubric preloads is not installed.
         SandboxUnavailable: code cannot be confined on this machine.
     """
     limits = for_many(assignment.rubric.assignment.limits, variants)
-    box = pool.lasting(assignment.reference_environment()).open(limits)
+    with assignment.preloading():
+        box = pool.lasting(assignment.reference_environment()).open(limits)
     try:
         yield Reference(box, limits)
     finally:

@@ -221,7 +221,7 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
         )
         for number, entry in enumerate(template, start=1)
     )
-    _unique((question.id for question in questions), f"{place}: question id")
+    _unique((question.id for question in questions), f"{place}: question", numbered=True)
     _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
     counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
     _sum(assignment.points, (points for _, _, points in counted), f"{place}: [assignment]")
@@ -292,15 +292,15 @@ def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
 def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Question:
     identifier = table.get("id")
     place = f"{place} ({identifier})" if identifier else place
-    if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
+    _check_id(identifier, place)
     items = []
     for number, entry in enumerate(table.get("item", ()), start=1):
         item_place = f"{place}, item {number} ({entry.get('id', '?')})"
         items.append(convert(_split(entry, Item), Item, item_place))
+        _check_id(items[-1].id, item_place)
     if not items:
         raise RubricError(f"{place}: at least one [[question.item]] is needed")
-    _unique((item.id for item in items), f"{place}: item id")
+    _unique((item.id for item in items), f"{place}, item", numbered=True)
     for item in items:
         others = [other.id for other in items if other.id != item.id]
         for needed in item.needs:
@@ -325,11 +325,17 @@ def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Q
     )
 
 
-def _unique(names: Iterable[str], place: str) -> None:
+def _check_id(identifier: Any, place: str) -> None:
+    if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
+        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
+
+
+def _unique(names: Iterable[str], place: str, *, numbered: bool = False) -> None:
     seen: set[str] = set()
-    for name in names:
+    for number, name in enumerate(names, start=1):
         if name in seen:
-            raise RubricError(f"{place}: {name!r} stands twice; each may stand once")
+            where = f"{place} {number}: id" if numbered else place
+            raise RubricError(f"{where}: {name!r} stands twice; each may stand once")
         seen.add(name)
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.checks.kinds.symbolic.answers import NoFormula, markdown_formula
-from autograder.checks.values.literal import answer_literal, code_tree
+from autograder.checks.values.literal import answer_literal, code_tree, syntax_fault
 from autograder.errors import NotebookError, Unreadable
 from autograder.messages import render
 from autograder.messages.reading import unreadable
 from autograder.notebook.document import RawCell
+from autograder.records import Message
 from autograder.student.report import (
     MISSING,
     PERSON,
@@ -26,7 +27,6 @@ from autograder.student.report import (
     title_of,
 )
 from autograder.student.sentences import sentence
-from autograder.syntax import UNREADABLE, parsed
 
 _MOST_NAMED = 12
 
@@ -159,7 +159,8 @@ def _assigned(
     tree = code_tree(cell.source)
     call = f'check("{question}")'
     if tree is None:
-        yield Line(PROBLEM, sentence("syntax", language, found=_syntax_error(cell.source)))
+        fault = syntax_fault(cell.source) or Message("answer.unreadable")
+        yield Line(PROBLEM, render(fault, language))
         return
     bound = _binding(tree, name)
     if bound is None:
@@ -183,15 +184,6 @@ def _binding(tree: ast.Module, name: str) -> str | None:
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
             found = ""
     return found
-
-
-def _syntax_error(source: str) -> str:
-    try:
-        parsed(source)
-    except UNREADABLE as error:
-        line = getattr(error, "lineno", None)
-        return f"line {line}" if line else "too deep or too long"
-    return "too deep or too long"
 
 
 def _is_as_released(cell: RawCell) -> bool:

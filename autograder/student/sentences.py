@@ -125,10 +125,6 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "en": "The answer cell {name} is missing. Write your answer into a fresh copy of the notebook.",
         "de": "Die Antwortzelle {name} fehlt. Schreiben Sie die Antwort in eine frische Kopie des Notebooks.",
     },
-    "syntax": {
-        "en": "The answer cell is not valid Python: {found}.",
-        "de": "Die Antwortzelle ist kein gültiges Python: {found}.",
-    },
     "calls-in-notebook": {
         "en": "Its visible checks have to run: {call} in the notebook.",
         "de": "Die sichtbaren Prüfungen müssen ausgeführt werden: {call} im Notebook.",

@@ -55,18 +55,20 @@ def verify(
         watch: sees the trials' rows as they come.
 
     Raises:
+        RubricError: a module that the rubric preloads is not installed.
         CourseError: a source, a reference solution or a function that plants trials is not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
     """
     started = time.monotonic()
     leftovers.sweep_groups()
-    if any(question.trials for question in assignment.rubric.questions):
-        # All at once: importing what the rubric preloads takes seconds, and there are several cores.
-        notebooks = assignment.rubric.assignment.notebooks
-        pool.warm(
-            dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
-        )
-    planted = planted_trials(assignment, pool)
+    with assignment.preloading():
+        if any(question.trials for question in assignment.rubric.questions):
+            # All at once: importing what the rubric preloads takes seconds, and there are several cores.
+            notebooks = assignment.rubric.assignment.notebooks
+            pool.warm(
+                dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
+            )
+        planted = planted_trials(assignment, pool)
     grader = Grader(assignment, pool)
     if not assignment.reference_stays:
         pool.end(assignment.reference_environment())

@@ -11,6 +11,7 @@ from autograder.rubric import Item, Question, Rubric
 from autograder.verify.findings import Finding, Mark, Matrix, Row
 
 _NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
+_IS_RIGHT = "this mistake is right: it equals an answer that is right; correct its 'when' or take it out"
 _LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
 _OPEN = "the check could not judge this; see the words for staff"
 _EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
@@ -111,9 +112,16 @@ def most(spent: Iterable[Spent]) -> Spent:
 
 def _finding(trial: Trial, question: Question, result: ItemResult, found: Mark, wanted: Mark) -> Finding:
     expected = "lost" if wanted is Mark.LOST else f"kept: all {written(result.possible)} points"
-    remedy = _OPEN if found is Mark.OPEN else _NOT_NOTICED if found is Mark.KEPT else _LOST_MORE
+    remedy = _OPEN if found is Mark.OPEN else _LOST_MORE
+    if found is Mark.KEPT:
+        remedy = _IS_RIGHT if _named(trial, question.item(result.item)) else _NOT_NOTICED
     place = f"{result.question}.{result.item}"
     return Finding(paper(trial, question), place, expected, got(result), remedy)
+
+
+def _named(trial: Trial, item: Item) -> bool:
+    """Whether a trial plants what the rubric itself names as a mistake of the item."""
+    return trial.codes.get(item.id) in [mistake.get("code") for mistake in item.options.get("mistake", ())]
 
 
 def paper(trial: Trial, question: Question) -> str:

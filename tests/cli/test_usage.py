@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from autograder.cli import report
 from autograder.cli.app import app
 from tests.cli.running import ASSIGNMENT, ROOT, run, run_as
 
@@ -21,6 +23,31 @@ NEED_CONFINEMENT = (
     ("verify", ASSIGNMENT),
     ("demo", "--students", "1", "--folder", "another"),
 )
+
+
+def test_points_of_a_run_have_no_superfluous_zeros() -> None:
+    """Neither at their end nor, for whole hundreds, as a power of ten."""
+    figures = {
+        "points waiting": Decimal("2190.0"),
+        "mean": Decimal("61.50"),
+        "seconds": 1.5,
+        "who": ["a", "b"],
+    }
+    table = report.summary_table(figures, "this run")
+    assert ["2190", "61.5", "1.5", "a\nb"] == list(table.columns[1].cells)
+    assert Decimal(0) == report.grading_summary([], 0.0)["mean points"]
+
+
+def test_the_module_is_the_program() -> None:
+    """`python -m autograder` does the same, exit codes included."""
+    for words in (("algebra", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
+        program, module = run(*words), run("-m", "autograder", *words, program="python")
+        assert program.stdout + program.stderr
+        assert (program.returncode, program.stdout, program.stderr) == (
+            module.returncode,
+            module.stdout,
+            module.stderr,
+        )
 
 
 def test_the_commands() -> None:

@@ -110,6 +110,18 @@ def test_exit_codes(small: Course) -> None:
     assert "softmax.rows: trial 'second axis' of softmax" in found.stdout
 
 
+@pytest.mark.sandbox
+def test_a_module_to_preload_that_is_not_there_is_the_rubrics_slip(small: Course) -> None:
+    """Every command that runs code says so, with the line, and not that the machine lacks something."""
+    changed(small.rubric(NAME), '["numpy"]', '["nunpy"]')
+    said = "small.toml, line 6: [assignment]: preload: the module 'nunpy' is not found: did you mean 'numpy'?"
+    for command, code in (("validate", 3), ("verify", 1)):
+        done = run(command, NAME, cwd=small.root)
+        assert code == done.returncode
+        assert said in " ".join((done.stdout + done.stderr).split())
+        assert "isolation=reduced" not in done.stderr
+
+
 def test_a_course_without_assignments(tmp_path: Path) -> None:
     """Nothing to verify is not success."""
     for folder in ("assignments", "rubrics"):

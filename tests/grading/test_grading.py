@@ -15,6 +15,7 @@ from autograder.course import Course
 from autograder.errors import NotebookError, SandboxFault
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, Handed
+from autograder.messages import render
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -151,6 +152,28 @@ def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None
     graded = grader.grade(Handed("ada", handed, OWN))
     assert {"words": Decimal(0), "own": Decimal(2)} == points(graded)
     assert ["missing"] == [note.code for note in graded.score.notes]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("words = 4 *", "The answer cell is not valid Python: line 1."),
+        ("%time pass\nwords = 4 *", "The answer cell is not valid Python: line 2."),
+        ("%time pass\nwrods = 4", "“words” is not defined after your notebook ran."),
+        ("wrods = 4  #" + 70_000 * "x", "“words” is not defined after your notebook ran."),
+        ("words = (", "The answer cell is not valid Python: line 1."),
+        ("words = 4\0", "The answer cell is not valid Python"),
+    ],
+    ids=["syntax", "after a magic", "misspelt", "long", "open bracket", "null"],
+)
+def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said: str) -> None:
+    """The page names the line as `autograder check` does; a misspelt name stays a misspelt name."""
+    handed = {**papers(grader), "first": answered(grader, "first", source)}
+    (result,) = [
+        one for one in grader.grade(Handed("ada", handed, OWN)).score.items if one.question == "words"
+    ]
+    assert render(result.student, "en").startswith(said)
+    assert (Status.NO_ANSWER, Decimal(0)) == (result.status, result.points)
 
 
 def test_our_own_failure_never_costs_points(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def test_a_rubric_is_read_with_exact_points() -> None:
         ("preload =", "prelaod =", "unknown key 'prelaod'; did you mean 'preload'"),
         ("points = 2.5\nanswer", "points = 3\nanswer", "points: 3 are stated, but the parts add up to 2.5"),
         ("points = 2.5\npreload", "points = 9\npreload", "points: 9 are stated, but the parts add up to 2.5"),
-        ('id = "j"', 'id = "i"', "item id: 'i' stands twice"),
+        ('id = "j"', 'id = "i"', "item 2: id: 'i' stands twice"),
         ('id = "a"', 'id = "a b"', "id: expected letters, digits"),
         ("manual = true", 'manual = "yes"', "manual"),
         ('data = ["corpus.txt"]', 'data = ["../secret"]', "'../secret' is not a plain file name"),

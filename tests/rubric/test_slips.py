@@ -47,6 +47,13 @@ SLIPS = (
         "could not be read at ▸ in “▸lenght”: the name “lenght” is not known. Did you mean “length”?",
     ),
     ('languages = ["en"]', 'languages = ["english"]', "languages: expected some of en, de, got english"),
+    (
+        'id = "why"',
+        'id = "the reason"',
+        "item 2 (the reason): id: expected letters, digits, '-', '_' or '.', got",
+    ),
+    ('id = "why"', 'id = "formula"', "question 1 (formula), item 2: id: 'formula' stands twice"),
+    ('id = "shape"', 'id = "formula"', "question 2: id: 'formula' stands twice; each may stand once"),
     ('languages = ["en"]', "languages = []", "languages: expected some of en, de, got none"),
 )
 """What stands in the rubric, what is written in its place, and what is said; the line is that of the slip."""
@@ -116,6 +123,21 @@ def test_slips_of_toml_are_told_with_advice(rubric: Path, old: str, new: str, sa
     message, line = refused(rubric, old, new)
     assert f"(at line {line}, column" in message
     assert said in message
+
+
+@pytest.mark.parametrize(
+    ("stated", "advice"), [("writen", "did you mean 'written'?"), ("xyz", "known are: code-answer, formula-")]
+)
+def test_an_answer_cell_that_is_stated_must_be_there(rubric: Path, stated: str, advice: str) -> None:
+    """The cell named as the question stands in only where the rubric states none."""
+    message, _ = refused(rubric, 'answer_cell = "written"', f'answer_cell = "{stated}"')
+    assert f"question 'written' has no answer cell; expected a solution cell '{stated}'; {advice}" in message
+
+
+def test_the_cell_of_an_item_must_be_there(rubric: Path) -> None:
+    """A misspelt one is not graded under the question's own cell instead."""
+    message, _ = refused(rubric, 'cell = "formula-why"', 'cell = "formula-wy"')
+    assert "no cell is graded under that name; did you mean 'formula-why'?" in message
 
 
 def test_a_name_that_differs_from_the_file_is_refused(rubric: Path) -> None:

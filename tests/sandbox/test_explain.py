@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import namespaces
-from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure
+from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, preload_missing
 from autograder.sandbox.runtime import current_runtime
 from tests.sandbox.contract import LIMITS
 
@@ -53,8 +53,18 @@ def test_an_unknown_failure_is_told_as_it_is() -> None:
 @pytest.mark.sandbox
 def test_a_module_that_is_not_there_is_named(plain_sandbox: NamespaceSandbox) -> None:
     """A rubric that preloads what is not installed is told so when the sandbox starts."""
-    with pytest.raises(SandboxUnavailable, match=r"no_such_module.*not installed"):
+    with pytest.raises(
+        PreloadMissing, match=r"preload: the module 'no_such_module' is not found: "
+    ) as caught:
         NamespaceSandbox(Environment(preload=("no_such_module",)))
+    assert "isolation" not in str(caught.value)
+
+
+def test_only_a_module_that_is_asked_for_is_the_rubrics_slip() -> None:
+    """Also where its package is missing; what such a module itself lacks is another fault."""
+    assert "did you mean 'numpy'?" in str(preload_missing("nunpy", ["json", "nunpy.linalg"]))
+    assert preload_missing("triton", ["torch"]) is None
+    assert preload_missing("", ["torch"]) is None
 
 
 @pytest.mark.sandbox

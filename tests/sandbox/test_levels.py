@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autograder.errors import SandboxUnavailable
@@ -38,5 +40,5 @@ def test_who_cannot_have_full_isolation_is_told_of_the_other(monkeypatch: pytest
     """The message names the option and what is lost; the program never takes it by itself."""
     monkeypatch.setattr(namespaces, "explain_failure", lambda _: "unshare is refused here.")
     with pytest.raises(SandboxUnavailable, match=r"unshare is refused here.*--isolation=reduced") as caught:
-        NamespaceSandbox(Environment(preload=("no_such_module",)))
+        NamespaceSandbox(Environment(files=(("a.txt", Path("/nonexistent/a.txt")),)))
     assert "what every user of this machine may" in str(caught.value)

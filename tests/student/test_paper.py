@@ -87,6 +87,7 @@ def test_the_untouched_release_has_no_answer(seen: Callable[[Change], Paper]) ->
         ("mlp_parameters = '8*'", (PROBLEM, "mlp_parameters: Your formula could not be read at ▸ in “8*▸”")),
         ("mlp = '8*d^2'", (MISSING, "mlp_parameters is given no value in the answer cell.")),
         ("mlp_parameters = 8 *", (PROBLEM, "The answer cell is not valid Python: line 1.")),
+        ("%matplotlib inline\nmlp_parameters = 8 *", (PROBLEM, "not valid Python: line 2.")),
         (
             "mlp_parameters = str(8)",
             (READY, "mlp_parameters is given a value that only running the cell tells"),

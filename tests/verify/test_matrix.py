@@ -28,6 +28,8 @@ points = 4
 id = "a"
 points = 2
 text = { en = "a" }
+[[question.item.mistake]]
+code = "named"
 [[question.item]]
 id = "b"
 points = 1
@@ -135,6 +137,16 @@ def test_a_trial_that_does_as_it_says() -> None:
 def test_a_trial_that_does_otherwise(trial: Trial, got: Score, expected: list[tuple[str, str]]) -> None:
     """Whatever is lost, kept, worth or told otherwise is found at its place, also in other questions."""
     assert expected == findings(trial, got)
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"), [("named", "this mistake is right"), ("other", "make the check")]
+)
+def test_a_named_mistake_that_loses_nothing_is_right(code: str, remedy: str) -> None:
+    """The rubric is wrong there; a wrong answer that nobody named shows what the check does not notice."""
+    trial = Trial("x", "", ("a",), codes={"a": code})
+    (finding,) = row(trial, FIRST, RUBRIC, score(), {}).findings
+    assert finding.remedy.startswith(remedy)
 
 
 def test_what_a_trial_is_not_blamed_for() -> None:

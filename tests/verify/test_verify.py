@@ -178,6 +178,15 @@ def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> No
     assert blamed >= {place.partition(".")[0] for _, place in found}
 
 
+def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
+    """A named mistake that equals the right formula, written otherwise."""
+    course = small_course(tmp_path)
+    changed(course.rubric(NAME), 'when = "4*d_model^2"', 'when = "2*(2*d_model)^2"')
+    (finding,) = [one for one in verified(course).findings if one.place == "mlp.formula"]
+    assert "trial 'formula: mistake one-matrix-only: 2*(2*d_model)^2' of mlp" == finding.paper
+    assert finding.remedy.startswith("this mistake is right")
+
+
 def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
     """Points that disagree between notebook and rubric are named when the release is made."""
     course = small_course(tmp_path)

@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from autograder.checks.base import Observations
 from autograder.checks.values.arrays import INCOMPARABLE, Difference
+from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
 from autograder.rubric import Item, Question
 
 NO_POINTS = Decimal(0)
+_NAME_MISSING = "name.missing"
 
 
 class Finding(Struct, frozen=True):
@@ -134,7 +136,7 @@ def _raised(observation: Observation, name: str, what: str) -> Finding:
     error, text = quote(str(observation.error), 60), quote(str(observation.message))
     staff = f"{what}: {error}: {text}"
     if error == "NameError" and (not text or f"'{name}'" in text):
-        return no_answer("name.missing", staff, name=name)
+        return no_answer(_NAME_MISSING, staff, name=name)
     if error == "NotImplementedError":
         return no_answer("not-implemented", staff, name=name)
     met = next((one.met for one in observation.met if one.told), None)
@@ -142,6 +144,22 @@ def _raised(observation: Observation, name: str, what: str) -> Finding:
         staff, limit = f"{staff}; met a limit: {met.value}", observation.limit or "–"
         return failed(f"limit.{met.value}", staff, what=what, error=error, limit=limit)
     return failed("raised", staff, what=what, error=error, text=text or "–")
+
+
+def with_syntax_fault(results: tuple[ItemResult, ...], answer: Answer) -> tuple[ItemResult, ...]:
+    """The results, where a name is missing because its cell is not valid Python, saying so.
+
+    A notebook runs nothing of such a cell, so that all the sandbox can tell is the missing name.
+    """
+    if answer.cell_type != "code" or all(one.code != _NAME_MISSING for one in results):
+        return results
+    fault = syntax_fault(answer.source)
+    if fault is None:
+        return results
+    return tuple(
+        msgspec.structs.replace(one, student=fault, code=fault.code) if one.code == _NAME_MISSING else one
+        for one in results
+    )
 
 
 def combine(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:

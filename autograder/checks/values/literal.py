@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograder.records import Message
 from autograder.syntax import UNREADABLE, parsed
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
@@ -79,6 +80,24 @@ def syntax_tree(source: str) -> ast.Module | None:
 def code_tree(source: str) -> ast.Module | None:
     """The syntax tree of a cell's code, without lines that only a notebook understands."""
     return syntax_tree(source) or syntax_tree(_MAGIC.sub(r"\1pass", source))
+
+
+def syntax_fault(source: str) -> Message | None:
+    """Why a cell's code is not valid Python; None where it is, or where that cannot be told.
+
+    Lines that only a notebook understands are no faults.
+    """
+    if len(source) > MAX_SOURCE:
+        return None
+    try:
+        parsed(_MAGIC.sub(r"\1pass", source))
+    except SyntaxError as error:
+        if error.lineno:
+            return Message("answer.not-python", {"line": str(error.lineno)})
+        return Message("answer.unreadable")
+    except UNREADABLE:
+        return Message("answer.unreadable")
+    return None
 
 
 def _assignments(statement: ast.stmt) -> Iterator[tuple[ast.Name, ast.expr]]:

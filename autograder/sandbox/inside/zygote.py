@@ -66,7 +66,10 @@ def main() -> None:
     try:
         _serve(control, config)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the broker must hear of it
-        control.send(json.dumps({"ready": False, "error": f"{type(error).__name__}: {error}"}).encode())
+        report = {"ready": False, "error": f"{type(error).__name__}: {error}"}
+        if isinstance(error, ModuleNotFoundError):
+            report["missing"] = str(error.name)
+        control.send(json.dumps(report).encode())
         os._exit(1)
 
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import difflib
+import importlib.metadata
 import json
 import os
 import select
 import socket
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.seccomp import shipped_filter
@@ -59,6 +61,7 @@ class ZygoteSandbox:
 
         Raises:
             SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
+            PreloadMissing: the environment preloads a module that is not installed.
         """
         refuse_other_systems()
         self._lock = threading.Lock()
@@ -127,7 +130,8 @@ class ZygoteSandbox:
             said = report.get("error") or self._stderr()
             if not said:  # a missing layer has a name; what is silent was killed
                 raise SandboxFault("the zygote was ended while it started")
-            raise SandboxUnavailable(self._explain(said))
+            missing = preload_missing(str(report.get("missing", "")), environment.preload)
+            raise missing or SandboxUnavailable(self._explain(said))
         self.landlock = int(report["landlock"])
 
     def _explain(self, error: str) -> str:
@@ -285,6 +289,19 @@ REMEDIES = (
         "A module to preload is not installed, or not readable for other users (chmod -R o+rX its folder).",
     ),
 )
+
+
+def preload_missing(module: str, preload: Sequence[str]) -> PreloadMissing | None:
+    """What to say where the module that was not found is one to preload, or its package; None elsewhere."""
+    asked = next((name for name in preload if name == module or name.startswith(f"{module}.")), None)
+    if asked is None or not module:
+        return None
+    close = difflib.get_close_matches(module, importlib.metadata.packages_distributions(), n=1)
+    advice = f"did you mean {close[0]!r}? Otherwise" if close else "correct its name,"
+    return PreloadMissing(
+        f"preload: the module {asked!r} is not found: {advice} install {module!r} beside autograder, where "
+        "boxes can read it, or take it out of the list"
+    )
 
 
 def explain_failure(error: str) -> str:
