@@ -15,7 +15,7 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
-from tests.cli.running import run
+from tests.cli.running import run_cold
 
 LIST_SOURCES = (
     "from nbgrader.apps import NbGrader\n"
@@ -146,5 +146,5 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 def test_formgrader_finds_the_assignments(tmp_path: Path) -> None:
     """nbgrader is told where sources lie: without it, formgrader lists no assignment to mark."""
     start(tmp_path, "sheet", ["written"])
-    done = run("-c", LIST_SOURCES, cwd=tmp_path, program="python")
+    done = run_cold("-c", LIST_SOURCES, cwd=tmp_path, program="python")
     assert (0, "{'sheet'}\n") == (done.returncode, done.stdout), done.stderr

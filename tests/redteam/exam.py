@@ -136,7 +136,8 @@ def _with_further_question(course: Course) -> None:
     rubric, own = (course.rubric(name).read_text(encoding="utf-8") for name in (NAME, FURTHER))
     points = [rubrics.load(course.rubric(name)).assignment.points for name in (NAME, FURTHER)]
     question = own[own.index("[[question]]") :].replace("[[question]]", "[[question]]\ntask = '6'", 1)
-    task = f"[[assignment.task]]\nid = '6'\npoints = {points[1]}\ntext = {{ en = 'Attention' }}"
+    text = "{ en = 'Attention', de = 'Attention' }"
+    task = f"[[assignment.task]]\nid = '6'\npoints = {points[1]}\ntext = {text}"
     rubric = rubric.replace(f"\npoints = {points[0]}\n", f"\npoints = {sum(points)}\n", 1)
     course.rubric(NAME).write_text(f"{rubric}\n{task}\n\n{question}", encoding="utf-8")
     sources = [course.sources / name / f"{name}.ipynb" for name in (NAME, FURTHER)]
