@@ -13,7 +13,7 @@ import typer
 
 from autograder.cli import report
 from autograder.cli.app import app
-from tests.cli.running import ASSIGNMENT, ROOT, run, run_as
+from tests.cli.running import ASSIGNMENT, ROOT, run, run_as, run_cold
 
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 NEED_CONFINEMENT = (
@@ -41,7 +41,7 @@ def test_points_of_a_run_have_no_superfluous_zeros() -> None:
 def test_the_module_is_the_program() -> None:
     """`python -m autograder` does the same, exit codes included."""
     for words in (("algebra", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
-        program, module = run(*words), run("-m", "autograder", *words, program="python")
+        program, module = run(*words), run_cold("-m", "autograder", *words, program="python")
         assert program.stdout + program.stderr
         assert (program.returncode, program.stdout, program.stderr) == (
             module.returncode,
