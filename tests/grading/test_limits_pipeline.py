@@ -66,7 +66,7 @@ answer = "later"
 [[question.item]]
 id = "number"
 points = 2
-text = { en = "The number" }
+text = { en = "The number", de = "The number" }
 value = 42
 """
 HOSTILE_CELL = 3
