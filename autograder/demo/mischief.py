@@ -129,7 +129,12 @@ ATTACKS: tuple[Attack, ...] = (
         "import os\n\nfor _ in range(1000):\n"
         "    if os.fork() == 0:\n        while True:\n            os.getppid()",
     ),
-    Attack("takes all memory", "hoard = []\nwhile True:\n    hoard.append(bytearray(64 * 1024 * 1024))"),
+    # What was taken is given back: where no control group ends the box, the rest of the notebook has room.
+    Attack(
+        "takes all memory",
+        "hoard = []\ntry:\n    while True:\n        hoard.append(bytearray(64 * 1024 * 1024))\n"
+        "finally:\n    hoard.clear()",
+    ),
     Attack(
         "connects to the network", 'import socket\n\nsocket.create_connection(("127.0.0.1", 5432), timeout=2)'
     ),
