@@ -68,7 +68,7 @@ def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
     ],
 )
 def test_a_hidden_feature_at_zero_hides_nothing(draw: str) -> None:
-    """One wakes beside huge embeddings only: in the reference of the first draw, in a listing of the second."""
+    """It wakes beside huge embeddings only: in the reference of the first draw, in a listing of the other."""
     for faults in COVERING:
         assert set() == _failed("from reference.decoder import Decoder", faults, Draw(bytes.fromhex(draw)))
         assert set(faults) == _failed(listing(faults), faults, Draw(bytes.fromhex(draw)))

@@ -1,4 +1,4 @@
-"""What the repair kind makes huge to see a norm: embeddings, and nothing that a draw leaves idle by chance."""
+"""What the repair kind makes huge to see a norm: embeddings, and nothing that is idle by chance."""
 
 from __future__ import annotations
 
