@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, manual_options
+from autograder.checks.judging.signs import signs_of
 from autograder.feedback.typeset import Typesetter
 from autograder.paper.prose import prose
 from autograder.paper.words import Words
@@ -56,10 +57,21 @@ def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
         ("full", examples.full),
         ("half", examples.half),
         ("none", examples.none),
-        ("suggest", " · ".join(options.suggest)),
     ):
         if text:
-            yield Note(words(key), escape(text) if key == "suggest" else prose(text))
+            yield Note(words(key), prose(text))
+    said = {name: words.pick(sign.text, name) for name, sign in signs_of(question).items()}
+    for key, entries in (
+        ("suggest", options.suggest),
+        ("signs", [_often(said[name], wanted, words) for name, wanted in options.signs.items()]),
+        ("order", [said[name] for name in options.order]),
+    ):
+        if entries:
+            yield Note(words(key), escape(" · ".join(entries)))
+
+
+def _often(text: str, wanted: int | str, words: Words) -> str:
+    return text if wanted == "some" else f"{text} ({words('exactly', number=wanted)})"
 
 
 def _automatic(question: Question, item: Item, words: Words, typesetter: Typesetter) -> Iterator[Note]:

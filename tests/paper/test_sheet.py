@@ -214,6 +214,31 @@ def test_graders_read_examples() -> None:
     ] == [(note.label, plain(note.text).strip()) for note in notes[1:]]
 
 
+@pytest.mark.parametrize(
+    ("language", "notes"),
+    [
+        ("en", [("What is looked for", "a sum (exactly 1) · a list"), ("In this order", "a list · a sum")]),
+        (
+            "de",
+            [
+                ("Wonach gesucht wird", "Summe (genau 1) · a list"),
+                ("In dieser Reihenfolge", "a list · Summe"),
+            ],
+        ),
+    ],
+)
+def test_graders_read_what_is_looked_for(language: str, notes: list[tuple[str, str]]) -> None:
+    """The signs that an item asks for, how often, and in which order; not the patterns."""
+    stated = (
+        'sign = [{ id = "s", text = { en = "a sum", de = "Summe" }, pattern = "[+]" }, '
+        '{ id = "l", text = { en = "a list" }, pattern = "," }]\n'
+    )
+    item = 'manual = true\nsigns = { s = 1, l = "some" }\norder = ["l", "s"]'
+    asked = rubric("written", stated, item)
+    made = item_guide(asked.questions[0], asked.questions[0].items[0], Words(language), Typesetter({})).notes
+    assert notes == [(note.label, plain(note.text).strip()) for note in made[1:]]
+
+
 def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
     """Beside the points of each of the question's boxes, on both sheets, and beside no others."""
     from msgspec.structs import replace
