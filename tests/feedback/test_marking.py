@@ -101,7 +101,7 @@ sign = [
     score = replace(good().score, items=items)
     for text, told in (
         ("Why: <b>two</b>, a sum", "✓ the number two ✕ a sum (1 found, expected 2)"),
-        ("Two.", "? the number two (the answer has no part of its own for this item)"),
+        ("Two.", "? nothing is told (no heading of its own in the answer)"),
     ):
         executed = ExecutedNotebook("exam", (Markdown(text, "task3-f"),), (None,))
         graded = replace(good(), score=score, notebooks=(executed,))

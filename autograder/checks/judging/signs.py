@@ -24,8 +24,9 @@ SECONDS = 0.1
 """Processor time for one search; the shipped patterns need less than a hundredth of it."""
 _MOST_FOUND = 100
 """A sign that occurs more often is not counted further."""
+_LATE = "it took too long"
 
-Wanted = Annotated[int, msgspec.Meta(ge=0)] | Literal["some"]
+Wanted = Annotated[int, msgspec.Meta(ge=0, le=99)] | Literal["some"]
 Span = tuple[int, int]
 
 
@@ -114,29 +115,30 @@ def look(text: str, sought: Sought, signs: Mapping[str, Sign]) -> tuple[Sighting
     """
     text = text[:MOST]
     own = _part(text, sought)
-    spans = {name: None if own is None else _found(signs[name].pattern, text, own) for name in sought.signs}
-    missing = "the answer has no part of its own for this item" if own == [] else "took too long"
-    told = [
-        _counted(signs[name].text["en"], wanted, spans[name], missing)
-        for name, wanted in sought.signs.items()
-    ]
+    if not own:
+        why = "no heading of its own in the answer" if own == [] else _LATE
+        return (Sighting("nothing is told", None, why),)
+    spans = {name: _found(signs[name].pattern, text, own) for name in sought.signs}
+    told = [_counted(signs[name].text["en"], wanted, spans[name]) for name, wanted in sought.signs.items()]
     for before, after in itertools.pairwise(sought.order):
         said = f"{signs[before].text['en']} before {signs[after].text['en']}"
         first, last = spans[before], spans[after]
         if first is None or last is None:
-            told.append(Sighting(said, None, missing))
+            told.append(Sighting(said, None, _LATE))
         else:
             told.append(Sighting(said, bool(first and last) and first[0][0] < last[-1][0]))
     return tuple(told)
 
 
-def _counted(text: str, wanted: Wanted, spans: Sequence[Span] | None, missing: str) -> Sighting:
+def _counted(text: str, wanted: Wanted, spans: Sequence[Span] | None) -> Sighting:
     if spans is None:
-        return Sighting(text, None, missing)
+        return Sighting(text, None, _LATE)
     number = len(spans)
-    holds = number > 0 if wanted == "some" else number == wanted
-    note = "" if wanted == "some" else f"{number} found, expected {wanted}"
-    return Sighting(text, holds, note, tuple(spans))
+    if wanted == "some":
+        return Sighting(text, number > 0, "", tuple(spans))
+    right = f"exactly {wanted}" if wanted else "none, as it should be"
+    note = right if number == wanted else f"{number} found, expected {wanted or 'none'}"
+    return Sighting(text, number == wanted, note, tuple(spans))
 
 
 def _part(text: str, sought: Sought) -> list[Span] | None:
