@@ -71,7 +71,9 @@ def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
 
 
 def _often(text: str, wanted: int | str, words: Words) -> str:
-    return text if wanted == "some" else f"{text} ({words('exactly', number=wanted)})"
+    if wanted == "some":
+        return text
+    return f"{text} ({words('exactly', number=wanted) if wanted else words('never')})"
 
 
 def _automatic(question: Question, item: Item, words: Words, typesetter: Typesetter) -> Iterator[Note]:

@@ -41,6 +41,7 @@ WORDS: Mapping[str, Text] = {
     "suggest": {"en": "Words to look for", "de": "Zu beachtende Wörter"},
     "signs": {"en": "What is looked for", "de": "Wonach gesucht wird"},
     "exactly": {"en": "exactly {number}", "de": "genau {number}"},
+    "never": {"en": "must not occur", "de": "darf nicht vorkommen"},
     "order": {"en": "In this order", "de": "In dieser Reihenfolge"},
     "bonus": {"en": "bonus", "de": "Bonus"},
     "needs": {"en": "Only with", "de": "Nur mit"},

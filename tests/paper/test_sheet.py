@@ -217,11 +217,17 @@ def test_graders_read_examples() -> None:
 @pytest.mark.parametrize(
     ("language", "notes"),
     [
-        ("en", [("What is looked for", "a sum (exactly 1) · a list"), ("In this order", "a list · a sum")]),
+        (
+            "en",
+            [
+                ("What is looked for", "a sum (exactly 1) · a list · not (must not occur)"),
+                ("In this order", "a list · a sum"),
+            ],
+        ),
         (
             "de",
             [
-                ("Wonach gesucht wird", "Summe (genau 1) · a list"),
+                ("Wonach gesucht wird", "Summe (genau 1) · a list · not (darf nicht vorkommen)"),
                 ("In dieser Reihenfolge", "a list · Summe"),
             ],
         ),
@@ -231,9 +237,10 @@ def test_graders_read_what_is_looked_for(language: str, notes: list[tuple[str, s
     """The signs that an item asks for, how often, and in which order; not the patterns."""
     stated = (
         'sign = [{ id = "s", text = { en = "a sum", de = "Summe" }, pattern = "[+]" }, '
-        '{ id = "l", text = { en = "a list" }, pattern = "," }]\n'
+        '{ id = "l", text = { en = "a list" }, pattern = "," }, '
+        '{ id = "n", text = { en = "not" }, pattern = "not" }]\n'
     )
-    item = 'manual = true\nsigns = { s = 1, l = "some" }\norder = ["l", "s"]'
+    item = 'manual = true\nsigns = { s = 1, l = "some", n = 0 }\norder = ["l", "s"]'
     asked = rubric("written", stated, item)
     made = item_guide(asked.questions[0], asked.questions[0].items[0], Words(language), Typesetter({})).notes
     assert notes == [(note.label, plain(note.text).strip()) for note in made[1:]]
