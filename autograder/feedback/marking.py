@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, manual_options, sightings
-from autograder.checks.judging.signs import Sighting
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell, marked_cells
 from autograder.feedback.labels import Labels
@@ -46,6 +45,14 @@ class _Author(Struct, frozen=True):
     """Empty while there is none that counts."""
 
 
+class _Sign(Struct, frozen=True):
+    """What is told of one sign."""
+
+    text: str
+    holds: bool | None
+    note: str
+
+
 class _Group(Struct, frozen=True):
     """One answer, and everybody who gave it."""
 
@@ -56,8 +63,8 @@ class _Group(Struct, frozen=True):
     words: int
     language: str
     suggested: tuple[str, ...]
-    signs: tuple[tuple[str, tuple[Sighting, ...]], ...]
-    """Of each item that asks for some."""
+    signs: tuple[tuple[str, tuple[_Sign, ...]], ...]
+    """By item: what is told of each sign that it asks for."""
     differ: bool
     """They have different marks."""
     done: bool
@@ -163,7 +170,14 @@ def _group(
         suggested=tuple(
             labels.pick(item.text, item.id) for item in items if prose.spans(text, listed[item.id])
         ),
-        signs=tuple((labels.pick(item.text, item.id), told) for item, told in seen if told),
+        signs=tuple(
+            (
+                labels.pick(item.text, item.id),
+                tuple(_Sign(one.said(labels.pick), one.holds, one.note) for one in told),
+            )
+            for item, told in seen
+            if told
+        ),
         differ=len({mark.points for mark in done}) > 1,
         done=len(done) == len(marks),
     )

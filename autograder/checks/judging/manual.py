@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -111,9 +112,12 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
 
 def _told(seen: Iterable[Sighting]) -> str:
     words = {True: "found", False: "not found", None: "not told"}
-    return "".join(
-        f"; {words[one.holds]}: {one.text}" + (f" ({one.note})" if one.note else "") for one in seen
-    )
+    told = [
+        f"; {words[one.holds]}: {one.said(operator.itemgetter('en'))}"
+        + (f" ({one.note})" if one.note else "")
+        for one in seen
+    ]
+    return "".join(told)
 
 
 def unwritten(answer: Answer) -> bool:

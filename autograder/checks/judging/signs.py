@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -24,7 +24,7 @@ SECONDS = 0.1
 """Processor time for one search; the shipped patterns need less than a hundredth of it."""
 _MOST_FOUND = 100
 """A sign that occurs more often is not counted further."""
-_LATE = "it took too long"
+_LATE, _NO_HEADING = "it took too long", "no heading of its own in the answer"
 
 Wanted = Annotated[int, msgspec.Meta(ge=0, le=99)] | Literal["some"]
 Span = tuple[int, int]
@@ -56,13 +56,23 @@ class Sought(Struct, frozen=True):
 class Sighting(Struct, frozen=True):
     """What is told of one sign, or of the order of several."""
 
-    text: str
-    """In English, as everything for staff."""
+    signs: tuple[Sign, ...]
+    """None where nothing can be told of any."""
     holds: bool | None
     """None: it was not told in time, or the item has no part in the text."""
     note: str = ""
+    """In English, as everything for staff that is no text of the rubric."""
     spans: tuple[Span, ...] = ()
     """Where it stands in the text."""
+
+    def said(self, pick: Callable[[Mapping[str, str]], str]) -> str:
+        """What it is about, in words.
+
+        Args:
+            pick: chooses the language of a sign's text.
+        """
+        texts = ", ".join(pick(sign.text) for sign in self.signs) or "nothing is told"
+        return f"in this order: {texts}" if len(self.signs) > 1 else texts
 
 
 def signs_of(question: Question) -> dict[str, Sign]:
@@ -116,29 +126,37 @@ def look(text: str, sought: Sought, signs: Mapping[str, Sign]) -> tuple[Sighting
     text = text[:MOST]
     own = _part(text, sought)
     if not own:
-        why = "no heading of its own in the answer" if own == [] else _LATE
-        return (Sighting("nothing is told", None, why),)
+        return (Sighting((), None, _NO_HEADING if own == [] else _LATE),)
     spans = {name: _found(signs[name].pattern, text, own) for name in sought.signs}
-    told = [_counted(signs[name].text["en"], wanted, spans[name]) for name, wanted in sought.signs.items()]
-    for before, after in itertools.pairwise(sought.order):
-        said = f"{signs[before].text['en']} before {signs[after].text['en']}"
-        first, last = spans[before], spans[after]
-        if first is None or last is None:
-            told.append(Sighting(said, None, _LATE))
-        else:
-            told.append(Sighting(said, bool(first and last) and first[0][0] < last[-1][0]))
+    told = [_counted(signs[name], wanted, spans[name]) for name, wanted in sought.signs.items()]
+    if sought.order:
+        in_order = [spans[name] for name in sought.order]
+        late = None in in_order
+        holds = None if late else _ordered([found or () for found in in_order])
+        told.append(Sighting(tuple(signs[name] for name in sought.order), holds, _LATE if late else ""))
     return tuple(told)
 
 
-def _counted(text: str, wanted: Wanted, spans: Sequence[Span] | None) -> Sighting:
+def _counted(sign: Sign, wanted: Wanted, spans: Sequence[Span] | None) -> Sighting:
     if spans is None:
-        return Sighting(text, None, _LATE)
+        return Sighting((sign,), None, _LATE)
     number = len(spans)
     if wanted == "some":
-        return Sighting(text, number > 0, "", tuple(spans))
+        return Sighting((sign,), number > 0, "", tuple(spans))
     right = f"exactly {wanted}" if wanted else "none, as it should be"
     note = right if number == wanted else f"{number} found, expected {wanted or 'none'}"
-    return Sighting(text, number == wanted, note, tuple(spans))
+    return Sighting((sign,), number == wanted, note, tuple(spans))
+
+
+def _ordered(found: Iterable[Sequence[Span]]) -> bool:
+    """Whether one of each stands behind one of the one before it."""
+    place = -1
+    for spans in found:
+        behind = [start for start, _ in spans if start > place]
+        if not behind:
+            return False
+        place = min(behind)
+    return True
 
 
 def _part(text: str, sought: Sought) -> list[Span] | None:
