@@ -67,7 +67,7 @@ def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
     for key, entries in (
         ("suggest", options.suggest),
         ("signs", [_often(said[name], wanted, words) for name, wanted in options.signs.items()]),
-        ("order", [said[name] for name in options.order]),
+        ("order", [" → ".join(said[name] for name in options.order)] if options.order else ()),
     ):
         if entries:
             yield Note(words(key), escape(" · ".join(entries)))

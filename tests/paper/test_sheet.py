@@ -233,14 +233,14 @@ def test_graders_read_examples() -> None:
             "en",
             [
                 ("What is looked for", "a sum (exactly 1) · a list · not (must not occur)"),
-                ("In this order", "a list · a sum"),
+                ("In this order", "a list → a sum"),
             ],
         ),
         (
             "de",
             [
                 ("Wonach gesucht wird", "Summe (genau 1) · a list · not (darf nicht vorkommen)"),
-                ("In dieser Reihenfolge", "a list · Summe"),
+                ("In dieser Reihenfolge", "a list → Summe"),
             ],
         ),
     ],

@@ -71,7 +71,7 @@ class Sighting(Struct, frozen=True):
         Args:
             pick: chooses the language of a sign's text.
         """
-        texts = ", ".join(pick(sign.text) for sign in self.signs) or "nothing is told"
+        texts = " → ".join(pick(sign.text) for sign in self.signs) or "nothing is told"
         return f"in this order: {texts}" if len(self.signs) > 1 else texts
 
 

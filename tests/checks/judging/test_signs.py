@@ -59,7 +59,7 @@ def test_signs_are_counted_in_the_items_part() -> None:
     fruit, stone, order = told(text)
     assert (False, "1 found, expected 2") == (fruit.holds, fruit.note)
     assert ["APPLES"] == [text[start:end] for start, end in fruit.spans]
-    assert [("Stein", True), ("in this order: Stein, a fruit", True)] == [
+    assert [("Stein", True), ("in this order: Stein → a fruit", True)] == [
         (one.said(lambda text: text.get("de", text["en"])), one.holds) for one in (stone, order)
     ]
     (none,) = sightings(QUESTION, SECOND, text)
@@ -119,7 +119,7 @@ def test_staff_read_signs_and_nobody_gets_points() -> None:
     found = judge(check_of(ASKED), answer("First: pebble, apple, pear", cell_type="markdown"))[0]
     missing = judge(check_of(ASKED), answer("First: nothing", cell_type="markdown"))[0]
     assert (
-        "; found: a fruit (exactly 2); found: a stone; found: in this order: a stone, a fruit" in found.staff
+        "; found: a fruit (exactly 2); found: a stone; found: in this order: a stone → a fruit" in found.staff
     )
     assert "; not found: a fruit (0 found, expected 2); not found: a stone;" in missing.staff
     assert (Status.NEEDS_REVIEW, 0, 1) == (found.status, found.points, found.possible)
