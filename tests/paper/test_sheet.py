@@ -149,6 +149,18 @@ def test_a_short_answer_has_a_line() -> None:
         assert re.fullmatch(r'total = <span class="blank" style="width:\d+mm"></span>', box.pieces[0].markup)
 
 
+def test_what_closes_an_answer_stays_on_its_line() -> None:
+    """A comma or bracket behind a blank is never parted from it, and the line as a whole fits its box."""
+    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    source = '"' + 36 * "a" + '": ...,\nnames = ["...", "..."]'
+    entry, names = (piece.markup for piece in empty_box(question, cell(source), Decimal(1)).pieces)
+    blank = r'<span class="kept"><span class="blank" style="width:(\d+)mm"></span>{}</span>'
+    assert re.search(blank.format(","), entry)
+    (width,) = (int(found) for found in re.findall(r"width:(\d+)mm", entry))
+    assert len('"": ,' + 36 * "a") * 2.15 + width + 2 <= 160
+    assert re.fullmatch(rf"names = \[{blank.format(',')} {blank.format(']')}", names)
+
+
 def test_code_has_space_where_the_stub_stood() -> None:
     """Given lines stand before and behind the space for the answer."""
     question = rubric(
@@ -212,6 +224,54 @@ def test_graders_read_examples() -> None:
         ("No points", "Nothing of it."),
         ("Words to look for", "order · <b>*"),
     ] == [(note.label, plain(note.text).strip()) for note in notes[1:]]
+
+
+@pytest.mark.parametrize(
+    ("language", "notes"),
+    [
+        (
+            "en",
+            [
+                ("What is looked for", "a sum (exactly 1) · a list · not (must not occur)"),
+                ("In this order", "a list → a sum"),
+            ],
+        ),
+        (
+            "de",
+            [
+                ("Wonach gesucht wird", "Summe (genau 1) · a list · not (darf nicht vorkommen)"),
+                ("In dieser Reihenfolge", "a list → Summe"),
+            ],
+        ),
+    ],
+)
+def test_graders_read_what_is_looked_for(language: str, notes: list[tuple[str, str]]) -> None:
+    """The signs that an item asks for, how often, and in which order; not the patterns."""
+    stated = (
+        'sign = [{ id = "s", text = { en = "a sum", de = "Summe" }, pattern = "[+]" }, '
+        '{ id = "l", text = { en = "a list" }, pattern = "," }, '
+        '{ id = "n", text = { en = "not" }, pattern = "not" }]\n'
+    )
+    item = 'manual = true\nsigns = { s = 1, l = "some", n = 0 }\norder = ["l", "s"]'
+    asked = rubric("written", stated, item)
+    made = item_guide(asked.questions[0], asked.questions[0].items[0], Words(language), Typesetter({})).notes
+    assert notes == [(note.label, plain(note.text).strip()) for note in made[1:]]
+
+
+def test_growth_is_shown_with_its_letter() -> None:
+    """A growth that the rubric states without its letter reads like an answer; one with a letter keeps it."""
+    stated = 'form = "asymptotic"\naccept = ["n^2", "Theta(log(n))", "log(n)"]'
+    text = (
+        'version = 1\n[assignment]\nname = "a"\npoints = 1\n[assignment.symbols]\nn = {}\n'
+        f'[[question]]\nid = "q"\nkind = "symbolic"\npoints = 1\nanswer = "a"\n'
+        f'[[question.item]]\nid = "i"\npoints = 1\n{stated}\n'
+        'text = { en = "t" }\n'
+    )
+    asked = parse(text.encode())
+    typesetter = Typesetter(asked.assignment.symbols)
+    notes = item_guide(asked.questions[0], asked.questions[0].items[0], Words("en"), typesetter).notes
+    labels = [re.search(r'aria-label="([^"]*)"', note.text) for note in notes]
+    assert ["O(n^2)", "Θ(log(n))", "O(log(n))"] == [found and found[1] for found in labels]
 
 
 def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
