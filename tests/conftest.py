@@ -39,6 +39,7 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 ALONE = (
     "algebra/test_fuzz.py",
     "algebra/test_hostile.py",
+    "cli/test_start.py",
     "grading/test_limits_pipeline.py",
     "redteam/test_boxes.py",
     "redteam/test_campaign.py",
@@ -54,7 +55,6 @@ ALONE = (
     "sandbox/test_watch.py",
     "sandbox/test_watchdog.py",
     "survival",
-    "test_architecture.py",
 )
 """Folders and files of tests that measure time, share out processors or memory, or look at what killed
 graders left on the machine; the others run several at a time, see `make test`."""
