@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from autograder.checks.base import Evidence
 from autograder.records import Limits, Status
-from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.base import Sandbox
 from reference.faults.attention import listing
 from tests.checks.asking import DRAW, answer, check_of
 from tests.checks.judging.test_forbidden import BEHAVIOUR, CALLS, HEAD, IMPLEMENTATION
@@ -20,14 +17,6 @@ from tests.checks.kinds.test_behaviour import ATTENTION, RIGHT
 from tests.checks.kinds.test_count import FUNCTION, TOTAL
 
 pytestmark = pytest.mark.sandbox
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """A sandbox with torch imported ahead."""
-    made = NamespaceSandbox(Environment(preload=("torch",)))
-    yield made
-    made.close()
 
 
 def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str, str]:
@@ -59,9 +48,9 @@ def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str,
         ),
     ],
 )
-def test_attention_in_the_box(sandbox: Sandbox, change: tuple[str, str], wrong: dict[str, str]) -> None:
+def test_attention_in_the_box(torch_sandbox: Sandbox, change: tuple[str, str], wrong: dict[str, str]) -> None:
     """Weights, masks, gradients and names travel as the judgement expects."""
-    found = codes(sandbox, ATTENTION, RIGHT.replace(*change), RIGHT)
+    found = codes(torch_sandbox, ATTENTION, RIGHT.replace(*change), RIGHT)
     if "ending.exited" in wrong.values():  # what comes after the end is asked again by the grading
         found = {"self": found["self"]}
     assert wrong == {name: code for name, code in found.items() if code}
@@ -84,9 +73,11 @@ def test_attention_in_the_box(sandbox: Sandbox, change: tuple[str, str], wrong: 
         (BEHAVIOUR, f"{HEAD}{CALLS['as an operator']}", {"value", "batch"}),
     ],
 )
-def test_implementations_in_the_box(sandbox: Sandbox, question: str, source: str, lost: set[str]) -> None:
+def test_implementations_in_the_box(
+    torch_sandbox: Sandbox, question: str, source: str, lost: set[str]
+) -> None:
     """Parameters are filled, read and recorded through the wire as in the tests of the judgement."""
-    found = codes(sandbox, question, source, PRODUCT)
+    found = codes(torch_sandbox, question, source, PRODUCT)
     assert set(lost) == {name for name, code in found.items() if code}
 
 
@@ -104,10 +95,10 @@ def test_implementations_in_the_box(sandbox: Sandbox, question: str, source: str
         (FUNCTION, "def count_mlp(d):\n    raise SystemExit", "raised"),
     ],
 )
-def test_counts_in_the_box(sandbox: Sandbox, question: str, source: str, code: str) -> None:
+def test_counts_in_the_box(torch_sandbox: Sandbox, question: str, source: str, code: str) -> None:
     """Integers of every origin arrive as integers, and a lying subclass as what it holds."""
     right = "def count_mlp(d):\n    return 8 * d * d"
-    assert [code] == list(codes(sandbox, question, source, right).values())
+    assert [code] == list(codes(torch_sandbox, question, source, right).values())
 
 
 RATIO = """
@@ -160,8 +151,8 @@ TENTH = "def {name}():\n    from decimal import Decimal\n    return Decimal('0.1
     ],
 )
 def test_exact_numbers_in_the_box(
-    sandbox: Sandbox, question: str, right: str, source: str, code: str
+    torch_sandbox: Sandbox, question: str, right: str, source: str, code: str
 ) -> None:
     """Fractions and decimals arrive exactly, from the reference and from students."""
     name = {SHARE: "share", RATIO: "ratio", TOTAL: "total"}[question]
-    assert [code] == list(codes(sandbox, question, source, right.format(name=name)).values())
+    assert [code] == list(codes(torch_sandbox, question, source, right.format(name=name)).values())

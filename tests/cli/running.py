@@ -29,20 +29,26 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @functools.cache
-def _warm() -> Warm:
-    made = Warm(environment(PYTHONPATH=python_path(str(ROOT))))
+def _warm(system: str = "") -> Warm:
+    made = Warm(environment(PYTHONPATH=python_path(str(ROOT))), system)
     atexit.register(made.close)
     return made
 
 
-def run(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a command and wait for it; only its start is cheaper than that of a program, see `Warm`."""
+def run(*words: str, cwd: Path = ROOT, system: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command and wait for it; only its start is cheaper than that of a program, see `Warm`.
+
+    Args:
+        words: of the command.
+        cwd: where.
+        system: another operating system that Python believes to be on; what is lacking there is missing.
+    """
     command = [str(PROGRAMS / "autograder"), *words]
     with tempfile.TemporaryDirectory(prefix="autograder-run-") as folder:
         output, errors = Path(folder) / "output", Path(folder) / "errors"
         output.touch()
         errors.touch()
-        code = _warm().run(
+        code = _warm(system).run(
             {
                 "words": command,
                 "folder": str(cwd),
@@ -61,27 +67,6 @@ def run_cold(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subp
         [str(PROGRAMS / program), *words],
         cwd=cwd,
         env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-def run_as(system: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command where Python believes to be on another operating system, with what it lacks there."""
-    lacking = ("fcntl", "resource") if system == "Windows" else ()
-    code = (
-        "import platform, sys\n"
-        f"platform.system = lambda: {system!r}\n"
-        f"sys.modules.update(dict.fromkeys({lacking!r}))\n"
-        "from autograder.cli import main; main()"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        cwd=cwd,
-        env=environment(PYTHONPATH=python_path(str(ROOT))),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -13,7 +13,7 @@ import typer
 
 from autograder.cli import report
 from autograder.cli.app import app
-from tests.cli.running import ASSIGNMENT, ROOT, run, run_as, run_cold
+from tests.cli.running import ASSIGNMENT, ROOT, run, run_cold
 
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 NEED_CONFINEMENT = (
@@ -124,7 +124,7 @@ def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", NEED_CONFINEMENT, ids=[words[0] for words in NEED_CONFINEMENT])
 def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> None:
     """Elsewhere than on Linux every command that would run student code exits with 4 and says what to do."""
-    done = run_as(system, *words, cwd=course)
+    done = run(*words, cwd=course, system=system)
     said = re.sub(r"[\s│]+", " ", done.stdout + done.stderr)
     assert 4 == done.returncode, said
     assert f"this is {system}" in said
@@ -134,4 +134,4 @@ def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> Non
 @pytest.mark.parametrize("command", ["generate", "grade", "feedback"])
 def test_what_works_on_other_systems(command: str, course: Path) -> None:
     """A release, results that are known already, and pages need no sandbox."""
-    assert 0 == run_as("Windows", command, ASSIGNMENT, cwd=course).returncode
+    assert 0 == run(command, ASSIGNMENT, cwd=course, system="Windows").returncode

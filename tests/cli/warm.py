@@ -2,6 +2,9 @@
 
 `serve` is that program. For every command it forks, and what follows is the command as it is typed: its
 arguments, folder, environment and streams. Programs that start from nothing are run by `running.run_cold`.
+
+Where Python is to believe that it runs on another operating system, it believes so before anything is
+imported, and of ours nothing is imported ahead: whether our modules can be imported there is tested as well.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import importlib
 import json
 import os
 import pkgutil
+import platform
 import select
 import subprocess
 import sys
@@ -23,18 +27,25 @@ from typing import Any, NoReturn
 import autograder
 
 LONGEST_SECONDS = 300
-COMMAND = "from tests.cli.warm import serve; serve()"
+COMMAND = "import sys; from tests.cli.warm import serve; serve(*sys.argv[1:])"
 NOT_IMPORTED = ("autograder.sandbox.inside", "autograder.notebook.coursecheck")
 """What runs beside student code, and what students run: no command imports it."""
+LIBRARIES = ("flint", "mistune", "mpmath", "nbgrader.api", "nbgrader.preprocessors", "numpy", "rich", "typer")
+LACKING = {"Windows": ("fcntl", "resource")}
+"""Modules of Python's own that another operating system does not have."""
 
 
-def serve() -> None:
-    """Read commands from standard input, one a line, and answer each with its exit code."""
-    from autograder.cli import main
+def serve(system: str = "") -> None:
+    """Read commands from standard input, one a line, and answer each with its exit code.
 
-    for found in pkgutil.walk_packages(autograder.__path__, "autograder."):
-        if not found.name.startswith(NOT_IMPORTED) and not found.name.endswith("__main__"):
-            importlib.import_module(found.name)
+    Args:
+        system: where Python believes to be, with what it lacks there; empty: where it is.
+    """
+    if system:
+        platform.system = lambda: system
+        sys.modules.update(dict.fromkeys(LACKING.get(system, ())))  # type: ignore[arg-type]
+    for name in LIBRARIES if system else _own_modules():
+        importlib.import_module(name)
     gc.collect()
     gc.freeze()
     answers = os.dup(1)
@@ -42,9 +53,20 @@ def serve() -> None:
         if (child := os.fork()) == 0:
             os.close(answers)
             _become(json.loads(line))
-            _end(main)
+            _end(_command)
         _, status = os.waitpid(child, 0)
         os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _own_modules() -> list[str]:
+    names = (found.name for found in pkgutil.walk_packages(autograder.__path__, "autograder."))
+    return [name for name in names if not name.startswith(NOT_IMPORTED) and not name.endswith("__main__")]
+
+
+def _command() -> None:
+    from autograder.cli import main
+
+    main()
 
 
 def _become(asked: dict[str, Any]) -> None:
@@ -80,12 +102,12 @@ def _end(main: Callable[[], None]) -> NoReturn:
 
 
 class Warm:
-    """The program, kept as long as the tests run."""
+    """The program, kept as long as the tests run; see `serve`."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], system: str = "") -> None:
         single = {**environment, "OPENBLAS_NUM_THREADS": "1"}  # nothing may run in it but what forks
         self._program = subprocess.Popen(
-            [sys.executable, "-c", COMMAND],
+            [sys.executable, "-c", COMMAND, *([system] if system else [])],
             env=single,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

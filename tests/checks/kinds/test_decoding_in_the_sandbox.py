@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from autograder.checks.base import Evidence
 from autograder.records import Limits, Status
-from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.base import Sandbox
 from tests.checks.asking import DRAW, answer, check_of
 from tests.checks.kinds.test_decoding import SAMPLE, TOP_K
 from tests.support.local_box import LocalBox
@@ -19,14 +16,6 @@ RIGHT = (
     "import torch\ndef top_k(x, k): return x.masked_fill(x < x.sort(-1).values[:, -k, None], -torch.inf)\n"
 )
 DRAWN = "import torch\ndef sample(x, t): return torch.multinomial((x / t).softmax(-1), 1)[:, 0]\n"
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """A sandbox with torch imported ahead."""
-    made = NamespaceSandbox(Environment(preload=("torch",)))
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(
@@ -60,10 +49,10 @@ def sandbox() -> Iterator[Sandbox]:
         (SAMPLE, DRAWN + "torch.Tensor.softmax = lambda self, axis: self.isfinite().double()\n", "passed"),
     ],
 )
-def test_hostile_answers_end_clearly(sandbox: Sandbox, question: str, source: str, code: str) -> None:
+def test_hostile_answers_end_clearly(torch_sandbox: Sandbox, question: str, source: str, code: str) -> None:
     """The first item says what happened; nothing hostile passes, and nothing is a fault of ours."""
     check, given = check_of(question), answer(source)
-    box = sandbox.open(Limits())
+    box = torch_sandbox.open(Limits())
     box.run_cell(source, seconds=20)
     observed = box.ask(check.plan(given, DRAW), seconds=2)
     box.close()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from autograder.checks.base import Evidence
 from autograder.records import Limits, Status
-from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.base import Sandbox
 from tests.checks.asking import DRAW, answer, check_of
 from tests.support.local_box import LocalBox
 
@@ -37,14 +34,6 @@ REFERENCES = {
 }
 LIE = "import torch\nclass Lie(torch.Tensor):\n    shape = property(lambda self: (2, 3))\n"
 RIGHT = "def softmax(s, g):\n    p = s.softmax(-1)\n    return p * (g - (g * p).sum(-1, keepdim=True))\n"
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """A sandbox with torch imported ahead."""
-    made = NamespaceSandbox(Environment(preload=("numpy", "torch")))
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(
@@ -96,10 +85,10 @@ def sandbox() -> Iterator[Sandbox]:
         ),
     ],
 )
-def test_hostile_answers_end_clearly(sandbox: Sandbox, question: str, source: str, code: str) -> None:
+def test_hostile_answers_end_clearly(torch_sandbox: Sandbox, question: str, source: str, code: str) -> None:
     """The item says what happened; nothing but right values passes, and nothing is a fault of ours."""
     check, given = check_of(question), answer(source)
-    box = sandbox.open(Limits())
+    box = torch_sandbox.open(Limits())
     box.run_cell(source, seconds=20)
     observed = box.ask(check.plan(given, DRAW), seconds=5)
     box.close()

@@ -1,0 +1,25 @@
+"""The command line starts at once."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+
+from tests.cli.running import PROGRAMS, ROOT
+
+HELP_SECONDS = 0.3
+
+
+def test_help_answers_at_once() -> None:
+    """``autograder --help`` costs less than 300 ms of processor time (median of five)."""
+    spent = []
+    environment = {**os.environ, "COLUMNS": "100"}
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [str(PROGRAMS / "autograder"), "--help"]
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert statistics.median(spent) < HELP_SECONDS
