@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder.errors import RubricError
 
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.-]+)\s*\]\]?\s*(?:#.*)?")
-_ID = re.compile(r"""\s*(?:id|code|name)\s*=\s*["']([^"']*)["']""")
+_ID = re.compile(r"""\s*(?:id|code|name)(?:\.en)?\s*=\s*(?:\{\s*en\s*=\s*)?["']([^"']*)["']""")
 _PLACES = (
     ("question", re.compile(r"\bquestion (?:(\d+)|'([^']+)')")),
     ("question.item", re.compile(r", item (?:(\d+)|'?([\w.-]+)'?)")),
@@ -104,7 +104,7 @@ def _line_of_key(blocks: list[_Block], key: str) -> int | None:
     """The line in the first of the blocks that states the key, alone or inside a table in braces."""
     if not key:
         return None
-    for pattern in (rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", rf".*[{{,]\s*{re.escape(key)}\s*="):
+    for pattern in (rf"\s*(?:\w+\.)*[\"']?{re.escape(key)}[\"']?\s*[=.]", rf".*[{{,]\s*{re.escape(key)}\s*="):
         for at, line in enumerate(blocks[0].lines):
             if re.match(pattern, line):
                 return blocks[0].first + at

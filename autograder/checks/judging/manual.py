@@ -12,20 +12,24 @@ from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Item, Question
 from autograder.tables import convert, field_names
+from autograder.wording import in_language
 
 
 class Examples(Struct, frozen=True, forbid_unknown_fields=True):
     """Answers that graders can compare with, in the rubric's own words."""
 
-    full: str
-    none: str
-    half: str = ""
+    full: str | dict[str, str]
+    none: str | dict[str, str]
+    half: str | dict[str, str] = ""
 
 
 class ManualItem(Struct, frozen=True):
-    """Options of every item with ``manual = true``; for staff, never shown to students."""
+    """Options of every item with ``manual = true``; for staff, never shown to students.
 
-    guide: str = ""
+    A text stands for all of the assignment's languages, or is stated in each: ``{ en = …, de = … }``.
+    """
+
+    guide: str | dict[str, str] = ""
     """What to look for."""
     examples: Examples | None = None
     """Answers worth full, half and no credit."""
@@ -65,7 +69,7 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
         said = f"{len(prose.words(answer.source))} words, language: {prose.language(answer.source)}"
         if prose.spans(answer.source, manual_options(question, item).suggest):
             said += "; words of the list occur"
-    guide = item.options.get("guide", "")
+    guide = in_language(item.options.get("guide", ""), "en")
     staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
     return result(question, item, review(staff, "review.person"))
 
