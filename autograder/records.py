@@ -16,7 +16,6 @@ from msgspec import Meta, Struct
 
 from autograder.wording import Phrase
 
-
 Text = Mapping[str, str]
 """One sentence in several languages: language code → text."""
 
