@@ -17,6 +17,7 @@ _PLACES = (
     ("question", re.compile(r"\bquestion (?:(\d+)|'([^']+)')")),
     ("question.item", re.compile(r", item (?:(\d+)|'?([\w.-]+)'?)")),
     ("question.item.mistake", re.compile(r", (?:mistake )?'([^']+)'()")),
+    ("question.item.examples", re.compile(r", examples()()")),
     ("question.case", re.compile(r"\bcase (?:(\d+)|'([^']+)')")),
 )
 _TABLE = re.compile(r"^\[?(assignment(?:\.\w+)*|variant)\b")
@@ -91,7 +92,7 @@ def _within(blocks: list[_Block], table: str, number: str | None, name: str | No
     starts = [at for at, block in enumerate(blocks) if block.table == table]
     if number and number.isdigit():
         starts = starts[int(number) - 1 : int(number)]
-    else:
+    elif name or number:
         starts = [at for at in starts if (name or number) in blocks[at].names]
     if not starts:
         return []

@@ -10,14 +10,17 @@ from html import unescape
 import pytest
 
 from autograder import generate
+from autograder.checks.judging.manual import Examples, manual_options
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.markers import solution_fragments
 from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
 from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
 from autograder.paper.guide import item_guide
+from autograder.paper.prose import prose
 from autograder.paper.words import WORDS, Words
-from autograder.rubric import Rubric, parse
+from autograder.rubric import Rubric, load, parse
+from autograder.wording import in_language
 from tests.paper.conftest import COURSE
 
 Page = Callable[..., str]
@@ -139,6 +142,18 @@ def test_room_grows_with_points() -> None:
     assert LEAST_TEXT == heights[0] < heights[1] < heights[2] < heights[3] == MOST_MILLIMETRES
 
 
+def test_a_box_gives_way_where_it_then_fits_on_its_page() -> None:
+    """Below long given code there is a little less room; where that would not help, there is all of it."""
+    question = rubric("behaviour", 'answer = "f"\n[[question.case]]\nvalue = 1', "").questions[0]
+
+    def room(lines: int) -> int:
+        given = cell("def f():\n" + "    # given\n" * lines + "    raise NotImplementedError()")
+        return next(piece.millimetres for piece in empty_box(question, given, Decimal(6)).pieces[1:])
+
+    assert 96 == room(2) == room(60)
+    assert 96 > room(28) > room(30) > 60
+
+
 def test_a_short_answer_has_a_line() -> None:
     """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
     question = rubric("count", 'answer = "total"', "value = 1").questions[0]
@@ -212,6 +227,27 @@ def test_graders_read_examples() -> None:
         ("No points", "Nothing of it."),
         ("Words to look for", "order · <b>*"),
     ] == [(note.label, plain(note.text).strip()) for note in notes[1:]]
+
+
+@pytest.mark.parametrize("name", ["dl4nlp-exam", "gpt2"])
+def test_graders_read_guides_in_their_language(name: str) -> None:
+    """A German sheet has every guide and every example in German, and none of them in English."""
+    asked = load(COURSE.rubric(name))
+    files = generate.build(COURSE, asked, "de")
+    releases = {one.name: files[f"{one.name}.ipynb"] for one in asked.assignment.notebooks}
+    sheet = make_sheet(asked, releases, language="de", key=generate.sources(COURSE, asked))
+    shown = plain(render(sheet))
+    texts = 0
+    for question in asked.questions:
+        for item in question.items:
+            options = manual_options(question, item)
+            one = options.examples or Examples("", "")
+            for text in filter(None, (options.guide, one.full, one.half, one.none)):
+                english, german = (plain(str(prose(in_language(text, which)))) for which in ("en", "de"))
+                assert german in shown
+                assert english not in shown
+                texts += 1
+    assert texts > 25
 
 
 def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
