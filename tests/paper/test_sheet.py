@@ -13,7 +13,7 @@ from autograder import generate
 from autograder.checks.judging.manual import Examples, manual_options
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.markers import solution_fragments
-from autograder.notebook.release import ReleaseCell
+from autograder.notebook.release import ReleaseCell, load_release
 from autograder.paper import make_sheet, render
 from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
 from autograder.paper.guide import item_guide
@@ -231,7 +231,7 @@ def test_graders_read_examples() -> None:
 
 @pytest.mark.parametrize("name", ["dl4nlp-exam", "gpt2"])
 def test_graders_read_guides_in_their_language(name: str) -> None:
-    """A German sheet has every guide and every example in German, and none of them in English."""
+    """A German sheet has every guide, example and written answer in German, and none of them in English."""
     asked = load(COURSE.rubric(name))
     files = generate.build(COURSE, asked, "de")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in asked.assignment.notebooks}
@@ -248,6 +248,18 @@ def test_graders_read_guides_in_their_language(name: str) -> None:
                 assert english not in shown
                 texts += 1
     assert texts > 25
+    answers = [
+        cell
+        for data in generate.sources(COURSE, asked).values()
+        for cell in load_release(data, "key").cells
+        if cell.is_answer and cell.cell_type == "markdown"
+    ]
+    assert answers
+    for cell in answers:
+        english, mark, german = cell.source.partition("\n<!-- de -->\n")
+        assert mark
+        assert plain(str(prose(german))) in shown
+        assert plain(str(prose(english))) not in shown
 
 
 def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
