@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.records import Call, Scenario
-from tests.sandbox.contract import LIMITS, Ask, Fact, RunCell, Shown
+from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell, Shown
 
 NOTE = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
@@ -53,6 +53,17 @@ for _ in range(5):
     optimizer.step()
 batches = [int(b) for b in torch.utils.data.DataLoader([0, 1, 2, 3], batch_size=None, num_workers=2)]
 """
+HELD = """
+import weakref
+class Held: pass
+seen = []
+def fail():
+    held = Held()
+    held.itself = held
+    seen.append(weakref.ref(held))
+    raise MemoryError
+fail()
+"""
 
 CELLS = (
     Fact(
@@ -68,6 +79,15 @@ CELLS = (
                 error="ZeroDivisionError",
             ),
             RunCell("print(y)", printed("1\n")),
+        ),
+    ),
+    Fact(
+        "what was gathered when memory ended is free again, after a cell and after a call",
+        (
+            RunCell(HELD, (Shown("error", "text/plain", "MemoryError", whole=False),), error="MemoryError"),
+            RunCell("seen.pop()() is None", result("True")),
+            Ask((Scenario("again", (Call("fail"),)),), ((Raises("MemoryError"),),)),
+            RunCell("seen.pop()() is None", result("True")),
         ),
     ),
     Fact(

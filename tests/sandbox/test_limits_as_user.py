@@ -53,15 +53,28 @@ for source in SOURCES:
     box.close()
 sandbox.close()
 """
+ROOM = """
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+sandbox = NamespaceSandbox(Environment())
+box = sandbox.open(Limits(memory_mb=256))
+box.run_cell("def hoard(*kept):\\n  while True: kept += bytes(16 << 20),; print(len(kept))", seconds=9)
+for _ in range(3):
+    run = box.run_cell("hoard()", seconds=9)
+    print(run.error, run.outputs[0].data["text/plain"].split()[-1])
+box.close()
+sandbox.close()
+"""
 SEEN = ["processes seen", "disk seen", "files seen", "descriptors"]
 
 
-def run(join: list[Path]) -> list[str]:
-    """What the code above prints, run by the user in the given groups."""
+def run(join: list[Path], code: str = CODE) -> list[str]:
+    """What the code prints, run by the user in the given groups."""
     joined = "".join(f"echo $$ > {shlex.quote(str(folder / 'cgroup.procs'))} && " for folder in join)
     with tempfile.TemporaryDirectory(prefix="autograder-user-") as home:
         Path(home).chmod(0o777)
-        words = [sys.executable, str(SCRIPT), str(UID), sys.executable, "-c", CODE]
+        words = [sys.executable, str(SCRIPT), str(UID), sys.executable, "-c", code]
         environment = {
             "HOME": home,
             "TMPDIR": home,
@@ -117,3 +130,12 @@ def test_with_groups_that_were_handed_over(handed_over: tuple[str, list[Path]]) 
 def test_without_groups() -> None:
     """The watchdog sees the same; memory is refused before it is taken."""
     assert [FALLBACK, *SEEN, "memory", "processor-time"] == run([])
+
+
+def test_what_a_failed_computation_gathered_is_free_again() -> None:
+    """Whoever met the limit once has as much room in the questions that follow."""
+    runs = [line.split() for line in run([], ROOM)]
+    assert ["MemoryError"] * 3 == [error for error, _ in runs]
+    first, *later = [int(pieces) for _, pieces in runs]
+    assert first >= 8
+    assert all(pieces >= first - 1 for pieces in later), runs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import operator
 import sys
 import time
@@ -18,7 +19,7 @@ import numpy as np
 
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
-from autograder.sandbox.inside.hints import limits_told
+from autograder.sandbox.inside.hints import MEMORY, limits_told
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 
 __all__ = ["make_shell", "serve"]
@@ -67,14 +68,20 @@ class Guest:
         with _streams(outputs):
             result = self._shell.run_cell(request["source"], store_history=True)
         error = result.error_before_exec or result.error_in_exec
+        met = limits_told(error)
         reply = {
             "id": request["id"],
             "outputs": [_plain_output(output) for output in outputs.items],
             "error": type(error).__name__[:80] if error else "",
             "truncated": outputs.truncated,
-            "met": limits_told(error),
+            "met": met,
             "seconds": time.perf_counter() - started,
         }
+        if MEMORY in met:
+            # What the failed computation had gathered would be missing in the questions that follow.
+            del result, error
+            self._shell.forget_error()
+            gc.collect()
         return wire.pack(reply)
 
     def _scenario(
@@ -89,6 +96,9 @@ class Guest:
                 observations.append(self._call(call, arrays, kept, encoder))
                 if "v" not in observations[-1]:
                     break
+        if any(MEMORY in seen.get("met", ()) for seen in observations):
+            kept.clear()
+            gc.collect()
         observations += [{"error": "Skipped", "message": ""}] * (len(calls) - len(observations))
         reply = {"id": request_id, "n": number, "observations": observations}
         return wire.pack({**reply, "seconds": time.perf_counter() - started}, encoder.arrays)

@@ -9,6 +9,7 @@ import errno
 
 AGAIN = "again"
 """A process was refused, or a descriptor was not ready: only the kernel's counters can tell."""
+MEMORY = "memory"
 
 _BY_NUMBER = {
     errno.EAGAIN: AGAIN,
@@ -16,13 +17,13 @@ _BY_NUMBER = {
     errno.EDQUOT: "disk",
     errno.EFBIG: "disk",
     errno.EMFILE: "descriptors",
-    errno.ENOMEM: "memory",
+    errno.ENOMEM: MEMORY,
 }
 # C++ libraries raise RuntimeError with the text of the error number.
 _BY_TEXT = (
     ("can't start new thread", "processes"),
-    ("can't allocate memory", "memory"),
-    ("Cannot allocate memory", "memory"),
+    ("can't allocate memory", MEMORY),
+    ("Cannot allocate memory", MEMORY),
     ("No space left on device", "disk"),
     ("Too many open files", "descriptors"),
 )
@@ -47,7 +48,7 @@ def limits_told(error: BaseException | None) -> list[str]:
 
 def _word(error: BaseException) -> str:
     if isinstance(error, MemoryError):
-        return "memory"
+        return MEMORY
     if isinstance(error, OSError):
         return _BY_NUMBER.get(error.errno or 0, "")
     if isinstance(error, RuntimeError):

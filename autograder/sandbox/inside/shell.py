@@ -168,6 +168,13 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         del evalue
         self.outputs.rich("error", {"text/plain": "\n".join(stb), "name": etype.__name__})
 
+    def forget_error(self) -> None:
+        """Let go of the last error and of what its frames hold; `%tb` then has nothing to show."""
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+        self.last_execution_result = None
+        self.InteractiveTB.tb = None
+
     def ask_exit(self) -> None:
         """exit() and quit() leave the cell, not the notebook."""
 
