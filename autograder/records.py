@@ -37,9 +37,6 @@ class Note(Struct, frozen=True):
     """A grade_id, question id or cell number, when there is one."""
 
 
-# ---------------------------------------------------------------- notebooks
-
-
 class Cell(Struct, frozen=True, tag=True):
     """One code cell of the program that is run for a submission."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 
-def in_language(text: str | Mapping[str, str], language: str) -> str:
+def text_in(text: str | Mapping[str, str], language: str) -> str:
     """A rubric's text in one language, else in English, else in any; one without languages is for all."""
     if isinstance(text, str):
         return text
@@ -30,8 +30,8 @@ class Told(Struct, frozen=True):
         return hash(tuple(sorted(self.text.items())))
 
     def within(self, language: str) -> str:
-        """The words in one language; see `in_language`."""
-        return in_language(self.text, language)
+        """The words in one language; see `text_in`."""
+        return text_in(self.text, language)
 
 
 Phrase = str | Told

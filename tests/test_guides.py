@@ -11,7 +11,7 @@ from autograder.checks.judging.manual import manual_options
 from autograder.checks.values import prose
 from autograder.messages import LANGUAGES
 from autograder.rubric import Item, Question, load
-from autograder.wording import in_language
+from autograder.wording import text_in
 
 ROOT = Path(__file__).parents[1]
 LINES = [
@@ -37,10 +37,10 @@ def test_every_line_for_a_person_has_examples(name: str, question: Question, ite
     assert guide.examples is not None, f"{name}: {question.id}.{item.id} has no examples"
     texts = [guide.examples.full, guide.examples.none]
     texts += [guide.examples.half] if item.points >= 1 else []
-    shown = [in_language(text, language) for text in texts for language in LANGUAGES]
+    shown = [text_in(text, language) for text in texts for language in LANGUAGES]
     assert len({prose.same_form(example) for example in shown}) == len(shown)
     assert not any(prose.unwritten(example) for example in shown)
-    assert not guide.guide or in_language(guide.guide, "en") != in_language(guide.guide, "de")
+    assert not guide.guide or text_in(guide.guide, "en") != text_in(guide.guide, "de")
 
 
 @pytest.mark.parametrize(("name", "question", "item"), LINES)
@@ -51,5 +51,5 @@ def test_closed_lists_find_right_answers(name: str, question: Question, item: It
     names = (item.cell, question.answer_cell, question.id)
     key = next(KEYS[name, cell] for cell in names if (name, cell) in KEYS)
     for language in LANGUAGES:
-        right = f"{key}\n{in_language(guide.examples.full, language)}"
+        right = f"{key}\n{text_in(guide.examples.full, language)}"
         assert prose.spans(right, guide.suggest) or not guide.suggest

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.errors import RubricError
 from autograder.rubric import Item, Question, convert
 from autograder.tables import field_names
-from autograder.wording import Phrase, Told, in_language
+from autograder.wording import Phrase, Told, text_in
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -69,7 +69,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
             sizes: of its arrays, if they are told.
         """
         more = f": {sizes}]" if sizes else "]"
-        if isinstance(self.name, str):
+        if isinstance(self.name, str) or not self.name:
             return f"{answer} [{known}{more}"
         return Told({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
@@ -190,7 +190,7 @@ def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
     """
     cases: dict[str, Case] = {}
     for number, case in enumerate(options.case, start=1):
-        cases[in_language(case.name, "en") or str(number)] = case
+        cases[text_in(case.name, "en") or str(number)] = case
     if len(cases) != len(options.case):
         raise RubricError(f"{place(question)}: case: two cases have the same name")
     return cases

@@ -10,7 +10,7 @@ from typing import ClassVar
 from autograder import messages
 from autograder.limits import amount
 from autograder.records import Ending, Limits, Message, Met, Text
-from autograder.wording import in_language
+from autograder.wording import text_in
 
 LABELS: Mapping[str, Text] = {
     "feedback": {"en": "Feedback", "de": "Rückmeldung"},
@@ -203,8 +203,8 @@ class Labels:
         return ICONS[status]
 
     def pick(self, text: str | Text, otherwise: str = "") -> str:
-        """A rubric's text in this language; see `in_language`."""
-        return in_language(text, self.language) or otherwise
+        """A rubric's text in this language; see `text_in`."""
+        return text_in(text, self.language) or otherwise
 
     def number(self, value: Decimal) -> str:
         """Points without trailing zeros, with the language's decimal sign and a real minus."""

@@ -96,9 +96,14 @@ def test_a_wrong_value_names_its_case(kind: str) -> None:
 
 def test_names_keep_their_hidden_numbers() -> None:
     """A case is known by its English name, so a translation changes no hidden input; else by its number."""
-    cases = (Case(name={"en": "two rows", "de": "zwei Zeilen"}), Case(name={"de": "drei"}), Case())
+    two = {"en": "two rows", "de": "zwei Zeilen"}
+    cases = (Case(name=two), Case(name={"de": "drei"}), Case(), Case(name={}))
     question = load(RUBRICS / "attention.toml").questions[0]
-    assert ["two rows", "drei", "3"] == list(named_cases(CallOptions(cases), question))
+    known = named_cases(CallOptions(cases), question)
+    assert ["two rows", "drei", "3", "4"] == list(known)
+    assert ["f [two rows: x]", "f [drei: x]", "f [3: x]", "f [4: x]"] == [
+        str(case.asked("f", name, "x")) for name, case in known.items()
+    ]
     twice = CallOptions((Case(name={"en": "a", "de": "b"}), Case(name="a")))
     with pytest.raises(RubricError, match="two cases have the same name"):
         named_cases(twice, question)

@@ -20,7 +20,7 @@ from autograder.paper.guide import item_guide
 from autograder.paper.prose import prose
 from autograder.paper.words import WORDS, Words
 from autograder.rubric import Rubric, load, parse
-from autograder.wording import in_language
+from autograder.wording import text_in
 from tests.paper.conftest import COURSE
 
 Page = Callable[..., str]
@@ -243,7 +243,7 @@ def test_graders_read_guides_in_their_language(name: str) -> None:
             options = manual_options(question, item)
             one = options.examples or Examples("", "")
             for text in filter(None, (options.guide, one.full, one.half, one.none)):
-                english, german = (plain(str(prose(in_language(text, which)))) for which in ("en", "de"))
+                english, german = (plain(str(prose(text_in(text, which)))) for which in ("en", "de"))
                 assert german in shown
                 assert english not in shown
                 texts += 1

@@ -12,7 +12,7 @@ from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Item, Question
 from autograder.tables import convert, field_names
-from autograder.wording import in_language
+from autograder.wording import text_in
 
 
 class Examples(Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,7 +69,7 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
         said = f"{len(prose.words(answer.source))} words, language: {prose.language(answer.source)}"
         if prose.spans(answer.source, manual_options(question, item).suggest):
             said += "; words of the list occur"
-    guide = in_language(item.options.get("guide", ""), "en")
+    guide = text_in(item.options.get("guide", ""), "en")
     staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
     return result(question, item, review(staff, "review.person"))
 
