@@ -35,7 +35,7 @@ _MOST_SHRUNK = 0.7
 _NARROWEST, _WIDEST = 30, 90
 """Millimetres of a blank."""
 
-_BLANK = re.compile(r"""(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
+_BLANK = re.compile(r"""(?<!\w)(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
 _FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
 _EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
 _COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")

@@ -164,6 +164,13 @@ def test_a_short_answer_has_a_line() -> None:
         assert re.fullmatch(r'total = <span class="blank" style="width:\d+mm"></span>', box.pieces[0].markup)
 
 
+def test_each_entry_of_a_dictionary_has_a_line() -> None:
+    """The quotes of two names do not make one text of what stands between them."""
+    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    (piece,) = empty_box(question, cell('total = {"a": ..., "b": "..."}'), Decimal(1)).pieces
+    assert 'total = {"a": _, "b": _}' == re.sub("<span[^>]*></span>", "_", unescape(piece.markup))
+
+
 def test_code_has_space_where_the_stub_stood() -> None:
     """Given lines stand before and behind the space for the answer."""
     question = rubric(
