@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from autograder.checks import KINDS, make_check, options
-from autograder.checks.judging import manual
+from autograder.checks.judging import manual, signs
 from autograder.checks.judging.known import Worth
 from autograder.checks.kinds import (
     causality,
@@ -60,7 +60,7 @@ RECORDS = (
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
-    *(manual.Examples, manual.ManualItem, scales.Grading, scales.Threshold),
+    *(manual.Examples, manual.ManualItem, signs.Sign, scales.Grading, scales.Threshold),
     *(audit_options.Input, audit_options.AuditQuestion, audit_options.AuditItem),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )

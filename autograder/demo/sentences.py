@@ -47,6 +47,8 @@ SENTENCES: Mapping[str, tuple[str, ...]] = {
     "task2-e": (
         "Zero-shot: Is this review positive or negative? The seats were hard, and so was the plot to follow, but I would go again tomorrow. Answer:\n\n"
         "One-shot: Review: A dull evening. Answer: negative. Review: The seats were hard, and so was the plot to follow, but I would go again tomorrow. Answer:",
+        "Zero-Shot: Ist diese Besprechung positiv oder negativ? „The seats were hard, and so was the plot to follow, but I would go again tomorrow.“\n\n"
+        "One-Shot:\nText: Ein Genuss! Stimmung: positiv\nText: So langweilig. Stimmung: negativ\nText: The seats were hard, and so was the plot to follow, but I would go again tomorrow. Stimmung:",
         "Positive or negative?",
     ),
     "task2-g": (

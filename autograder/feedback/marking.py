@@ -2,18 +2,19 @@
 
 Answers that are the same up to trivial differences stand together, so that one decision is made for all of
 them; where people have given them different marks, that is shown. Words of an item's closed list are
-highlighted and suggest the item; they give no points.
+highlighted and suggest the item, and signs that an item asks for are told; they give no points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.checks.judging.manual import Examples, manual_options
+from autograder.checks.judging.manual import Examples, manual_options, sightings
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell, marked_cells
 from autograder.feedback.labels import Labels
@@ -44,6 +45,14 @@ class _Author(Struct, frozen=True):
     """Empty while there is none that counts."""
 
 
+class _Sign(Struct, frozen=True):
+    """What is told of one sign."""
+
+    text: str
+    holds: bool | None
+    note: str
+
+
 class _Group(Struct, frozen=True):
     """One answer, and everybody who gave it."""
 
@@ -54,6 +63,8 @@ class _Group(Struct, frozen=True):
     words: int
     language: str
     suggested: tuple[str, ...]
+    signs: tuple[tuple[str, tuple[_Sign, ...]], ...]
+    """By item: what is told of each sign that it asks for."""
     differ: bool
     """They have different marks."""
     done: bool
@@ -146,6 +157,8 @@ def _group(
 ) -> _Group:
     text = visible(source, prose.MOST)
     listed = {item.id: manual_options(question, item).suggest for item in items}
+    seen = [(item, sightings(question, item, text)) for item in items]
+    spans = [span for _, told in seen for one in told for span in one.spans]
     done = [mark for mark in marks.values() if not mark.pending]
     authors = tuple(
         _Author(visible(student, 200), "" if mark.pending else labels.number(mark.points))
@@ -154,22 +167,30 @@ def _group(
     return _Group(
         key=key,
         authors=authors,
-        text=_highlighted(text, [entry for entries in listed.values() for entry in entries]),
+        text=_highlighted(text, [*prose.spans(text, itertools.chain(*listed.values())), *spans]),
         words=len(prose.words(text)),
         language=_LANGUAGES[prose.language(text)],
         suggested=tuple(
             labels.pick(item.text, item.id) for item in items if prose.spans(text, listed[item.id])
+        ),
+        signs=tuple(
+            (
+                labels.pick(item.text, item.id),
+                tuple(_Sign(one.said(labels.pick), one.holds, one.note) for one in told),
+            )
+            for item, told in seen
+            if told
         ),
         differ=len({mark.points for mark in done}) > 1,
         done=len(done) == len(marks),
     )
 
 
-def _highlighted(text: str, sought: Sequence[str]) -> Markup:
-    """The text with what was sought between marks; everything in it is escaped."""
+def _highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
+    """The text with what was found between marks; everything in it is escaped."""
     parts: list[Markup] = []
     end = 0
-    for start, stop in prose.spans(text, sought):
+    for start, stop in prose.apart(found):
         parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
         end = stop
     return Markup("").join([*parts, escape(text[end:])])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.notebook.markers import REGIONS, STUB_LINES, split
@@ -32,8 +32,10 @@ _CODE_LINE, _CODE_LETTERS = 4.15, 90
 _PAGE = 205
 """Millimetres that a page has for a box, below a question of a few lines."""
 _MOST_SHRUNK = 0.7
-_NARROWEST, _WIDEST = 30, 90
-"""Millimetres of a blank."""
+_NARROWEST, _WIDEST, _AROUND = 30, 90, 2
+"""Millimetres of a blank, and of the space around it."""
+_CLOSING = ",;:.)]}"
+"""What stays on the line of the blank before it."""
 
 _BLANK = re.compile(r"""(?<!\w)(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
 _FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
@@ -179,9 +181,15 @@ def _line(line: str) -> Markup:
     parts = _BLANK.split(line)
     texts = parts[::2]  # between them stands the quote that the pattern remembers
     left = _LINE - _LETTER * sum(map(len, texts))
-    width = round(min(max(left / max(1, len(texts) - 1), _NARROWEST), _WIDEST))
+    width = int(min(max(left / max(1, len(texts) - 1) - _AROUND, _NARROWEST), _WIDEST))
     blank = Markup('<span class="blank" style="width:{}mm"></span>').format(width)
-    return blank.join(texts)
+    made = [escape(texts[0])]
+    for text in texts[1:]:
+        rest = text.lstrip(_CLOSING)
+        closing = text[: len(text) - len(rest)]
+        made.append(Markup('<span class="kept">{}{}</span>').format(blank, closing) if closing else blank)
+        made.append(escape(rest))
+    return Markup("").join(made)
 
 
 def _tables(question: Question, name: str) -> list[Mapping[str, Any]]:

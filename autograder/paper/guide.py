@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, manual_options
+from autograder.checks.judging.signs import signs_of
 from autograder.feedback.typeset import Typesetter
 from autograder.paper.prose import prose
 from autograder.paper.words import Words
@@ -18,6 +20,8 @@ from autograder.rubric import Item, Question
 _FORMULAS = ("symbolic",)
 _STATED = ("value", "right", "accept")
 """Keys of an item that say what is right, the plainest first."""
+_ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
+"""How a growth begins that is written with its letter; the rubric may leave it out."""
 _PARTS = ("mistake", "remark", "step")
 
 
@@ -56,14 +60,27 @@ def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
         ("full", words.pick(examples.full)),
         ("half", words.pick(examples.half)),
         ("none", words.pick(examples.none)),
-        ("suggest", " · ".join(options.suggest)),
     ):
         if text:
-            yield Note(words(key), escape(text) if key == "suggest" else prose(text))
+            yield Note(words(key), prose(text))
+    said = {name: words.pick(sign.text, name) for name, sign in signs_of(question).items()}
+    for key, entries in (
+        ("suggest", options.suggest),
+        ("signs", [_often(said[name], wanted, words) for name, wanted in options.signs.items()]),
+        ("order", [" → ".join(said[name] for name in options.order)] if options.order else ()),
+    ):
+        if entries:
+            yield Note(words(key), escape(" · ".join(entries)))
+
+
+def _often(text: str, wanted: int | str, words: Words) -> str:
+    if wanted == "some":
+        return text
+    return f"{text} ({words('exactly', number=wanted) if wanted else words('never')})"
 
 
 def _automatic(question: Question, item: Item, words: Words, typesetter: Typesetter) -> Iterator[Note]:
-    shown = _Shown(question, words, typesetter)
+    shown = _Shown(question, item, words, typesetter)
     right = [entry for key in _STATED for entry in _entries(item, key)]
     if not right:
         yield Note("", escape(words("by-tests")))
@@ -105,7 +122,8 @@ def _part(entry: Mapping[str, Any], key: str, words: Words, shown: _Shown) -> No
 class _Shown:
     """Puts what a rubric states into a line."""
 
-    def __init__(self, question: Question, words: Words, typesetter: Typesetter) -> None:
+    def __init__(self, question: Question, item: Item, words: Words, typesetter: Typesetter) -> None:
+        self._is_order = item.options.get("form") == "asymptotic"
         self._question, self._words, self._typesetter = question, words, typesetter
         options = question.options.get("option", ())
         self._options = {
@@ -114,7 +132,8 @@ class _Shown:
 
     def __call__(self, value: Any) -> Markup:
         if isinstance(value, str) and self._question.kind in _FORMULAS:
-            formula = self._typesetter.markup(value)
+            order = self._is_order and not _ORDER.match(value)
+            formula = self._typesetter.markup(f"O({value})" if order else value)
             if formula is not None:
                 return formula
         if self._question.kind == "quantity" and not isinstance(value, str):

@@ -39,6 +39,10 @@ WORDS: Mapping[str, Text] = {
     "none": {"en": "No points", "de": "Keine Punkte"},
     "guide": {"en": "Guide", "de": "Hinweis"},
     "suggest": {"en": "Words to look for", "de": "Zu beachtende Wörter"},
+    "signs": {"en": "What is looked for", "de": "Wonach gesucht wird"},
+    "exactly": {"en": "exactly {number}", "de": "genau {number}"},
+    "never": {"en": "must not occur", "de": "darf nicht vorkommen"},
+    "order": {"en": "In this order", "de": "In dieser Reihenfolge"},
     "bonus": {"en": "bonus", "de": "Bonus"},
     "needs": {"en": "Only with", "de": "Nur mit"},
 }

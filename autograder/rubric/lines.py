@@ -15,6 +15,7 @@ _HEADER = re.compile(r"\s*\[\[?\s*([\w.-]+)\s*\]\]?\s*(?:#.*)?")
 _ID = re.compile(r"""\s*(?:id|code|name)(?:\.en)?\s*=\s*(?:\{\s*en\s*=\s*)?["']([^"']*)["']""")
 _PLACES = (
     ("question", re.compile(r"\bquestion (?:(\d+)|'([^']+)')")),
+    ("question.sign", re.compile(r", sign (?:(\d+)|'([^']+)')")),
     ("question.item", re.compile(r", item (?:(\d+)|'?([\w.-]+)'?)")),
     ("question.item.mistake", re.compile(r", (?:mistake )?'([^']+)'()")),
     ("question.item.examples", re.compile(r", examples()()")),

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
+from autograder.feedback import render
 from autograder.feedback.answers import marked_cells
 from autograder.feedback.marking import render_marking
 from autograder.grades import PersonMark, standing
@@ -91,6 +92,42 @@ def test_graders_read_the_rubric_in_their_language() -> None:
     assert "must be named" not in page
     assert "Up and back" not in page
     assert "Both matrices must be named." in Page(render_marking([graded], asked, stands, "en")).text
+
+
+def test_signs_are_told_below_each_answer() -> None:
+    """What is there, what is missing, and what could not be told; no mark comes of it."""
+    signs = """
+sign = [
+  { id = "two", text = { en = "the number two" }, pattern = "two|<b>" },
+  { id = "sum", text = { en = "a sum" }, pattern = "sum" },
+]
+"""
+    sought = 'manual = true\nsigns = { two = "some", sum = 2 }\npart = "^why:"\n'
+    toml = TOML.replace(
+        'kind = "symbolic"\npoints = 1\nanswer = "all_layers"', f'kind = "written"\npoints = 1{signs}'
+    )
+    exam = rubric(
+        toml=toml.replace(
+            'text = { en = "The parameters of all', f'{sought}text = {{ en = "The parameters of all'
+        )
+    )
+    items = tuple(
+        item("task3-f", "formula", Status.NEEDS_REVIEW, said("Waits.")) if one.question == "task3-f" else one
+        for one in good().score.items
+    )
+    score = replace(good().score, items=items)
+    for text, told in (
+        ("Why: <b>two</b>, a sum", "✓ the number two ✕ a sum (1 found, expected 2)"),
+        ("Two.", "? nothing is told (no heading of its own in the answer)"),
+    ):
+        executed = ExecutedNotebook("exam", (Markdown(text, "task3-f"),), (None,))
+        graded = replace(good(), score=score, notebooks=(executed,))
+        page = Page(render_marking([graded], exam, {"ada": standing(score, exam)}))
+        assert f"A hint, no mark: The parameters of all layers {told}" in page.text
+        assert (3 if "<b>" in text else 0) == sum(tag == "mark" for tag, _ in page.elements)
+        student = render(graded, exam)
+        assert "the number two" not in student
+        assert "A hint" not in student
 
 
 def test_marks_are_shown_and_differences_are_pointed_out() -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.judging.manual import ManualItem, manual
+from autograder.checks.judging.signs import Sign, signs_of
 from autograder.checks.options import place, question_options
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
@@ -15,7 +16,10 @@ from autograder.rubric import Question, Rubric
 
 
 class WrittenQuestion(Struct, frozen=True):
-    """Options of a ``written`` question: none."""
+    """Options of a ``written`` question."""
+
+    sign: tuple[Sign, ...] = ()
+    """What graders look for; items say which of them, and how often."""
 
 
 class WrittenCheck:
@@ -29,6 +33,7 @@ class WrittenCheck:
         """Validate the options; see `autograder.checks.base.Check`."""
         del rubric
         self.question = question
+        signs_of(question)
         question_options(question, WrittenQuestion)
         for item in question.items:
             if not item.manual:

@@ -145,16 +145,20 @@ def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:
     An entry is a word or several; ``*`` at an end of a word stands for any letters. Case and the kind of
     space do not matter.
     """
-    found = sorted(
+    return apart(
         (match.start(), match.end()) for entry in sought for match in _pattern(entry).finditer(text[:MOST])
     )
-    apart: list[tuple[int, int]] = []
-    for start, end in found:
-        if apart and start < apart[-1][1]:
-            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+
+
+def apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Beginnings and ends in order; what overlaps is put together."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            apart.append((start, end))
-    return apart
+            joined.append((start, end))
+    return joined
 
 
 def _pattern(entry: str) -> re.Pattern[str]:

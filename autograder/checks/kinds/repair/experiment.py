@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -24,7 +23,6 @@ MODEL = Ref("model")
 TORCH = Ref("torch")
 WEIGHTS = Ref("weights")
 """All weights of a changed model in one vector: a copy."""
-SLOPES = Ref("slopes")
 PARAMETERS = Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="parameters")
 """An iterator, which each use exhausts."""
 
@@ -143,35 +141,11 @@ class Model(Struct, frozen=True):
         return [*calls, *written()]
 
 
-def written() -> list[Call]:
-    """Put the changed `WEIGHTS` into the model."""
+def written(weights: Ref = WEIGHTS) -> list[Call]:
+    """Put changed weights, all in one vector, into the model."""
     parameters = Ref(PARAMETERS.keep)
-    write = Call(TORCH, "nn.utils.vector_to_parameters", args=(WEIGHTS, parameters), keep="nothing")
+    write = Call(TORCH, "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing")
     return [PARAMETERS, write]
-
-
-def gradients(asks: Sequence[Ask], seed: int, columns: int) -> list[Call]:
-    """Keep, as `SLOPES`, how much every weight moves the sum of the outputs' first columns.
-
-    In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
-    """
-    parameters, calls = Ref(PARAMETERS.keep), []
-    for index, ask in enumerate(asks):
-        one = f"sum {index}" if index else "sum"
-        calls += [
-            msgspec.structs.replace(ask.call(seed), keep="output", grad=True),
-            Call(Ref("output"), "narrow", args=(2, 0, columns), keep="columns", grad=True),
-            Call(Ref("columns"), "sum", keep=one, grad=True),
-        ]
-        if index:
-            calls.append(Call(Ref("sum"), "add", args=(Ref(one),), keep="sum", grad=True))
-    wanted = {"allow_unused": True, "materialize_grads": True}
-    return [
-        *calls,
-        PARAMETERS,
-        Call(TORCH, "autograd.grad", args=(Ref("sum"), parameters), kwargs=wanted, keep="each", grad=True),
-        Call(TORCH, "_utils._flatten_dense_tensors", args=(Ref("each"),), keep=SLOPES.name),
-    ]
 
 
 def put(mode: str) -> Call:

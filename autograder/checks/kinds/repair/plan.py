@@ -33,19 +33,15 @@ from autograder.checks.base import Draw
 from autograder.checks.kinds.repair.experiment import (
     D_MODEL,
     MODEL,
-    SLOPES,
-    WEIGHTS,
     Ask,
     Change,
-    Count,
     Experiment,
     Model,
     Step,
-    gradients,
     put,
-    written,
 )
-from autograder.records import Call, Ref
+from autograder.checks.kinds.repair.slopes import ALL_WEIGHTS, counted, enlarge
+from autograder.records import Call
 
 N = 6
 """Batch, length and source of the experiments in which sizes must not matter; below every size of a model
@@ -65,7 +61,6 @@ MORE_HIDDEN = 60
 UNEQUAL = ((2, 5), (5, 2), (1, 4), (3, 1))
 """(batch, length): one row and one position too, where broadcasting hides a mix-up."""
 HALF = 0.5
-HUGE = 1e6
 MOVED = 2
 """The position whose token or memory is exchanged."""
 ORDINARY = 6
@@ -189,7 +184,7 @@ class _Drawn:
     def plain(self) -> list[Step]:
         masks = _visible_memory(), _causal(N)
         return [
-            Count("weights", Call(WEIGHTS, "numel")),
+            ALL_WEIGHTS,
             Ask("plain", self.tokens, self.memory, *masks),
             Ask("plain again", self.tokens, self.memory, *masks),
             Ask("plain, other seed", self.tokens, self.memory, *masks, seed=2),
@@ -237,20 +232,10 @@ class _Drawn:
     def weights(self, *sizes: int) -> list[Step]:
         """How many weights there are, and how many move the output for ordinary tokens.
 
-        A hidden feature that these inputs leave at zero has slopes of zero as well, and stirred weights make
-        many of them: memories of two sizes, and more sequences than elsewhere, leave one in some thousands.
-
         Args:
             sizes: what the memory is multiplied by, for each of the inputs.
         """
-        masks = np.ones((1, 1, 1, MANY), bool), _causal(MANY)
-        asks = [Ask("", self.many, size * self.memories, *masks) for size in sizes]
-        return [
-            Count("weights", Call(WEIGHTS, "numel")),
-            *gradients(asks, self.seed, ORDINARY),
-            Call(SLOPES, "count_nonzero", keep="nonzero"),
-            Count("used", Call(Ref("nonzero"), "item")),
-        ]
+        return counted(self._usual_inputs(*sizes), self.seed, ORDINARY)
 
     def scaled(self) -> list[Step]:
         """The weights that move the output for some tokens alone are made huge: these tokens' embeddings.
@@ -266,19 +251,18 @@ class _Drawn:
         earlier[..., 0, 0] = True
         masks = _visible_memory(), _causal(N)
         return [
-            Call(SLOPES, "eq", args=(0,), keep="idle"),
-            *gradients([Ask("", self.huge, self.memory, *masks)], self.seed, ORDINARY),
-            Call(SLOPES, "ne", args=(0,), keep="own"),
-            Call(Ref("own"), "mul", args=(Ref("idle"),), keep="own"),
-            Call(Ref("own"), "type_as", args=(WEIGHTS,), keep="own"),
-            Call(WEIGHTS, "addcmul_", args=(WEIGHTS, Ref("own")), kwargs={"value": HUGE}, keep="weights"),
-            *written(),
+            *enlarge(self._usual_inputs(1), Ask("", self.huge, self.memory, *masks), self.seed, ORDINARY),
             Ask("last huge", only_last, self.memory, hidden, earlier),
             Ask("last huge, others", others, self.moved, hidden, earlier),
             Ask("all huge", self.huge, self.memory, *masks),
             Ask("all huge, moved", self.huge, self.moved, *masks),
             Ask("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
         ]
+
+    def _usual_inputs(self, *sizes: int) -> list[Ask]:
+        """Ordinary tokens beside memories of these sizes; with many, few weights are idle by chance."""
+        masks = np.ones((1, 1, 1, MANY), bool), _causal(MANY)
+        return [Ask("", self.many, size * self.memories, *masks) for size in sizes]
 
     def _exchanged(self) -> np.ndarray:
         tokens = self.tokens.copy()
