@@ -1,4 +1,4 @@
-"""Frozen records of every fact that travels between the parts. Imports nothing of ours.
+"""Frozen records of every fact that travels between the parts. Imports nothing of ours but `wording`.
 
 Values that cross the sandbox's wire are plain Python (None, bool, int, float, str, list, tuple, dict),
 numpy arrays, and the three records `Tensor`, `Ref` and `Opaque` below. Points are exact decimals.
@@ -14,6 +14,8 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta, Struct
 
+from autograder.wording import Phrase
+
 Text = Mapping[str, str]
 """One sentence in several languages: language code → text."""
 
@@ -22,7 +24,7 @@ class Message(Struct, frozen=True):
     """A sentence for a student: either a code of the closed vocabulary, or a text of the rubric."""
 
     code: str
-    params: dict[str, str] = {}
+    params: Mapping[str, Phrase] = {}
     text: dict[str, str] = {}
 
 
@@ -33,9 +35,6 @@ class Note(Struct, frozen=True):
     text: str
     place: str = ""
     """A grade_id, question id or cell number, when there is one."""
-
-
-# ---------------------------------------------------------------- notebooks
 
 
 class Cell(Struct, frozen=True, tag=True):

@@ -15,6 +15,7 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
+    {"wording"},
     {"records"},
     {"errors", "atomic"},
     {"limits", "tables", "timestamps", "syntax"},

@@ -11,6 +11,7 @@ import pytest
 from autograder.checks import make_check
 from autograder.checks.base import Evidence
 from autograder.checks.judging.manual import sightings
+from autograder.notebook.language import in_language
 from autograder.records import Answer, Status
 from autograder.rubric import load
 
@@ -164,15 +165,17 @@ def test_an_answer_without_headings_is_left_to_the_person(answer: str) -> None:
     assert {None} == {*signs(answer, "zero-shot").values(), *signs(answer, "one-shot").values()}
 
 
-def test_the_answer_key_shows_every_sign() -> None:
-    """The planted model answers lack nothing."""
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_answer_key_shows_every_sign(language: str) -> None:
+    """The planted model answers lack nothing, in either language."""
     notebook = json.loads((ROOT / "assignments" / "dl4nlp-exam" / "dl4nlp-exam.ipynb").read_text("utf-8"))
     (key,) = (
         "".join(cell["source"])
         for cell in notebook["cells"]
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "task2-e"
     )
-    assert [set(), set()] == [missing(key, "zero-shot"), missing(key, "one-shot")]
+    spoken = in_language(key, ("en", "de"), language, "the key")
+    assert [set(), set()] == [missing(spoken, "zero-shot"), missing(spoken, "one-shot")]
 
 
 @pytest.mark.parametrize("name", ONE_SHOT)

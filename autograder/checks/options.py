@@ -14,6 +14,7 @@ from msgspec import Struct
 from autograder.errors import RubricError
 from autograder.rubric import Item, Question, convert
 from autograder.tables import field_names
+from autograder.wording import Phrase, Told, text_in
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -47,8 +48,9 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
 class Case(Struct, frozen=True, forbid_unknown_fields=True):
     """One call of what the student wrote."""
 
-    name: str = ""
-    """Shown to students; default ``"1"``, ``"2"``, …"""
+    name: str | dict[str, str] = ""
+    """Shown to students, in the assignment's languages where it is words: ``{ en = …, de = … }``. Items name
+    the case by its English name. Default ``"1"``, ``"2"``, …"""
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     method: str = ""
@@ -57,6 +59,19 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
     """Seeds random, numpy and torch immediately before the call."""
     value: Any = None
     """The right result, where no reference is asked."""
+
+    def asked(self, answer: str, known: str, sizes: str = "") -> Phrase:
+        """This call in a student's words: ``softmax [two rows]``.
+
+        Args:
+            answer: what is called.
+            known: how items name the case.
+            sizes: of its arrays, if they are told.
+        """
+        more = f": {sizes}]" if sizes else "]"
+        if isinstance(self.name, str) or not self.name:
+            return f"{answer} [{known}{more}"
+        return Told({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
 
 class Given(Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,12 +183,14 @@ def _named(record: type[Question | Item]) -> set[str]:
 
 
 def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
-    """The cases by name, in order.
+    """The cases by name, in order; by the English one, where there are several.
 
     Raises:
         RubricError: two cases have one name.
     """
-    cases = {case.name or str(number): case for number, case in enumerate(options.case, start=1)}
+    cases: dict[str, Case] = {}
+    for number, case in enumerate(options.case, start=1):
+        cases[text_in(case.name, "en") or str(number)] = case
     if len(cases) != len(options.case):
         raise RubricError(f"{place(question)}: case: two cases have the same name")
     return cases

@@ -21,6 +21,7 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
+from autograder.messages import filled
 from autograder.messages.algebra import SENTENCES
 from autograder.messages.reading import unreadable
 from autograder.rubric import Symbol
@@ -228,7 +229,7 @@ def _refusals() -> Iterator[tuple[str, ...]]:
             message = unreadable(error, text)
             place = caret(message.params).partition("\n")[2].find("^")
             shown = f"{text[:place]}▸{text[place:]}" if place >= 0 else text
-            yield _code([shown or " "]), _sentence(message.code, message.params)
+            yield _code([shown or " "]), _sentence(message.code, filled(message, "en"))
         else:
             raise ValueError(f"{text!r} is read, and stands among the examples of what is refused")
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from autograder import messages
 from autograder.limits import amount
 from autograder.records import Ending, Limits, Message, Met, Text
+from autograder.wording import text_in
 
 LABELS: Mapping[str, Text] = {
     "feedback": {"en": "Feedback", "de": "Rückmeldung"},
@@ -201,9 +202,9 @@ class Labels:
         """The sign of a status; it always stands beside its word."""
         return ICONS[status]
 
-    def pick(self, text: Text, otherwise: str = "") -> str:
-        """A rubric's text in this language, else in English, else in any."""
-        return text.get(self.language) or text.get("en") or next(iter(text.values()), otherwise) or otherwise
+    def pick(self, text: str | Text, otherwise: str = "") -> str:
+        """A rubric's text in this language; see `text_in`."""
+        return text_in(text, self.language) or otherwise
 
     def number(self, value: Decimal) -> str:
         """Points without trailing zeros, with the language's decimal sign and a real minus."""

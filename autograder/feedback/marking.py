@@ -86,23 +86,26 @@ class _Task(Struct, frozen=True):
     """Students who wrote nothing."""
 
 
-def render_marking(results: Sequence[Graded], rubric: Rubric, standings: Mapping[str, Standing]) -> str:
+def render_marking(
+    results: Sequence[Graded], rubric: Rubric, standings: Mapping[str, Standing], language: str = "en"
+) -> str:
     """All answers to marking by hand, for staff, in English, as one HTML file without scripts or requests.
 
     Args:
         results: of a class.
         rubric: the common one.
         standings: the students' marks with what people gave.
+        language: of what the rubric says: titles, items, guides and examples.
     """
-    labels = Labels("en")
-    tasks = [_task(rubric, cell, results, standings, labels) for cell in marked_cells(rubric)]
+    spoken = Labels(language)
+    tasks = [_task(rubric, cell, results, standings, spoken) for cell in marked_cells(rubric)]
     text = (
         environment()
         .get_template("marking.html")
         .render(
-            title=labels.pick(rubric.assignment.title, rubric.assignment.name),
+            title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
             tasks=tasks,
-            label=labels,
+            language=spoken.language,
             policy=POLICY,
         )
     )
@@ -114,9 +117,9 @@ def _task(
     cell: MarkedCell,
     results: Sequence[Graded],
     standings: Mapping[str, Standing],
-    labels: Labels,
+    spoken: Labels,
 ) -> _Task:
-    question, items = cell.question, cell.items
+    question, items, labels = cell.question, cell.items, Labels("en")
     answers = cell.answers(results)
     marks = {student: _cell(standings[student], question, cell.name) for student in answers}
     groups = []
@@ -128,10 +131,10 @@ def _task(
         groups.append(_group(text, own, question, items, key=key, labels=labels))
     return _Task(
         anchor=f"cell-{cell.name}",
-        title=labels.pick(question.title, question.id),
+        title=spoken.pick(question.title, question.id),
         cell=cell.name,
         points=labels.number(sum((max(item.points, Decimal(0)) for item in items), Decimal(0))),
-        lines=tuple(_line(question, item, labels) for item in items),
+        lines=tuple(_line(question, item, labels, spoken) for item in items),
         groups=tuple(sorted(groups, key=lambda group: group.done)),
         open=sum(marks[student].pending for student in answers),
         empty=len(results) - len(answers),
@@ -193,12 +196,13 @@ def _highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
     return Markup("").join([*parts, escape(text[end:])])
 
 
-def _line(question: Question, item: Item, labels: Labels) -> _Line:
+def _line(question: Question, item: Item, labels: Labels, spoken: Labels) -> _Line:
     options = manual_options(question, item)
+    shown = options.examples
     return _Line(
-        text=labels.pick(item.text, item.id),
+        text=spoken.pick(item.text, item.id),
         points=labels.number(item.points),
-        guide=options.guide,
-        examples=options.examples,
+        guide=spoken.pick(options.guide),
+        examples=shown and Examples(*map(spoken.pick, (shown.full, shown.none, shown.half))),
         suggest=options.suggest,
     )

@@ -40,7 +40,8 @@ def pages(
         standings: their marks, with what people gave.
         submitted: when each handed in.
         timings: how that stands to the time allowed, where there is one.
-        language: ``"en"`` or ``"de"``.
+        language: ``"en"`` or ``"de"``; the pages for staff are in English, but for what the rubric says
+            to those who mark by hand.
     """
     name = rubric.assignment.name
     for student, graded in results.items():
@@ -53,7 +54,7 @@ def pages(
             timing=(timings or {}).get(student),
         )
         yield _write(course.feedback(student, name) / f"{name}.html", page)
-    marking = render_marking(list(results.values()), rubric, standings)
+    marking = render_marking(list(results.values()), rubric, standings, language)
     yield _write(course.root / "staff" / f"{name}-marking.html", marking)
     yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric, standings))
 

@@ -120,7 +120,7 @@ def quoting_sentence(message: Message, language: str) -> Markup:
         return escape(sentence(message, language))
     marks = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(message.params)}
     marked = escape(sentence(Message(message.code, marks), language))
-    for mark, value in zip(marks.values(), message.params.values(), strict=True):
+    for mark, value in zip(marks.values(), messages.filled(message, language).values(), strict=True):
         marked = marked.replace(mark, Markup("<code>{}</code>").format(visible(value)))
     return marked
 

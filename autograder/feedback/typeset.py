@@ -17,6 +17,7 @@ from autograder.algebra.printing.mathml import to_mathml
 from autograder.errors import AlgebraError, RubricError
 from autograder.feedback.sanitise import clean_mathml, visible
 from autograder.rubric import Symbol
+from autograder.wording import Phrase
 
 MOST_READING = 400
 _AROUND = 36
@@ -49,12 +50,12 @@ class Typesetter:
         return None
 
 
-def caret(params: Mapping[str, str]) -> str:
+def caret(params: Mapping[str, Phrase]) -> str:
     """Two lines, the text and a caret below the place ``offset``; empty without a place to point at.
 
     A long text is cut around the place. Both come from a message's ``text`` and ``offset``.
     """
-    text, offset = params.get("text", ""), params.get("offset", "")
+    text, offset = str(params.get("text", "")), str(params.get("offset", ""))
     if not text or not re.fullmatch("[0-9]{1,7}", offset) or int(offset) > len(text):
         return ""
     place = int(offset)

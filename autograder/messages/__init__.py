@@ -59,4 +59,12 @@ def render(message: Message, language: str) -> str:
         KeyError: the code is not in the vocabulary and the message carries no text of its own.
     """
     texts = message.text or SENTENCES[message.code]
-    return (texts.get(language) or texts["en"]).format_map(message.params)
+    return (texts.get(language) or texts["en"]).format_map(filled(message, language))
+
+
+def filled(message: Message, language: str) -> dict[str, str]:
+    """What stands in the placeholders of a message, in one language."""
+    return {
+        name: words if isinstance(words, str) else words.within(language)
+        for name, words in message.params.items()
+    }

@@ -142,12 +142,17 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
 
 
 def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:
-    """Leave in every text that is not an answer what the release shows of it."""
+    """Leave in every text that is not an answer what the release shows of it; answers are only checked."""
+    languages = rubric.assignment.languages
     for number, cell in enumerate(node.cells, start=1):
-        if cell.cell_type == "markdown" and not cell.metadata.get("nbgrader", {}).get("solution"):
-            place = f"notebook {notebook!r}, cell {number}"
+        place = f"notebook {notebook!r}, cell {number}"
+        if cell.cell_type != "markdown":
+            continue
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            in_language(cell.source, languages, "", place)
+        else:
             source = fill_title_page(cell.source, rubric, window, place)
-            cell.source = in_language(source, rubric.assignment.languages, language, place)
+            cell.source = in_language(source, languages, language, place)
 
 
 def _kernel(metadata: Any) -> dict[str, str]:

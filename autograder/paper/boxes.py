@@ -27,12 +27,17 @@ MOST_UNTORN = 45
 """Lines of a listing; a longer one may go over the end of a page."""
 _LINE, _LETTER = 160, 2.15
 """Millimetres of a line in a box, and of one of its letters."""
+_CODE_LINE, _CODE_LETTERS = 4.15, 90
+"""Millimetres of a line of code from top to bottom, and how many letters it has."""
+_PAGE = 205
+"""Millimetres that a page has for a box, below a question of a few lines."""
+_MOST_SHRUNK = 0.7
 _NARROWEST, _WIDEST, _AROUND = 30, 90, 2
 """Millimetres of a blank, and of the space around it."""
 _CLOSING = ",;:.)]}"
 """What stays on the line of the blank before it."""
 
-_BLANK = re.compile(r"""(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
+_BLANK = re.compile(r"""(?<!\w)(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
 _FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
 _EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
 _COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")
@@ -131,7 +136,7 @@ def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]
     if question.kind in SHORT_KINDS and not question.options.get("case"):
         return _blanks(question, given)
     parts = [Piece("code", text) for text in (before, after) if text]
-    return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE), *parts[1:]]
+    return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE, given), *parts[1:]]
 
 
 def form(source: str) -> Markup | None:
@@ -153,8 +158,11 @@ def _around_stub(source: str) -> tuple[str, str]:
     return "\n".join(lines[: stubs[0]]).strip("\n"), "\n".join(lines[stubs[-1] + 1 :]).strip("\n")
 
 
-def _space(points: Decimal, each: int, least: int) -> Piece:
-    return Piece("space", millimetres=min(max(least, round(points * each)), MOST_MILLIMETRES))
+def _space(points: Decimal, each: int, least: int, given: str = "") -> Piece:
+    """Room for an answer; less by a little where the box then stays on one page with what is given in it."""
+    wanted = min(max(least, round(points * each)), MOST_MILLIMETRES)
+    left = _PAGE - round(_CODE_LINE * sum(1 + len(line) // _CODE_LETTERS for line in given.split("\n")))
+    return Piece("space", millimetres=left if _MOST_SHRUNK * wanted <= left < wanted else wanted)
 
 
 def _blanks(question: Question, given: str) -> list[Piece]:

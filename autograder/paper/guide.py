@@ -56,10 +56,10 @@ def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
     options = manual_options(question, item)
     examples = options.examples or Examples("", "")
     for key, text in (
-        ("guide", options.guide),
-        ("full", examples.full),
-        ("half", examples.half),
-        ("none", examples.none),
+        ("guide", words.pick(options.guide)),
+        ("full", words.pick(examples.full)),
+        ("half", words.pick(examples.half)),
+        ("none", words.pick(examples.none)),
     ):
         if text:
             yield Note(words(key), prose(text))

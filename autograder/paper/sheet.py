@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from autograder.feedback.sanitise import image_uri
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
+from autograder.notebook.language import in_language
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.paper.boxes import Box, empty_box, form, solved_box
 from autograder.paper.guide import ItemGuide, item_guide
@@ -180,6 +181,9 @@ class _Maker:
         if self._key is None:
             return empty_box(question, cell, points)
         source = self._key[cell.grade_id].source if cell.grade_id in self._key else ""
+        if cell.cell_type == "markdown":
+            languages = self._rubric.assignment.languages
+            source = in_language(source, languages, self._words.language, f"answer key, {cell.grade_id}")
         return solved_box(question, cell, points, source)
 
 

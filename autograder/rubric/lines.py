@@ -12,12 +12,13 @@ from msgspec import Struct
 from autograder.errors import RubricError
 
 _HEADER = re.compile(r"\s*\[\[?\s*([\w.-]+)\s*\]\]?\s*(?:#.*)?")
-_ID = re.compile(r"""\s*(?:id|code|name)\s*=\s*["']([^"']*)["']""")
+_ID = re.compile(r"""\s*(?:id|code|name)(?:\.en)?\s*=\s*(?:\{\s*en\s*=\s*)?["']([^"']*)["']""")
 _PLACES = (
     ("question", re.compile(r"\bquestion (?:(\d+)|'([^']+)')")),
     ("question.sign", re.compile(r", sign (?:(\d+)|'([^']+)')")),
     ("question.item", re.compile(r", item (?:(\d+)|'?([\w.-]+)'?)")),
     ("question.item.mistake", re.compile(r", (?:mistake )?'([^']+)'()")),
+    ("question.item.examples", re.compile(r", examples()()")),
     ("question.case", re.compile(r"\bcase (?:(\d+)|'([^']+)')")),
 )
 _TABLE = re.compile(r"^\[?(assignment(?:\.\w+)*|variant)\b")
@@ -92,7 +93,7 @@ def _within(blocks: list[_Block], table: str, number: str | None, name: str | No
     starts = [at for at, block in enumerate(blocks) if block.table == table]
     if number and number.isdigit():
         starts = starts[int(number) - 1 : int(number)]
-    else:
+    elif name or number:
         starts = [at for at in starts if (name or number) in blocks[at].names]
     if not starts:
         return []
@@ -105,7 +106,7 @@ def _line_of_key(blocks: list[_Block], key: str) -> int | None:
     """The line in the first of the blocks that states the key, alone or inside a table in braces."""
     if not key:
         return None
-    for pattern in (rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", rf".*[{{,]\s*{re.escape(key)}\s*="):
+    for pattern in (rf"\s*(?:\w+\.)*[\"']?{re.escape(key)}[\"']?\s*[=.]", rf".*[{{,]\s*{re.escape(key)}\s*="):
         for at, line in enumerate(blocks[0].lines):
             if re.match(pattern, line):
                 return blocks[0].first + at

@@ -7,9 +7,12 @@ from typing import Any
 
 from autograder.rubric import Rubric
 
+_TEXTS = ("text", "unknown", "name", "guide", "full", "half", "none")
+"""Keys of texts inside a kind's options, and of those for graders. A plain string is for all languages."""
+
 
 def untranslated(rubric: Rubric) -> list[str]:
-    """The texts for students that lack one of the assignment's languages, each with its place."""
+    """The texts for students and graders that lack one of the assignment's languages, each with its place."""
     return [
         f"{place}: {language!r} is missing"
         for place, texts in _texts(rubric)
@@ -34,7 +37,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _inside(options: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The texts of named mistakes, options and the like, wherever they stand."""
+    """The texts of named mistakes, cases, examples and the like, wherever they stand."""
     if isinstance(options, list | tuple):
         for entry in options:
             yield from _inside(entry, place)
@@ -42,7 +45,10 @@ def _inside(options: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]
         named = options.get("code") or options.get("id")
         inner = f"{place}, {named!r}" if isinstance(named, str) else place
         for key, value in options.items():
-            if key == "text" and isinstance(value, Mapping):
-                yield f"{inner}: text", value
+            if key in _TEXTS and isinstance(value, Mapping):
+                yield f"{inner}: {key}", value
+            elif key == "case" and isinstance(value, list | tuple):
+                for number, case in enumerate(value, start=1):
+                    yield from _inside(case, f"{inner}, case {number}")
             else:
-                yield from _inside(value, inner)
+                yield from _inside(value, f"{inner}, examples" if key == "examples" else inner)

@@ -70,7 +70,7 @@ def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
         return NotRead(left_open=error.params["sign"])
     message = unreadable(error, error.params.get("text", text))
     if message.code not in SENTENCES:  # of shapes alone
-        return NotRead(sentence("no-size", language, found=message.params["text"][:60]))
+        return NotRead(sentence("no-size", language, found=str(message.params["text"])[:60]))
     texts = SENTENCES[message.code]
     return NotRead((texts.get(language) or texts["en"]).format_map(message.params))
 

@@ -77,6 +77,23 @@ def test_graders_read_guide_examples_and_hits() -> None:
     assert "words, German" in page.text
 
 
+def test_graders_read_the_rubric_in_their_language() -> None:
+    """Guide, examples and item are in the language asked for; a text without languages is for all."""
+    german = GUIDE.replace('guide = "', 'guide = { en = "').replace(
+        'named."', 'named.", de = "Beide nennen." }'
+    )
+    german = german.replace('full = "Up and back."', 'full = { en = "Up and back.", de = "Hin und zurück." }')
+    asked = rubric(toml=TOML.replace('text = { en = "Your reason, in a sentence"', german))
+    graded = wrote("ada", "Zwei Matrizen.")
+    stands = {"ada": standing(graded.score, asked, {})}
+    page = Page(render_marking([graded], asked, stands, "de")).text
+    assert "Beide nennen." in page
+    assert "Full Hin und zurück. Half Two matrices. None It is large." in page
+    assert "must be named" not in page
+    assert "Up and back" not in page
+    assert "Both matrices must be named." in Page(render_marking([graded], asked, stands, "en")).text
+
+
 def test_signs_are_told_below_each_answer() -> None:
     """What is there, what is missing, and what could not be told; no mark comes of it."""
     signs = """

@@ -328,3 +328,11 @@ def test_nbgrader_validates_the_source(nbgrader_course: Path) -> None:
     done = nbgrader(nbgrader_course, "validate", f"source/{NAME}/{NAME}.ipynb")
     assert done.returncode == 0, done.stderr
     assert "Success! Your notebook passes all the tests." in done.stdout
+
+
+def test_a_written_answer_of_the_key_is_whole_in_each_language(source_bytes: bytes, rubric: Rubric) -> None:
+    """Marks of languages in the key are checked when the release is made, not when solutions are printed."""
+    data = edited(source_bytes, "essay", source="One variance.\n<!-- fr -->\nUne variance.")
+    with pytest.raises(NotebookError, match="<!-- fr -->: expected one of") as caught:
+        build_release(data, rubric, NAME)
+    assert "language" == caught.value.code

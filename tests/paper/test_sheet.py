@@ -139,6 +139,18 @@ def test_room_grows_with_points() -> None:
     assert LEAST_TEXT == heights[0] < heights[1] < heights[2] < heights[3] == MOST_MILLIMETRES
 
 
+def test_a_box_gives_way_where_it_then_fits_on_its_page() -> None:
+    """Below long given code there is a little less room; where that would not help, there is all of it."""
+    question = rubric("behaviour", 'answer = "f"\n[[question.case]]\nvalue = 1', "").questions[0]
+
+    def room(lines: int) -> int:
+        given = cell("def f():\n" + "    # given\n" * lines + "    raise NotImplementedError()")
+        return next(piece.millimetres for piece in empty_box(question, given, Decimal(6)).pieces[1:])
+
+    assert 96 == room(2) == room(60)
+    assert 96 > room(28) > room(30) > 60
+
+
 def test_a_short_answer_has_a_line() -> None:
     """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
     question = rubric("count", 'answer = "total"', "value = 1").questions[0]
@@ -147,6 +159,13 @@ def test_a_short_answer_has_a_line() -> None:
     for box in (hinted, bare):
         assert ["blanks"] == [piece.kind for piece in box.pieces]
         assert re.fullmatch(r'total = <span class="blank" style="width:\d+mm"></span>', box.pieces[0].markup)
+
+
+def test_each_entry_of_a_dictionary_has_a_line() -> None:
+    """The quotes of two names do not make one text of what stands between them."""
+    question = rubric("count", 'answer = "total"', "value = 1").questions[0]
+    (piece,) = empty_box(question, cell('total = {"a": ..., "b": "..."}'), Decimal(1)).pieces
+    assert 'total = {"a": _, "b": _}' == plain(re.sub('<span class="blank"[^>]*></span>', "_", piece.markup))
 
 
 def test_what_closes_an_answer_stays_on_its_line() -> None:

@@ -101,10 +101,37 @@ def test_a_second_language_is_needed_everywhere(rubric: Path) -> None:
     """Whoever adds a language hears of all texts that lack it, mistakes and title included."""
     message, _ = refused(rubric, 'languages = ["en"]', 'languages = ["en", "de"]')
     assert (
-        "[assignment]: title: 'de' is missing, one of the assignment's languages; add it (and 9 more"
+        "[assignment]: title: 'de' is missing, one of the assignment's languages; add it (and 12 more"
         in message
     )
     assert "question 'formula', item 'formula', 'one-matrix': text: 'de' is missing" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ('name = { en = "large" }', 'name = { de = "groß" }', 0, "question 'code', case 2: name: 'en'"),
+        ("guide = { en", "guide = { de", 0, "question 'written', item 'set': guide: 'en'"),
+        (
+            'manual = true\ntext = { en = "So',
+            'manual = true\nexamples.full = { en = "a" }\nexamples.none = { de = "b" }\ntext = { en = "So',
+            2,
+            "question 'written', item 'order', examples: none: 'en'",
+        ),
+        (
+            'text = { en = "So the order of the words would be lost" }',
+            'text = { en = "So" }\n[question.item.examples]\nfull = "a"\nnone = { de = "b" }',
+            3,
+            "question 'written', item 'order', examples: none: 'en'",
+        ),
+    ],
+)
+def test_names_and_texts_for_graders_are_told_with_their_line(
+    rubric: Path, old: str, new: str, line: int, said: str
+) -> None:
+    """Names of cases, guides and examples that lack a language are refused like any other text."""
+    message, first = refused(rubric, old, new)
+    assert f"{rubric}, line {first + line}: {said} is missing, one of the assignment's languages" in message
 
 
 @pytest.mark.parametrize(

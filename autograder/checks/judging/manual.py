@@ -16,20 +16,24 @@ from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Item, Question
 from autograder.tables import convert, field_names, hint
+from autograder.wording import text_in
 
 
 class Examples(Struct, frozen=True, forbid_unknown_fields=True):
     """Answers that graders can compare with, in the rubric's own words."""
 
-    full: str
-    none: str
-    half: str = ""
+    full: str | dict[str, str]
+    none: str | dict[str, str]
+    half: str | dict[str, str] = ""
 
 
 class ManualItem(Struct, frozen=True):
-    """Options of every item with ``manual = true``; for staff, never shown to students."""
+    """Options of every item with ``manual = true``; for staff, never shown to students.
 
-    guide: str = ""
+    A text stands for all of the assignment's languages, or is stated in each: ``{ en = …, de = … }``.
+    """
+
+    guide: str | dict[str, str] = ""
     """What to look for."""
     examples: Examples | None = None
     """Answers worth full, half and no credit."""
@@ -105,7 +109,7 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
         if prose.spans(answer.source, manual_options(question, item).suggest):
             said += "; words of the list occur"
         said += _told(sightings(question, item, answer.source))
-    guide = item.options.get("guide", "")
+    guide = text_in(item.options.get("guide", ""), "en")
     staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
     return result(question, item, review(staff, "review.person"))
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from autograder.checks.judging.results import Finding, failed
 from autograder.messages import SENTENCES
+from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
 COUNTING = "counting"
@@ -70,7 +71,9 @@ def said(answer: Any, path: Sequence[str | int], area: str = COUNTING) -> Said:
     return Said(_entry(answer.get("right"), path), tuple(one for one in wrong if one is not None))
 
 
-def named(fitting: Iterable[Wrong], staff: str, params: Mapping[str, str], *, others: bool) -> Finding | None:
+def named(
+    fitting: Iterable[Wrong], staff: str, params: Mapping[str, Phrase], *, others: bool
+) -> Finding | None:
     """The sentence about the mistakes that all lead to the number a student gave.
 
     One mistake is named. Where several lead to the same number, only what they have in common is said: their

@@ -15,6 +15,7 @@ from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
 from autograder.rubric import Item, Question
+from autograder.wording import Phrase
 
 NO_POINTS = Decimal(0)
 _NAME_MISSING = "name.missing"
@@ -58,12 +59,12 @@ def result(question: Question, item: Item, finding: Finding | None) -> ItemResul
     )
 
 
-def failed(code: str, staff: str = "", /, **params: str) -> Finding:
+def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
     """The student's answer is not right."""
     return Finding(Status.FAILED, Message(code, params), staff)
 
 
-def differing(difference: Difference, what: str) -> Finding:
+def differing(difference: Difference, what: Phrase) -> Finding:
     """An answer that differs from what is right; a right value that cannot be compared is our fault."""
     staff = f"{what}: {difference.staff or difference.code}"
     if difference.code == INCOMPARABLE:
@@ -71,7 +72,7 @@ def differing(difference: Difference, what: str) -> Finding:
     return failed(difference.code, staff, **{**difference.params, "what": what})
 
 
-def no_answer(code: str = "no-answer", staff: str = "", /, **params: str) -> Finding:
+def no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
     """There is nothing to judge."""
     return Finding(Status.NO_ANSWER, Message(code, params), staff or "no answer")
 
@@ -91,7 +92,7 @@ def observations_at(all_observations: Sequence[Observations], index: int) -> Obs
     return all_observations[index] if 0 <= index < len(all_observations) else ()
 
 
-def trouble(observations: Observations, calls: int, name: str, what: str) -> Finding | None:
+def trouble(observations: Observations, calls: int, name: str, what: Phrase) -> Finding | None:
     """The first thing that went wrong in a scenario.
 
     Args:
@@ -127,12 +128,12 @@ def reference_value(observations: Observations, index: int) -> tuple[Any, Findin
     return observations[index].value, None
 
 
-def _ended(ending: Ending, what: str, limit: str) -> Finding:
+def _ended(ending: Ending, what: Phrase, limit: str) -> Finding:
     staff = f"{what}: the box ended: {ending.value}" + (f", allowed: {limit}" if limit else "")
     return failed(f"ending.{ending.value}", staff, what=what, limit=limit or "–")
 
 
-def _raised(observation: Observation, name: str, what: str) -> Finding:
+def _raised(observation: Observation, name: str, what: Phrase) -> Finding:
     error, text = quote(str(observation.error), 60), quote(str(observation.message))
     staff = f"{what}: {error}: {text}"
     if error == "NameError" and (not text or f"'{name}'" in text):

@@ -42,6 +42,7 @@ from autograder.checks.values.quoting import quote_shape, type_name
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario, Tensor
 from autograder.rubric import Item, Question, Rubric
+from autograder.wording import Phrase
 
 MAX_POSITIONS = 32
 ROUNDS = 2
@@ -144,7 +145,8 @@ class CausalityCheck:
         return result(self.question, item, combine(findings, item.points, credit=options.credit))
 
     def _case(self, name: str, evidence: Evidence, draw: Draw) -> Finding | None:
-        index, what = list(self.cases).index(name), f"{self.question.answer} [{name}]"
+        index = list(self.cases).index(name)
+        what = self.cases[name].asked(self.question.answer, name)
         told = observations_at(evidence.expected, index)
         order = self._order(name, draw)
         count, examples = self._start + len(order), self._examples(name, draw)
@@ -167,7 +169,7 @@ class CausalityCheck:
         return finding
 
     def _measured(
-        self, observations: Observations, order: list[int], examples: int, what: str
+        self, observations: Observations, order: list[int], examples: int, what: Phrase
     ) -> Measured | Finding:
         """What the results depend on, or why that cannot be told; see `_examples`."""
         asked = sorted(
@@ -275,7 +277,7 @@ class CausalityCheck:
             raise RubricError(f"{where}: move: whole numbers that are all equal cannot be changed")
 
 
-def compared(given: np.ndarray, right: np.ndarray, what: str) -> Finding | None:
+def compared(given: np.ndarray, right: np.ndarray, what: Phrase) -> Finding | None:
     """What is wrong in what results depend on, with one pair of positions.
 
     Args:

@@ -48,6 +48,7 @@ from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, ItemResult, Scenario
 from autograder.rubric import Item, Question, Rubric
+from autograder.wording import Phrase
 
 AREA = "gradient"
 """Of the vocabulary."""
@@ -175,7 +176,8 @@ class GradientCheck:
         self, name: str, item: GradientItem, evidence: Evidence
     ) -> tuple[Finding | None, Sequence[str]]:
         """What is wrong in one case, and the slips that give the same."""
-        index, what = list(self.cases).index(name), f"{self.question.answer} [{name}]"
+        index = list(self.cases).index(name)
+        what = self.cases[name].asked(self.question.answer, name)
         told, finding = reference_value(observations_at(evidence.expected, index), 0)
         if finding is not None:
             return finding, ()
@@ -188,7 +190,7 @@ class GradientCheck:
         with np.errstate(all="ignore"):
             return self._compared(given, witnesses, item, what)
 
-    def _given(self, observations: Observations, what: str) -> Finding | list[Any]:
+    def _given(self, observations: Observations, what: Phrase) -> Finding | list[Any]:
         """What the function returned, one entry for each gradient."""
         calls = 2 if self.options.repeat else 1
         finding = trouble(observations, calls, self.question.answer, what)
@@ -201,7 +203,7 @@ class GradientCheck:
             return failed("unsteady", f"{what}: two equal calls differ", what=what)
         return self._parts(values[0], what)
 
-    def _parts(self, value: Any, what: str) -> Finding | list[Any]:
+    def _parts(self, value: Any, what: Phrase) -> Finding | list[Any]:
         names = self.options.gradients
         if isinstance(value, Mapping):
             missing = next((name for name in names if name not in value), None)
@@ -219,7 +221,7 @@ class GradientCheck:
         return list(value)
 
     def _compared(
-        self, given: Sequence[Any], witnesses: Witnesses, item: GradientItem, what: str
+        self, given: Sequence[Any], witnesses: Witnesses, item: GradientItem, what: Phrase
     ) -> tuple[Finding | None, Sequence[str]]:
         names = self.options.gradients
         wanted = [place for place, name in enumerate(names) if name in (item.gradients or names)]
@@ -228,7 +230,7 @@ class GradientCheck:
             difference = self._difference(given[at], right)
             if difference is None:
                 continue
-            finding = differing(difference, f"{what}, {names[at]}")
+            finding = differing(difference, what + f", {names[at]}")
             codes = [
                 code
                 for code, wrong in witnesses.mistakes

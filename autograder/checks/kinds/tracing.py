@@ -25,6 +25,7 @@ from autograder.checks.planning.targets import Target
 from autograder.errors import RubricError
 from autograder.records import Call, Message, Scenario, Status
 from autograder.rubric import Question, Rubric
+from autograder.wording import Phrase
 
 SHAPE = "shape"
 """The id of the column."""
@@ -74,7 +75,7 @@ class TracingCheck(TableCheck):
         return SecondRound(reference=(Scenario(f"{self.question.id}: own shapes", (call,)),))
 
     def own_result(
-        self, cell: tuple[str, str], table: Matched, what: str, finding: Finding, evidence: Evidence
+        self, cell: tuple[str, str], table: Matched, what: Phrase, finding: Finding, evidence: Evidence
     ) -> Finding:
         """A wrong shape in the light of the student's own shapes of the lines before."""
         del what

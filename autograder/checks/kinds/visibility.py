@@ -22,6 +22,7 @@ from autograder.checks.values.quoting import quote_integer, quote_shape, type_na
 from autograder.messages import SENTENCES
 from autograder.records import Answer, Call, Opaque, Ref, Scenario
 from autograder.rubric import Item
+from autograder.wording import Phrase
 
 AREA = "visibility"
 MAX_POSITIONS = 256
@@ -166,7 +167,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
         return [] if blank(answer) else [name for name in names if stated(answer, name) is None]
 
     @staticmethod
-    def _matrix(given: np.ndarray, right: np.ndarray, what: str) -> np.ndarray | Finding:
+    def _matrix(given: np.ndarray, right: np.ndarray, what: Phrase) -> np.ndarray | Finding:
         """What was given as a matrix of the right shape."""
         is_binary = bool(((given == 0) | (given == 1)).all())
         if given.shape == right.shape and is_binary:

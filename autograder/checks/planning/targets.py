@@ -37,6 +37,7 @@ from autograder.checks.values.literal import Literal, answer_literal
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item, Question
+from autograder.wording import Phrase
 
 _STEADY = Rules(rtol=1e-9, atol=1e-12, dtype="any", nan="equal")
 
@@ -46,11 +47,13 @@ class Target(Struct, frozen=True):
 
     name: str
     case: str = ""
+    call: Phrase = ""
+    """The call of the case in words."""
 
     @property
-    def what(self) -> str:
-        """In words, the same in every language."""
-        return f"{self.name} [{self.case}]" if self.case else self.name
+    def what(self) -> Phrase:
+        """In words."""
+        return self.call or self.name
 
 
 class Found(Struct, frozen=True, eq=False):
@@ -121,7 +124,7 @@ class Targets:
         name = options.answer or self._question.answer
         if not self.cases:
             return (Target(name),)
-        return tuple(Target(name, case) for case in options.cases or self.cases)
+        return tuple(self._called(name, case) for case in options.cases or self.cases)
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """One scenario for each target whose value does not stand in the source."""
@@ -134,7 +137,8 @@ class Targets:
         if not self.cases:
             args = () if self._config is None else (plain(self._config),)
             return (Scenario(f"{self._question.id}: reference", (Call(self._question.answer, args=args),)),)
-        return tuple(self._scenario(Target(self._question.answer, case), draw) for case in self._referenced())
+        answer = self._question.answer
+        return tuple(self._scenario(self._called(answer, case), draw) for case in self._referenced())
 
     def value(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
         """What the student has there."""
@@ -173,6 +177,9 @@ class Targets:
             return Said()
         value, _ = reference_value(observations_at(evidence.expected, 0), 0)
         return said(value, () if key is None else (key,), self._area)
+
+    def _called(self, name: str, case: str) -> Target:
+        return Target(name, case, self.cases[case].asked(name, case))
 
     def _referenced(self) -> list[str]:
         return [name for name, case in self.cases.items() if case.value is None]

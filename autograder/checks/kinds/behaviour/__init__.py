@@ -38,6 +38,7 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
 from autograder.rubric import Item, Question, Rubric
+from autograder.wording import Phrase
 
 
 class BehaviourCheck:
@@ -135,11 +136,11 @@ class BehaviourCheck:
 
     def _explained(self, name: str, item: BehaviourItem, evidence: Evidence) -> Finding | None:
         """The finding of one case; only a case that is wrong is drawn again, to name its sizes."""
-        if self._case(name, item, evidence, f"{self.question.answer} [{name}]") is None:
+        if self._case(name, item, evidence, self._what(name, None)) is None:
             return None
         return self._case(name, item, evidence, self._what(name, evidence.draw))
 
-    def _case(self, name: str, item: BehaviourItem, evidence: Evidence, what: str) -> Finding | None:
+    def _case(self, name: str, item: BehaviourItem, evidence: Evidence, what: Phrase) -> Finding | None:
         """How the student's result of one case differs from what is right."""
         expected = plain(self.cases[name].value)
         start, calls = self._start, self._calls
@@ -182,10 +183,10 @@ class BehaviourCheck:
     def _referenced(self) -> list[str]:
         return [name for name in self._used if self.cases[name].value is None]
 
-    def _what(self, name: str, draw: Draw | None) -> str:
+    def _what(self, name: str, draw: Draw | None) -> Phrase:
         """The case in words, with the sizes of its inputs when the draw is known."""
         sizes = describe(Inputs(self.options, draw).case(name, self.cases[name])) if draw else ""
-        return f"{self.question.answer} [{name}{': ' + sizes if sizes else ''}]"
+        return self.cases[name].asked(self.question.answer, name, sizes)
 
     def _cases_of(self, options: BehaviourItem, item: Item) -> tuple[str, ...]:
         names = options.cases or tuple(self.cases)

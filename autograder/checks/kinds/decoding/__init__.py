@@ -45,6 +45,7 @@ from autograder.checks.values.arrays import Difference
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario, Tensor
 from autograder.rubric import Item, Question, Rubric
+from autograder.wording import Phrase
 
 AREA = "decoding"
 """Of the vocabulary: the code of a mistake stands there behind this and a dot."""
@@ -118,7 +119,7 @@ class DecodingCheck:
         self, index: int, name: str, item: DecodingItem, evidence: Evidence
     ) -> tuple[Finding | None, list[str]]:
         """What one scenario came to, and the mistakes that give the same."""
-        what = f"{self.question.answer} [{name}]"
+        what = self.cases[name].asked(self.question.answer, name)
         told, finding = reference_value(observations_at(evidence.expected, index), self._asking.start)
         if finding is not None:
             return finding, []
@@ -145,7 +146,7 @@ class DecodingCheck:
         return self._wrong(difference, what, given, told, tests)
 
     def _wrong(
-        self, difference: Difference, what: str, given: Any, told: Mapping[str, Any], tests: int
+        self, difference: Difference, what: Phrase, given: Any, told: Mapping[str, Any], tests: int
     ) -> tuple[Finding, list[str]]:
         codes = [
             pair[0]

@@ -50,6 +50,7 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
 from autograder.rubric import Item, Question, Rubric
+from autograder.wording import Phrase
 
 
 class _Seen(Struct, frozen=True, eq=False):
@@ -178,7 +179,7 @@ class ImplementationCheck:
         key = Key("case", name, convention)
         layer = self._plan.layer(key)
         passes = self._plan.passes(name, seen.inputs)
-        what = f"{self.question.answer} [{name}: {describe(passes[0])}]"
+        what = self.cases[name].asked(self.question.answer, name, describe(passes[0]))
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
         start = self._plan.counts[key] - 2
         finding = trouble(observations, start + 2, self.question.answer, what)
@@ -247,7 +248,7 @@ def _check_case(name: str, roles: set[str], where: str) -> None:
         raise RubricError(f"{where}: case {name!r}: expected query, key, value and perhaps mask, got {came}")
 
 
-def _unexplained(recognised: Recognised, what: str) -> Finding:
+def _unexplained(recognised: Recognised, what: Phrase) -> Finding:
     """Wrong for sure, or for a person: it is not known how the class stores its weights."""
     names = ", ".join(f"{name} {shape}" for name, shape in recognised.parameters)
     staff = f"{what}: no assignment of the parameters explains the results: {quote(names)}"

@@ -21,6 +21,7 @@ from autograder.checks.planning.targets import Target, Targets
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
+from autograder.wording import Phrase
 
 Cell = tuple[str, str]
 """Row and column."""
@@ -182,7 +183,7 @@ class TableCheck:
         )
 
     def _finding(
-        self, row: str, column: str, table: Matched, what: str, evidence: Evidence
+        self, row: str, column: str, table: Matched, what: Phrase, evidence: Evidence
     ) -> Finding | None:
         """What is wrong in one cell: None where nothing is, PASSED for a sum of the student's own rows.
 
@@ -214,7 +215,7 @@ class TableCheck:
         return self.own_result((row, column), table, cell, finding, evidence)
 
     def own_result(
-        self, cell: Cell, table: Matched, what: str, finding: Finding, evidence: Evidence
+        self, cell: Cell, table: Matched, what: Phrase, finding: Finding, evidence: Evidence
     ) -> Finding:
         """A wrong cell in the light of the student's other rows.
 

@@ -22,6 +22,7 @@ from autograder.checks.planning.targets import Target
 from autograder.errors import RubricError
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import known as refuse_unknown
+from autograder.wording import Phrase
 
 Compared = ComparedCheck[Any, Any]
 
@@ -95,13 +96,13 @@ class CellColumn:
             finding = self._choice.finding(item, value, target)
             if finding is None or finding.code == "choice.unknown":  # which quotes what is unknown
                 return finding
-            return failed("table.choice", target.what, what=target.what)
+            return failed("table.choice", str(target.what), what=target.what)
         assert self.check is not None  # noqa: S101 - one of the two was made
         known = self._known(self.check, item, evidence)
         return self.check.judged(value, known, item, target, evidence).finding
 
     def fits_sum(
-        self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: str, evidence: Evidence
+        self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: Phrase, evidence: Evidence
     ) -> bool:
         """Whether a value is the sum of the student's own, at least one of which is right and not zero.
 
@@ -111,7 +112,7 @@ class CellColumn:
             what: how findings would name the cell.
             evidence: for what is right.
         """
-        check, target = self.check, Target(what)
+        check, target = self.check, Target(str(what))
         if check is None:
             return False
         read = {row: check.read(value, self.items[row], target) for row, (_, value) in parts.items()}
