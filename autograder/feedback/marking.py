@@ -128,7 +128,7 @@ def _task(
         group = cell.group(text)
         key = f"{rubric.assignment.name},{cell.name},{group}," if group else ""
         own = {one: marks[one] for one in students}
-        groups.append(_group(text, own, question, items, key=key, labels=labels))
+        groups.append(_group(text, own, question, items, key=key, labels=labels, spoken=spoken))
     return _Task(
         anchor=f"cell-{cell.name}",
         title=spoken.pick(question.title, question.id),
@@ -154,6 +154,7 @@ def _group(
     *,
     key: str,
     labels: Labels,
+    spoken: Labels,
 ) -> _Group:
     text = visible(source, prose.MOST)
     listed = {item.id: manual_options(question, item).suggest for item in items}
@@ -171,12 +172,12 @@ def _group(
         words=len(prose.words(text)),
         language=_LANGUAGES[prose.language(text)],
         suggested=tuple(
-            labels.pick(item.text, item.id) for item in items if prose.spans(text, listed[item.id])
+            spoken.pick(item.text, item.id) for item in items if prose.spans(text, listed[item.id])
         ),
         signs=tuple(
             (
-                labels.pick(item.text, item.id),
-                tuple(_Sign(one.said(labels.pick), one.holds, one.note) for one in told),
+                spoken.pick(item.text, item.id),
+                tuple(_Sign(one.said(spoken.pick), one.holds, one.note) for one in told),
             )
             for item, told in seen
             if told

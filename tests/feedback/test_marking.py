@@ -98,7 +98,7 @@ def test_signs_are_told_below_each_answer() -> None:
     """What is there, what is missing, and what could not be told; no mark comes of it."""
     signs = """
 sign = [
-  { id = "two", text = { en = "the number two" }, pattern = "two|<b>" },
+  { id = "two", text = { en = "the number two", de = "die Zahl zwei" }, pattern = "two|<b>" },
   { id = "sum", text = { en = "a sum" }, pattern = "sum" },
 ]
 """
@@ -125,6 +125,8 @@ sign = [
         page = Page(render_marking([graded], exam, {"ada": standing(score, exam)}))
         assert f"A hint, no mark: The parameters of all layers {told}" in page.text
         assert (3 if "<b>" in text else 0) == sum(tag == "mark" for tag, _ in page.elements)
+        german = Page(render_marking([graded], exam, {"ada": standing(score, exam)}, "de")).text
+        assert told.replace("the number two", "die Zahl zwei") in german
         student = render(graded, exam)
         assert "the number two" not in student
         assert "A hint" not in student
