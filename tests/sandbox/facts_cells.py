@@ -91,6 +91,10 @@ CELLS = (
         ),
     ),
     Fact(
+        "what refers to itself is collected by itself",
+        (RunCell("import gc\ngc.isenabled(), gc.get_threshold()[0] > 0", result("(True, True)")),),
+    ),
+    Fact(
         "a syntax error is an exception of its cell",
         (
             RunCell(

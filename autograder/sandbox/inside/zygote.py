@@ -81,6 +81,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     way.enter(control)
     _signals_as_usual()
     _scrub_environment(way.home)
+    gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
     _preload(config["preload"])
     shell = guest.make_shell()
     if config["packages"]:
@@ -91,6 +92,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     config["address_base"] = pages.address_space(way.proc)
     gc.collect()
     gc.freeze()
+    gc.enable()
     pages.gather(way.proc)
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
     Zygote(control, config, way, shell).listen()
