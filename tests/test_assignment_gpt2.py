@@ -185,8 +185,9 @@ def test_guides_say_what_earns_full_half_and_no_points() -> None:
     }
     assert len(manual) == 7
     for item in manual:
-        lines = item.options["guide"].strip().splitlines()
-        assert ["Full", "Half", "None"] == [line.partition(":")[0] for line in lines]
+        for language, words in (("en", ["Full", "Half", "None"]), ("de", ["Voll", "Halb", "Keine"])):
+            lines = item.options["guide"][language].strip().splitlines()
+            assert words == [line.partition(":")[0] for line in lines]
 
 
 # ---------------------------------------------------------------- what is true

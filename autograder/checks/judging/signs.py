@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -105,7 +105,7 @@ def check_pattern(pattern: str, where: str) -> None:
     import regex
 
     try:
-        empty = _compiled(pattern).search("", timeout=SECONDS)
+        empty = next(_matches(pattern, "", SECONDS), None)
     except regex.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         raise RubricError(f"{where}: expected a regular expression: {error.msg}{at}") from error
@@ -186,16 +186,16 @@ def _found(pattern: str, text: str, places: Sequence[Span]) -> tuple[Span, ...] 
     try:
         for start, end in places:
             left = max(ends - time.process_time(), SECONDS / 100)
-            searched = _compiled(pattern).finditer(text[start:end], timeout=left)
-            matches = itertools.islice(searched, _MOST_FOUND - len(found))
+            matches = itertools.islice(_matches(pattern, text[start:end], left), _MOST_FOUND - len(found))
             found += [(start + match.start(), start + match.end()) for match in matches]
     except TimeoutError:
         return None
     return tuple(found)
 
 
-def _compiled(pattern: str) -> Any:
+def _matches(pattern: str, text: str, seconds: float) -> Iterator[Any]:
     # Python's own module knows no limit of time. Loaded where it is needed, to keep commands fast.
     import regex
 
-    return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE)
+    found: Iterator[Any] = regex.finditer(pattern, text, regex.IGNORECASE | regex.MULTILINE, timeout=seconds)
+    return found
