@@ -216,8 +216,8 @@ def test_a_readable_secret_is_refused(course: Path) -> None:
 def test_doctor_as_json() -> None:
     """doctor lists the layers and exits with 0 where all that are required hold."""
     done = run("doctor", "--json")
+    assert 0 == done.returncode, done.stderr
     report = only_object(done.stdout)
-    assert 0 == done.returncode
     assert report["healthy"] is True
     assert {"no network", "system call filter", "bounded memory"} <= {one["name"] for one in report["layers"]}
 
