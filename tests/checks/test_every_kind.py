@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import ast
+import random
 import re
 import string
 from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograder
 from autograder.checks import make_check
 from autograder.checks.base import Check, Draw, Evidence
 from autograder.messages import LANGUAGES, SENTENCES, checks, render
-from autograder.records import Answer, Ending, ItemResult, Observation, Opaque, Ref, Status, Tensor
+from autograder.records import Answer, Ending, ItemResult, Observation, Status
 from autograder.rubric import Rubric, load
+from tests.support import anything
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 DRAW = Draw(b"any")
@@ -36,64 +37,7 @@ def _checks() -> list[tuple[Rubric, Check]]:
 CHECKS = _checks()
 NAMES = [f"{check.kind} {number}" for number, (_, check) in enumerate(CHECKS)]
 
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.integers(1 << 3000, 1 << 3001),
-    st.floats(),
-    st.text(max_size=20),
-    st.sampled_from(["yes", "a", "fp16", "(8, 12, 128, 128)", "124,439,808", "\ud800", "{what}", "x" * 5000]),
-)
-ARRAYS = st.sampled_from(
-    [
-        np.array(3),
-        np.array([0.245, 0.665, 0.09]),
-        np.array([np.nan, np.inf, -np.inf]),
-        np.zeros((2, 2, 5, 4)),
-        np.zeros((0, 3)),
-        np.array(["text"]),
-        np.array([1 + 2j]),
-        np.array([1, 1 << 62], "uint64"),
-        np.array(1e300),
-        np.array([None], object),
-        np.array("2024-01-01", "datetime64[D]"),
-    ]
-)
-LEAVES = st.one_of(
-    SCALARS,
-    ARRAYS,
-    st.builds(
-        Tensor, ARRAYS, st.sampled_from(["float32", "bfloat16", "int64", "", "nonsense"]), st.just("cuda:1")
-    ),
-    st.builds(Opaque, st.text(max_size=5)),
-    st.builds(Ref, st.text(max_size=5)),
-    st.just(Tensor("not an array", "float32")),  # type: ignore[arg-type]
-)
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4),
-        st.lists(inner, max_size=4).map(tuple),
-        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(), st.just("wpe")), inner, max_size=3),
-    ),
-    max_leaves=8,
-)
-OBSERVATIONS = st.one_of(
-    st.builds(Observation, st.just(True), VALUES),
-    st.builds(
-        Observation,
-        st.just(False),
-        st.none(),
-        st.sampled_from(["", "Skipped", "NameError", "ValueError", "TypeError", "NotImplementedError"]),
-        st.text(max_size=30),
-    ),
-    st.builds(Observation, st.just(False), st.none(), ending=st.sampled_from(list(Ending))),
-)
-SOURCES = st.one_of(
-    st.sampled_from(["", "x = f()", "total = 124_439_808", "answer = 'yes'", "def f(:", "\x00", "%time f()"]),
-    st.text(max_size=30),
-)
+SEEDS = st.integers(0, 2**64 - 1)
 
 
 def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
@@ -111,38 +55,33 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-@given(data=st.data())
-def test_judging_is_total(rubric: Rubric, check: Check, data: st.DataObject) -> None:
+@settings(max_examples=100, deadline=None)
+@given(seed=SEEDS)
+def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
     """Any observations of any form give one result per item that keeps the rules; nothing is raised."""
-    scenarios = st.lists(OBSERVATIONS, max_size=9).map(tuple)
+    numbers = random.Random(seed)
     evidence = Evidence(
-        Answer(
-            "q-answer", data.draw(st.sampled_from(["code", "markdown"])), data.draw(SOURCES), changed=True
-        ),
-        data.draw(st.lists(scenarios, max_size=6)),
-        data.draw(st.lists(scenarios, max_size=4)),
-        draw=data.draw(st.sampled_from([None, DRAW])),
+        Answer("q-answer", numbers.choice(["code", "markdown"]), anything.source(numbers), changed=True),
+        anything.observations(numbers, 6),
+        anything.observations(numbers, 4),
+        draw=numbers.choice([None, DRAW]),
     )
     check.plan(evidence.answer, DRAW)
     _keeps_the_rules(rubric, check.judge(evidence))
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-@given(data=st.data())
-def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, data: st.DataObject) -> None:
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS)
+def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
     """A run that answers every call, with anything, is judged by the rules as well."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
-
-    some = data.draw(st.lists(VALUES, min_size=1, max_size=6))  # a plan may have a hundred scenarios
+    numbers = random.Random(seed)
+    # A plan may have a hundred scenarios.
+    some = [anything.value(numbers) for _ in range(numbers.randint(1, 6))]
 
     def answers(calls: int) -> tuple[Observation, ...]:
-        one = data.draw(st.sampled_from(some))
+        one = numbers.choice(some)
         return tuple(Observation(ok=True, value=one) for _ in range(calls))
 
     observed = [answers(len(scenario.calls)) for scenario in check.plan(given_answer, DRAW)]
