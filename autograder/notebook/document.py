@@ -26,6 +26,8 @@ MAX_VALUES = 8_000_000
 """Separators outside strings: bounds the memory of the parsed JSON to some hundred megabytes."""
 MAX_CONTAINERS = 2_000_000
 """Objects and lists outside strings; an empty one costs 24 times its text."""
+MAX_LEVELS = 20
+"""Objects and lists inside one another in what is kept of a cell: others' code that recurses sees no more."""
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -107,6 +109,15 @@ def joined(source: Any) -> str | None:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         return "".join(source)
     return None
+
+
+def pruned(value: Any, levels: int = MAX_LEVELS) -> Any:
+    """A copy of parsed JSON in which objects and lists below so many levels are empty."""
+    if isinstance(value, dict):
+        return {key: pruned(entry, levels - 1) for key, entry in value.items()} if levels else {}
+    if isinstance(value, list):
+        return [pruned(entry, levels - 1) for entry in value] if levels else []
+    return value
 
 
 def shown(value: object, limit: int = 60) -> str:
@@ -254,7 +265,10 @@ def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[s
     if not isinstance(found, dict):
         notes.append(Note("metadata-garbage", f"nbgrader metadata is {shown(found)}; ignored.", place))
         return None
-    return found
+    kept: dict[str, Any] = pruned(found)
+    if kept != found:  # where something was cut an empty one stands beside a full one: nothing recurses
+        notes.append(Note("metadata-garbage", "nbgrader metadata is nested too deeply; cut.", place))
+    return kept
 
 
 def _language(tree: dict[str, Any]) -> str:

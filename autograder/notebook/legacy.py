@@ -5,7 +5,6 @@ Both packages take a second or more to import, so this module is imported only w
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ import nbformat
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder.errors import NotebookError
+from autograder.notebook.document import pruned
 
 _SOURCE_KEYS = ("source", "input")
 _DROPPED_KEYS = ("outputs", "output", "prompt_number", "execution_count")
@@ -57,10 +57,9 @@ def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[st
     Raises:
         ValueError: nbgrader cannot upgrade it.
     """
-    cell = nbformat.from_dict(  # type: ignore[no-untyped-call]
-        {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": copy.copy(dict(metadata))}}
-    )
+    bare = {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": pruned(dict(metadata))}}
     try:
+        cell = nbformat.from_dict(bare)  # type: ignore[no-untyped-call]
         upgraded = MetadataValidator().upgrade_cell_metadata(cell)
         return dict(upgraded.metadata.get("nbgrader", {}))
     except Exception as error:  # nbgrader compares and converts whatever is there
@@ -71,7 +70,7 @@ def _bare(entry: Any) -> Any:
     """One old cell without outputs and with its sources joined, which nbformat's upgrade relies on."""
     if not isinstance(entry, dict):
         return {"cell_type": "markdown", "source": "", "metadata": {}}
-    bare = {key: value for key, value in entry.items() if key not in _DROPPED_KEYS}
+    bare = {key: pruned(value) for key, value in entry.items() if key not in _DROPPED_KEYS}
     if "code" in bare and "input" not in bare:  # format 1
         bare["input"] = bare.pop("code")
     for key in _SOURCE_KEYS:

@@ -1,0 +1,95 @@
+"""JSON that is nested as no notebook is: whatever is made of it, no library recurses into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autograder.notebook.document import MAX_LEVELS, parse, pruned
+from autograder.notebook.read import read
+from autograder.notebook.release import Release
+from tests.notebook.test_submissions import CONTROL, FAULTS
+
+Tree = dict[str, Any]
+NESTED = (MAX_LEVELS + 2, 500, 900)
+"""Ever deeper; at about a thousand the file itself is refused."""
+
+
+def nested(levels: int, kind: str) -> Any:
+    """Lists, objects, or one inside the other."""
+    value: Any = "end"
+    for level in range(levels):
+        as_list = kind == "lists" or (kind == "both" and level % 2)
+        value = [value] if as_list else {"a": value}
+    return value
+
+
+def in_metadata(tree: Tree, value: Any) -> None:
+    """In nbgrader's metadata of every cell, which are of a time before they had versions."""
+    for cell in tree["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            cell["metadata"]["nbgrader"].pop("schema_version")
+            cell["metadata"]["nbgrader"]["deep"] = value
+
+
+def in_versions(tree: Tree, value: Any) -> None:
+    """In metadata of every version that nbgrader upgrades, as a list where a number belongs."""
+    for number, cell in enumerate(tree["cells"]):
+        if "nbgrader" in cell["metadata"]:
+            cell["metadata"]["nbgrader"] |= {"schema_version": number % 3, "points": value}
+
+
+def beside_metadata(tree: Tree, value: Any) -> None:
+    """In the metadata of other tools, in outputs and in keys that no format has."""
+    for cell in tree["cells"]:
+        cell["metadata"]["deep"] = value
+        cell |= {"outputs": [value], "attachments": {}, "more": value}
+    tree["metadata"]["deep"] = value
+
+
+def in_an_old_format(tree: Tree, value: Any) -> None:
+    """The same in a notebook of format 3, whose cells nbformat upgrades."""
+    beside_metadata(tree, value)
+    for cell in tree["cells"]:
+        cell["metadata"].get("nbgrader", {})["deep"] = value
+        if cell["cell_type"] == "code":
+            cell |= {"input": cell.pop("source"), "language": "python"}
+    tree |= {"nbformat": 3, "worksheets": [{"cells": tree.pop("cells"), "metadata": {"deep": value}}]}
+
+
+@pytest.mark.parametrize("kind", ["lists", "objects", "both"])
+@pytest.mark.parametrize("levels", NESTED)
+@pytest.mark.parametrize("planted", [in_metadata, in_versions, beside_metadata, in_an_old_format])
+def test_deep_json_costs_nobody_an_answer(
+    planted: Callable[[Tree, Any], None], levels: int, kind: str, release: Release
+) -> None:
+    """Every answer is read as from the same notebook without it: metadata decide about nothing."""
+    data = (FAULTS / CONTROL / "submission.ipynb").read_bytes()
+    honest = read(data, release, student="ada", assignment="small-exam")
+    tree = json.loads(data)
+    planted(tree, nested(levels, kind))
+    found = read(json.dumps(tree).encode(), release, student="ada", assignment="small-exam")
+    assert honest.answers == found.answers
+    assert honest.cells == found.cells
+
+
+def test_what_is_cut_is_noted() -> None:
+    """Staff read that metadata were cut; as deep as any tool writes them, nothing is."""
+
+    def notes(levels: int) -> list[str]:
+        marks = {"grade_id": "a", "schema_version": 3, "deep": nested(levels, "lists")}
+        cell = {"cell_type": "code", "source": "", "metadata": {"nbgrader": marks}}
+        return [note.code for note in parse(json.dumps({"nbformat": 4, "cells": [cell]}).encode()).notes]
+
+    assert [] == notes(MAX_LEVELS - 1)
+    assert ["metadata-garbage"] == notes(MAX_LEVELS)
+
+
+def test_pruning_keeps_all_above_the_cut() -> None:
+    """Scalars stay as they are, and what lies too deep leaves an empty list or object."""
+    assert {"a": [1, {"b": None}], "c": "text"} == pruned({"a": [1, {"b": None}], "c": "text"})
+    assert {"a": [1, {}]} == pruned({"a": [1, {"b": 2}]}, 2)
+    assert {"a": []} == pruned({"a": [1]}, 1)
