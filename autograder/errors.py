@@ -19,10 +19,13 @@ Messages name the thing, what was expected, what came and what to do.
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from autograder.records import Ending
+
+_MOST_TOLD = 300
 
 
 class AutograderError(Exception):
@@ -100,3 +103,24 @@ class BoxEnded(SandboxError):
         super().__init__(f"{ending.value}{': ' + detail if detail else ''}")
         self.ending = ending
         self.detail = detail
+
+
+def told(error: BaseException) -> str:
+    """What happened, for staff, on one line: a foreseen error's text; another's type, text and place.
+
+    Nothing is raised, whatever the error is.
+    """
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - not ours, and only its text is missing
+        text = "(its text cannot be told)"
+    text = "".join(sign if sign.isprintable() else " " for sign in text[:_MOST_TOLD]).strip()
+    if isinstance(error, AutograderError):
+        return text
+    places = [
+        (frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    # The innermost of ours tells more than the depths of a library.
+    ours = [place for place in places if str(place[0]).startswith("autograder.")] or places
+    where = " (in {}, line {})".format(*ours[-1]) if ours else ""
+    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

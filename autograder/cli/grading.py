@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +26,7 @@ from autograder.sandbox.levels import Isolation
 
 if TYPE_CHECKING:
     from autograder.course import Course
+    from autograder.feedback.publish import Page
     from autograder.grading.batch import Outcome
 
 
@@ -67,12 +68,27 @@ def grade(
             sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")
         for sentence in unseen:
             sys.stderr.write(f"autograder: {sentence}\n")
+        faults = tell_faults(outcomes, name)
         if not outcomes:
             sys.stderr.write(
                 f"autograder: nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb\n"
             )
-    if misnamed or unseen or not outcomes:
+    if misnamed or unseen or faults or not outcomes:
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def tell_faults(outcomes: Sequence[Outcome], name: str) -> bool:
+    """Say on standard error what went wrong on our side; whether anything did."""
+    from autograder.cli import report
+
+    faults = report.faults_of_ours(outcomes)
+    sys.stderr.writelines(f"autograder: {text}\n" for text in faults)
+    if faults:
+        sys.stderr.write(
+            "autograder: this is not the students' doing. What could not be judged waits for a person; "
+            f"autograder grade {name} tries these again\n"
+        )
+    return bool(faults)
 
 
 def grade_class(
@@ -127,19 +143,25 @@ def feedback(
     from autograder.course import Course
 
     place = Course.at(course)
-    written = write_feedback(place, name, language)
+    pages = write_feedback(place, name, language)
+    written = [page.path for page in pages if not page.trouble]
     if json:
         report.print_json({"assignment": name, "pages": len(written), "folder": str(place.root / "feedback")})
-        return
-    staff = [path for path in written if place.root / "staff" in path.parents]
-    console = report.console()
-    console.print(f"{len(written) - len(staff)} pages below {place.root / 'feedback'}", soft_wrap=True)
-    for path in staff:
-        console.print(f"for staff: {path}", soft_wrap=True, markup=False)
+    else:
+        staff = [path for path in written if place.root / "staff" in path.parents]
+        console = report.console()
+        console.print(f"{len(written) - len(staff)} pages below {place.root / 'feedback'}", soft_wrap=True)
+        for path in staff:
+            console.print(f"for staff: {path}", soft_wrap=True, markup=False)
+    if len(written) < len(pages):
+        raise typer.Exit(EXIT_FINDINGS)
 
 
-def write_feedback(course: Course, name: str, language: str) -> list[Path]:
-    """Write the pages of everybody who has a result, showing how far it has come."""
+def write_feedback(course: Course, name: str, language: str) -> list[Page]:
+    """Write the pages of everybody who has a result, showing how far it has come.
+
+    What could not be written is said on standard error.
+    """
     from autograder import assignment as assignments
     from autograder.cli import report
     from autograder.course import schedule
@@ -167,4 +189,6 @@ def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     pages = publish.pages(
         course, common, results, rubrics, standings, submitted=submitted, timings=timings, language=chosen
     )
-    return list(report.with_progress(pages, len(results) + 2, "feedback"))
+    written = list(report.with_progress(pages, len(results) + 2, "feedback"))
+    sys.stderr.writelines(f"autograder: {page.trouble}\n" for page in written if page.trouble)
+    return written

@@ -138,6 +138,7 @@ def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, An
         "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
         "isolation": sorted({score.isolation for score in scores}),
         **{title: found for title, codes in REMARKED.items() if (found := remarked(outcomes, codes))},
+        **({"faults of ours": found} if (found := faults_of_ours(outcomes)) else {}),
     }
 
 
@@ -148,6 +149,11 @@ REMARKED = {
     "graded by an earlier attempt": ("earlier-attempt",),
 }
 """What the figures of a run list by name, and the codes of the remarks."""
+
+
+def faults_of_ours(outcomes: Iterable[Outcome]) -> list[str]:
+    """What went wrong on our side, a line for each: whose submission, and what."""
+    return sorted(f"{outcome.student}: {text}" for outcome in outcomes for text in outcome.faults)
 
 
 def remarked(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.grading import grade_class, write_feedback
+from autograder.cli.grading import grade_class, tell_faults, write_feedback
 from autograder.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SANDBOX,
@@ -44,9 +44,10 @@ def demo(
             started = time.monotonic()
             outcomes[name] = grade_class(place, name, [], workers, isolation)
             graded = time.monotonic()
-            write_feedback(place, name, language)
+            pages = write_feedback(place, name, language)
             verdict = demo_course.compare(people, outcomes[name])
-            exact = exact and verdict.exact
+            troubled = tell_faults(outcomes[name], name) or any(page.trouble for page in pages)
+            exact = exact and verdict.exact and not troubled
             found[name] = {
                 **report.grading_summary(outcomes[name], graded - started),
                 "seconds for the feedback pages": round(time.monotonic() - graded, 2),

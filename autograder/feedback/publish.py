@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import Struct
+
 from autograder import atomic
 from autograder.course import Course
+from autograder.errors import told
 from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
@@ -15,6 +18,14 @@ from autograder.grades import Standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing
+
+
+class Page(Struct, frozen=True):
+    """One page, and whether it is there."""
+
+    path: Path
+    trouble: str = ""
+    """Why it, or a part of it, is not there, for staff; a page of an earlier run stays as it was."""
 
 
 def pages(
@@ -27,10 +38,10 @@ def pages(
     submitted: Mapping[str, datetime | None],
     timings: Mapping[str, Timing] | None = None,
     language: str,
-) -> Iterator[Path]:
+) -> Iterator[Page]:
     """Write one page per student, and for staff one for marking by hand and the summary.
 
-    Each path is yielded when its page is written.
+    Each is yielded when its page is written. What nobody foresaw stops one page and no other.
 
     Args:
         course: whose folders.
@@ -45,21 +56,58 @@ def pages(
     """
     name = rubric.assignment.name
     for student, graded in results.items():
-        page = render(
-            graded,
-            rubrics[student],
-            language=language,
-            submitted_at=submitted.get(student),
-            stands=standings[student],
-            timing=(timings or {}).get(student),
-        )
-        yield _write(course.feedback(student, name) / f"{name}.html", page)
-    marking = render_marking(list(results.values()), rubric, standings, language)
-    yield _write(course.root / "staff" / f"{name}-marking.html", marking)
-    yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric, standings))
+        path = course.feedback(student, name) / f"{name}.html"
+        try:
+            page = render(
+                graded,
+                rubrics[student],
+                language=language,
+                submitted_at=submitted.get(student),
+                stands=standings[student],
+                timing=(timings or {}).get(student),
+            )
+            _write(path, page)
+            yield Page(path)
+        except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
+            yield Page(path, f"{student}: the page could not be written: {told(error)}")
+    staff = course.root / "staff"
+
+    def marking(some: Sequence[Graded]) -> str:
+        return render_marking(some, rubric, standings, language)
+
+    def summary(some: Sequence[Graded]) -> str:
+        return render_summary(some, rubric, standings)
+
+    everybody = list(results.values())
+    yield _of_all(staff / f"{name}-marking.html", marking, everybody)
+    yield _of_all(staff / f"{name}.html", summary, everybody)
 
 
-def _write(path: Path, page: str) -> Path:
+def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:
+    """Write a page about a class; without those of whom none can be made."""
+    trouble = ""
+    try:
+        try:
+            page = made(everybody)
+        except Exception as error:  # noqa: BLE001 - told below, with whose it is
+            fitting = [graded for graded in everybody if _can(made, graded)]
+            without = ", ".join(sorted({one.score.student for one in everybody if one not in fitting}))
+            trouble = f"{path.name}: without {without}: {told(error)}"
+            page = made(fitting)
+        _write(path, page)
+    except Exception as error:  # noqa: BLE001 - the other pages are there
+        trouble = f"{path.name}: the page could not be written: {told(error)}"
+    return Page(path, trouble)
+
+
+def _can(made: Callable[[Sequence[Graded]], str], graded: Graded) -> bool:
+    try:
+        made([graded])
+    except Exception:  # noqa: BLE001 - the caller tells it
+        return False
+    return True
+
+
+def _write(path: Path, page: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(path, page.encode())
-    return path

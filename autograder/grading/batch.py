@@ -14,17 +14,20 @@ from msgspec.structs import replace
 from autograder import timestamps
 from autograder.assignment import Assignment
 from autograder.course import Handin
-from autograder.errors import NotebookError
+from autograder.errors import GradebookError, NotebookError, told
 from autograder.gradebook import Gradebook, write_autograded
 from autograder.gradebook.ledger import Key, Ledger
 from autograder.grading.pipeline import Grader, Handed
-from autograder.grading.scoring import LATE
+from autograder.grading.scoring import FAULTS, LATE
 from autograder.notebook.files import read_file
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 from autograder.timestamps import Timing
+
+MOST_REFUSED = 5
+"""After so many students in a row whose marks could not be recorded, nobody's is tried."""
 
 
 class Outcome(Struct, frozen=True):
@@ -37,6 +40,15 @@ class Outcome(Struct, frozen=True):
     """False when the ledger already held the result."""
     timing: Timing | None = None
     """How it stands to the time allowed, where there is one."""
+    trouble: str = ""
+    """What of it was not kept, and why, for staff; the next run tries again."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What went wrong on our side, for staff: while it was graded, and while it was kept."""
+        notes = (note for note in self.graded.score.notes if note.code in FAULTS)
+        told = (f"{note.place}: {note.text}" if note.place else note.text for note in notes)
+        return (*told, self.trouble) if self.trouble else tuple(told)
 
 
 def grade_class(
@@ -51,7 +63,9 @@ def grade_class(
     """Grade submissions and record each as soon as it is done; yields them in the order they finish.
 
     A result that the ledger holds for the same bytes, rubric and environment is not computed again, if it
-    was computed at the pool's level of isolation or a stronger one.
+    was computed at the pool's level of isolation or a stronger one, and without a fault of ours.
+
+    What nobody foresaw stops one student and no other: it is told in `Outcome.faults`.
 
     Args:
         assignment: loaded.
@@ -64,7 +78,7 @@ def grade_class(
     Raises:
         CourseError: the reference solutions are not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
-        GradebookError: the database refused.
+        GradebookError: the database refused, before the first student or several of them in a row.
     """
     leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
@@ -73,9 +87,7 @@ def grade_class(
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
     for handin in handins:
-        digest = collect(assignment, handin).digest()
-        key = Key.of(handin.student, digest, assignment.rubric, environment)
-        found = None if again else _known(ledger, key, pool.isolation)
+        found = None if again else _known(ledger, assignment, handin, environment, pool.isolation)
         if found is None:
             waiting.append(handin)
         else:
@@ -96,13 +108,23 @@ def grade_class(
     ledger.finish(run)
 
 
-def _known(ledger: Ledger, key: Key, isolation: Isolation) -> tuple[Key, Graded] | None:
-    """The result of the strongest level that is no weaker than the wanted one, and its key."""
-    for level in at_least(isolation):
-        at_level = replace(key, environment=environment_digest(key.environment, level))
-        found = ledger.find(at_level)
-        if found is not None:
-            return at_level, found
+def _known(
+    ledger: Ledger, assignment: Assignment, handin: Handin, environment: str, isolation: Isolation
+) -> tuple[Key, Graded] | None:
+    """The result of the strongest level that is no weaker than the wanted one, and its key.
+
+    None where a fault of ours left something open, and where it cannot be told: then it is graded.
+    """
+    try:
+        digest = collect(assignment, handin).digest()
+        key = Key.of(handin.student, digest, assignment.rubric, environment)
+        for level in at_least(isolation):
+            at_level = replace(key, environment=environment_digest(key.environment, level))
+            found = ledger.find(at_level)
+            if found is not None and not any(note.code in FAULTS for note in found.score.notes):
+                return at_level, found
+    except Exception:  # noqa: BLE001 - grading it meets the same, and says it
+        return None
     return None
 
 
@@ -110,7 +132,11 @@ def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterato
     """Grade with several threads; files are read again now, so that only a few are in memory at a time."""
 
     def grade(handin: Handin) -> Graded:
-        return grader.grade(collect(grader.assignment, handin))
+        try:
+            handed = collect(grader.assignment, handin)
+        except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
+            return grader.left_open(handin.student, error)
+        return grader.grade(handed)
 
     queue = iter(waiting)
     with ThreadPoolExecutor(workers) as threads:
@@ -130,12 +156,14 @@ def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterato
             threads.shutdown(cancel_futures=True)
 
 
-class _Records(Struct, frozen=True):
+class _Records:
     """Where results go."""
 
-    assignment: Assignment
-    gradebook: Gradebook
-    ledger: Ledger
+    def __init__(self, assignment: Assignment, gradebook: Gradebook, ledger: Ledger) -> None:
+        self._assignment = assignment
+        self._gradebook = gradebook
+        self._ledger = ledger
+        self._refused = 0
 
     def keep(self, key: Key, graded: Graded, handin: Handin, run: int | None = None) -> Outcome:
         """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it.
@@ -145,15 +173,36 @@ class _Records(Struct, frozen=True):
             graded: the result; what is said of the time is not part of what the ledger is asked for, and new.
             handin: whose it is.
             run: that computed it; None: the ledger held it.
+
+        Raises:
+            GradebookError: not one of the last `MOST_REFUSED` could be recorded.
         """
-        submitted_at = handin.submitted_at
         graded = _timed(graded, handin.timing)
-        rubric = self.assignment.rubric_of(graded.score.student)
-        with self.gradebook.transaction() as within:
-            self.gradebook.record(graded, rubric, submitted_at, within=within)
-            self.ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
-        write_autograded(self.assignment.course.root, graded, self.assignment.release_bytes)
-        return Outcome(handin.student, graded, submitted_at, fresh=run is not None, timing=handin.timing)
+        trouble = self._trouble(key, graded, handin, run)
+        fresh = run is not None
+        return Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, trouble)
+
+    def _trouble(self, key: Key, graded: Graded, handin: Handin, run: int | None) -> str:
+        """Keep it; what of it could not be kept, in words."""
+        submitted_at = handin.submitted_at
+        try:
+            rubric = self._assignment.rubric_of(graded.score.student)
+            with self._gradebook.transaction() as within:
+                self._gradebook.record(graded, rubric, submitted_at, within=within)
+                self._ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
+        except Exception as error:
+            self._refused += 1
+            if self._refused == MOST_REFUSED:  # each may have waited for a minute: it is not about a student
+                raise GradebookError(
+                    f"{MOST_REFUSED} in a row could not be recorded; {told(error)}"
+                ) from error
+            return f"the marks could not be recorded: {told(error)}"
+        self._refused = 0
+        try:
+            write_autograded(self._assignment.course.root, graded, self._assignment.release_bytes)
+        except Exception as error:  # noqa: BLE001 - what a page shows must not stop a class
+            return f"the marks are recorded, the notebook below autograded/ is not written: {told(error)}"
+        return ""
 
 
 def _timed(graded: Graded, timing: Timing | None) -> Graded:

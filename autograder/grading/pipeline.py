@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,7 +14,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.judging.results import blank, review, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
-from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault
+from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault, told
 from autograder.grading import scoring
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.sitting import Sitting, Sittings
@@ -147,11 +146,10 @@ class Grader:
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
         except SandboxFault as fault:
-            staff = f"the sandbox failed: {fault}"
+            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {told(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            staff = f"our fault: {type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-        return Judged(_open(question, staff), staff, (Note("needs-review", staff, question.id),))
+            code, staff = scoring.OUR_FAULT, f"our fault: {told(error)}"
+        return Judged(_open(question, staff), staff, (Note(code, staff, question.id),))
 
     def _asked_again(
         self,
@@ -174,39 +172,56 @@ class Grader:
     def grade(self, handed: Handed, known: Mapping[str, tuple[ItemResult, ...]] | None = None) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
 
+        What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
+
         Args:
             handed: the notebooks.
             known: results of questions that need not be asked, by question id.
         """
         started = time.monotonic()
+        digest = ""
         try:
+            digest = handed.digest()
             sitting = self.sittings.of(handed.student, handed.notebooks)
         except AutograderError as error:
             return self._of_unknown_variant(handed, error)
+        except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
+            return self.left_open(handed.student, error, digest)
         run = _Run(self, handed, sitting, known or {})
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
         rubric = sitting.assignment.rubric
-        score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
+        try:
+            score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
+        except Exception as error:  # noqa: BLE001 - as above
+            left = self.left_open(handed.student, error).score
+            score = replace(left, notes=(*run.notes, *left.notes), isolation=run.isolation)
         return Graded(
             score=score,
             notebooks=tuple(run.executed),
-            digest=handed.digest(),
+            digest=digest,
             seconds=time.monotonic() - started,
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
             stated=run.stated,
         )
 
+    def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
+        """All of a submission is left to a person, after an error that nobody foresaw."""
+        staff = f"our fault: {told(error)}"
+        notes = (Note(scoring.OUR_FAULT, staff),)
+        try:
+            rubric = self.assignment.rubric_of(student)
+        except Exception:  # noqa: BLE001 - what was not foreseen may lie just there
+            rubric = self.assignment.rubric
+        score = scoring.left_open(student, rubric, staff, notes, self.pool.isolation.value)
+        return Graded(score=score, digest=digest)
+
     def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
         """All is left to a person: what the student was asked cannot be told, and that is our fault."""
-        rubric = self.assignment.rubric
-        results = {
-            question.id: tuple(item_result(question, item, review(str(error))) for item in question.items)
-            for question in rubric.questions
-        }
         notes = (Note("variant-unknown", str(error)),)
-        score = scoring.score(handed.student, rubric, results, notes, self.pool.isolation.value)
+        rubric, isolation = self.assignment.rubric, self.pool.isolation.value
+        score = scoring.left_open(handed.student, rubric, str(error), notes, isolation)
         return Graded(score=score, digest=handed.digest())
 
 
@@ -233,7 +248,20 @@ class _Run:
         self.stated: dict[str, str] = {}
 
     def notebook(self, notebook: NotebookFile) -> None:
-        """Read one notebook, run it, and judge its questions."""
+        """Read one notebook, run it, and judge its questions; what nobody foresaw is left to a person."""
+        try:
+            submission = self._read(notebook)
+            if submission is not None:
+                self._judged(notebook, submission)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
+            staff = f"our fault: {told(error)}"
+            self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
+            for question in self._sitting.assignment.questions(notebook.name):
+                found = self.results.get(question.id) or self._known.get(question.id)
+                self.results[question.id] = found or _open(question, staff)
+
+    def _read(self, notebook: NotebookFile) -> Submission | None:
+        """What was handed in; None where it is refused, which the results then say."""
         assignment = self._sitting.assignment
         data = self._handed.notebooks.get(notebook.name)
         if data is None:
@@ -246,34 +274,47 @@ class _Run:
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
-            return
+            return None
         self.notes += submission.notes
+        # Whatever comes, a person sees what was written.
+        nothing_run = (None,) * len(submission.cells)
+        self.executed.append(ExecutedNotebook(notebook.name, submission.cells, nothing_run))
         if assignment.rubric.assignment.exam:
             self.stated = {**details(submission.cells), **self.stated}
+        return submission
+
+    def _judged(self, notebook: NotebookFile, submission: Submission) -> None:
+        """Run a notebook and judge its questions."""
+        assignment = self._sitting.assignment
         try:
             sandbox = self._grader.pool.lasting(assignment.environment(notebook))
         except SandboxError as fault:
-            for question in assignment.questions(notebook.name):
-                self.results[question.id] = self._for_review(question, f"the sandbox failed: {fault}")
+            staff = f"the sandbox failed: {told(fault)}"
+            self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
+            self.results |= {one.id: _open(one, staff) for one in assignment.questions(notebook.name)}
             return
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
-        with Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files) as session:
-            try:
-                session.run()
-            except SandboxFault as fault:
-                self.notes.append(Note("sandbox-fault", str(fault), notebook.name))
-            for question in assignment.questions(notebook.name):
-                known = self._known.get(question.id)
-                self.results[question.id] = known or self._question(question, submission, session)
-        self.notes += session.notes
-        self.seconds_in_sandbox += session.seconds_in_sandbox
-        self.spent = _most(self.spent, session.spent())
-        self.executed.append(ExecutedNotebook(notebook.name, submission.cells, tuple(session.runs)))
+        session = Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files)
+        try:
+            with session:
+                try:
+                    session.run()
+                except SandboxFault as fault:
+                    self.notes.append(Note(scoring.SANDBOX_FAULT, told(fault), notebook.name))
+                asking = _Asking(session)
+                for question in assignment.questions(notebook.name):
+                    known = self._known.get(question.id)
+                    self.results[question.id] = known or self._question(question, submission, asking)
+        finally:
+            self.executed[-1] = replace(self.executed[-1], runs=tuple(session.runs))
+            self.notes += session.notes
+            self.seconds_in_sandbox += session.seconds_in_sandbox
+            self.spent = _most(self.spent, session.spent())
 
     def _question(
-        self, question: Question, submission: Submission, session: Session
+        self, question: Question, submission: Submission, asking: _Asking
     ) -> tuple[ItemResult, ...]:
         assignment = self._sitting.assignment
         answer = assignment.answer(question, submission)
@@ -287,7 +328,7 @@ class _Run:
             answer,
             answers=submission.answers,
             earlier=self.results,
-            ask=lambda plan: session.ask(plan, place=question.id),
+            ask=lambda plan: asking.ask(plan, question.id),
             sitting=self._sitting,
             student=self._handed.student,
         )
@@ -297,6 +338,29 @@ class _Run:
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
         return _open(question, staff)
+
+
+class _Asking:
+    """Asks a session until something happens there that nobody foresaw; then no more.
+
+    What the box says after it could be the answer to another question, and our fault read as the student's.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._broken = ""
+
+    def ask(self, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
+        """See `Session.ask`."""
+        if self._broken:
+            raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
+        try:
+            return self._session.ask(plan, place=place)
+        except SandboxFault:
+            raise
+        except Exception as error:
+            self._broken = told(error)
+            raise
 
 
 def _open(question: Question, staff: str) -> tuple[ItemResult, ...]:

@@ -15,6 +15,13 @@ NO_POINTS = Decimal(0)
 LATE = "late"
 """The code of a refusal because of the time."""
 
+OUR_FAULT = "our-fault"
+"""The code of a note about an error of ours that nobody foresaw."""
+SANDBOX_FAULT = "sandbox-fault"
+"""The code of a note about a sandbox that failed."""
+FAULTS = frozenset({OUR_FAULT, SANDBOX_FAULT})
+"""What such a note is about may be gone at the next run, which therefore grades again."""
+
 _OURS = frozenset({"not-readable", "hard-link"})
 """Refusals that may be our own fault: a person looks before anybody loses a point."""
 
@@ -47,6 +54,26 @@ def score(
         judged = [_checked(question, item, found.get(item.id), faults) for item in question.items]
         items += _not_below_zero(_with_needs(question, judged))
     return Score(student, rubric.assignment.name, rubric.version, tuple(items), (*notes, *faults), isolation)
+
+
+def left_open(
+    student: str, rubric: Rubric, staff: str, notes: Iterable[Note] = (), isolation: str = "namespaces"
+) -> Score:
+    """The marks of a submission that a person has to grade from its first item to its last.
+
+    Args:
+        student: whose submission.
+        rubric: of the assignment.
+        staff: why, for staff.
+        notes: remarks for staff that travel with the score.
+        isolation: how the student's code was confined.
+    """
+    items = tuple(
+        _for_review(question, item, staff, "review.fault")
+        for question in rubric.questions
+        for item in question.items
+    )
+    return Score(student, rubric.assignment.name, rubric.version, items, tuple(notes), isolation)
 
 
 def refused(
@@ -108,15 +135,14 @@ def _checked(question: Question, item: Item, found: ItemResult | None, faults: l
             return msgspec.structs.replace(found, possible=max(item.points, NO_POINTS))
         staff = f"{broken}: our fault; it said {found.status} with {found.points}: {found.staff}"
         faults.append(Note("broken-result", f"item {item.id}: {broken}", question.id))
+    return _for_review(question, item, staff, "review.missing")
+
+
+def _for_review(question: Question, item: Item, staff: str, code: str) -> ItemResult:
+    """An item that a person decides on, because we could not."""
+    possible = max(item.points, NO_POINTS)
     return ItemResult(
-        question.id,
-        item.id,
-        Status.NEEDS_REVIEW,
-        NO_POINTS,
-        max(item.points, NO_POINTS),
-        Message("review.missing"),
-        staff,
-        "review.missing",
+        question.id, item.id, Status.NEEDS_REVIEW, NO_POINTS, possible, Message(code), staff, code
     )
 
 

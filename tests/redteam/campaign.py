@@ -36,7 +36,7 @@ FULL = Decimal(54)
 """What the automatic items of the paper are worth: 46 in the exam, 8 behind it."""
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
 """What cannot be told from an honest mishap, or from one of ours."""
-OUR_FAULTS = {"sandbox-fault", "needs-review"}
+OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
 """At the same time: one more than cores of a small machine, because many attacks only sleep."""
 SLACK_SECONDS = 15.0
