@@ -193,9 +193,8 @@ class _Records:
         except Exception as error:
             self._refused += 1
             if self._refused == MOST_REFUSED:  # each may have waited for a minute: it is not about a student
-                raise GradebookError(
-                    f"{MOST_REFUSED} in a row could not be recorded; {told(error)}"
-                ) from error
+                text = f"the marks of {MOST_REFUSED} in a row could not be recorded"
+                raise GradebookError(f"{text}: {told(error)}") from error
             return f"the marks could not be recorded: {told(error)}"
         self._refused = 0
         try:

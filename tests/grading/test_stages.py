@@ -1,0 +1,305 @@
+"""An error that nobody foresaw, in every stage in turn: it stops one student of three, and nobody else."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from autograder.checks.kinds.behaviour import BehaviourCheck
+from autograder.cli import app
+from autograder.feedback import publish
+from autograder.gradebook import Gradebook
+from autograder.gradebook.ledger import Ledger
+from autograder.grading import batch, pipeline, scoring
+from autograder.grading.batch import MOST_REFUSED
+from autograder.grading.pipeline import Handed
+from autograder.grading.sitting import Sittings
+from autograder.notebook import read as reading
+from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.session import Session
+from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
+from tests.survival import classroom
+
+pytestmark = pytest.mark.sandbox
+
+MARK = "bob = 12345"
+"""In the answer that Bob hands in, so that a stage that knows no names can be planted for him alone."""
+BY_HAND = ("essay.text", "formula.why")
+DOUBLE = ("double.result", *BY_HAND)
+ALL = ("double.result", "essay.text", "formula.value", "formula.why", "shape.tuple")
+
+
+class Textless(Exception):
+    """An error that cannot even be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text either")
+
+
+def bobs(told: object) -> bool:
+    """Whether what a stage was given is Bob's."""
+    text = repr(told._cells if isinstance(told, Session) else told)
+    return MARK in text or "'bob'" in text
+
+
+class Stage(Struct, frozen=True):
+    """Where an error is planted, and what of Bob's must be open after it."""
+
+    owner: Any
+    name: str
+    error: BaseException
+    open: tuple[str, ...] = ALL
+
+
+GRADING = {
+    "collect": Stage(batch, "collect", RuntimeError("planted")),
+    "digest": Stage(Handed, "digest", RuntimeError("planted")),
+    "sitting": Stage(Sittings, "of", KeyError("planted")),
+    "read": Stage(pipeline, "read", RecursionError("planted")),
+    "match": Stage(reading, "match", RecursionError("planted")),
+    "recover": Stage(reading, "recover", IndexError("planted")),
+    "open a box": Stage(Session, "_ensure_box", OSError("planted")),
+    "run": Stage(Session, "run", MemoryError("planted")),
+    "run a cell": Stage(NamespaceBox, "run_cell", ValueError("planted")),
+    "ask": Stage(Session, "ask", ValueError("planted"), DOUBLE),
+    "judge": Stage(BehaviourCheck, "judge", RecursionError("planted"), DOUBLE),
+    "close": Stage(Session, "close", OSError("planted"), BY_HAND),
+    "score": Stage(scoring, "score", ZeroDivisionError("planted")),
+    "an error without a text": Stage(pipeline, "read", Textless()),
+}
+KEEPING = {
+    "write the marks": Stage(Gradebook, "record", KeyError("planted")),
+    "write the ledger": Stage(Ledger, "record", TypeError("planted")),
+    "write nbgrader's copy": Stage(batch, "write_autograded", RecursionError("planted")),
+}
+
+
+def plant(patch: pytest.MonkeyPatch, stage: Stage) -> None:
+    """Raise in a stage when it is given what is Bob's."""
+    original = getattr(stage.owner, stage.name)
+
+    def planted(*arguments: Any, **options: Any) -> Any:
+        if any(map(bobs, (*arguments, *options.values()))):
+            raise stage.error
+        return original(*arguments, **options)
+
+    patch.setattr(stage.owner, stage.name, planted)
+
+
+def command(*words: str) -> int:
+    """Run a command as ``autograder`` does, in this process; its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["autograder", *words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+    return int(ended.value.code or 0)
+
+
+def handed_in(source: str) -> bytes:
+    """The notebook with another function."""
+    right = b"def double(x):\\n    return 2 * x"
+    assert 1 == CONTROL.count(right)
+    return CONTROL.replace(right, source.replace("\n", "\\n").encode())
+
+
+@pytest.fixture(scope="module")
+def class_of_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course with three submissions, with its secret, proof and expected values, and nobody graded."""
+    course = make_course(tmp_path_factory.mktemp("stages") / "course")
+    hand_in(course, "warm", CONTROL)
+    assert 0 == command("grade", NAME, "--course", str(course.root))
+    course.gradebook.unlink()
+    for folder in ("submitted/warm", "autograded"):
+        shutil.rmtree(course.root / folder)
+    hand_in(course, "ada", CONTROL)
+    hand_in(course, "bob", handed_in(f"{MARK}\ndef double(x):\n    return 2 * x"))
+    hand_in(course, "cleo", handed_in("def double(x):\n    return 3 * x"))
+    return course.root
+
+
+@pytest.fixture(scope="module")
+def undisturbed(class_of_three: Path, tmp_path_factory: pytest.TempPathFactory) -> classroom.State:
+    """What the class gets where nothing goes wrong."""
+    root = tmp_path_factory.mktemp("undisturbed") / "course"
+    shutil.copytree(class_of_three, root)
+    assert 0 == command("grade", NAME, "--course", str(root))
+    state = classroom.state(root)
+    assert ["ada", "bob", "cleo"] == list(state.results)
+    return state
+
+
+@pytest.fixture
+def course(class_of_three: Path, tmp_path: Path) -> str:
+    """The course of one test."""
+    shutil.copytree(class_of_three, tmp_path / "course")
+    return str(tmp_path / "course")
+
+
+def others(state: classroom.State) -> tuple[Any, ...]:
+    """All that is kept of Ada and Cleo: results, marks and comments, and nbgrader's copies."""
+    results = {name: one for name, one in state.results.items() if name != "bob"}
+    files = {name: one for name, one in state.files.items() if "autograded/" in name and "/bob/" not in name}
+    return results, [row for row in state.marks if row[0] != "bob"], files
+
+
+def opened(state: classroom.State) -> tuple[str, ...]:
+    """Bob's items that wait for a person."""
+    items = state.results["bob"]["score"]["items"]
+    return tuple(
+        sorted(f"{one['question']}.{one['item']}" for one in items if one["status"] == "needs-review")
+    )
+
+
+@pytest.mark.parametrize("name", GRADING)
+def test_grading_goes_on(
+    name: str, course: str, undisturbed: classroom.State, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bob waits for a person with what has no result yet, staff read why, and the others are as without."""
+    stage = GRADING[name]
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch, stage)
+        assert 1 == command("grade", NAME, "--course", course)
+    said = capsys.readouterr().err
+    state = classroom.state(Path(course))
+    assert others(undisturbed) == others(state)
+    assert stage.open == opened(state)
+    lost = [one for one in state.results["bob"]["score"]["items"] if one["status"] in ("failed", "no-answer")]
+    assert [] == lost
+    (note,) = [one for one in state.results["bob"]["score"]["notes"] if one["code"] == scoring.OUR_FAULT]
+    kind = type(stage.error).__name__
+    for text in (note["text"], said):
+        assert f"our fault: {kind}: " in text
+        assert "(in autograder." in text
+        assert "planted" in text or isinstance(stage.error, Textless)
+    assert "autograder: bob: " in said
+    assert "Traceback" not in said
+    assert 0 == command("grade", NAME, "--course", course)  # the next run tries Bob again, and nobody else
+    after = classroom.state(Path(course))
+    assert undisturbed.results == after.results
+    assert undisturbed.marks == after.marks
+    assert {"ada": 1, "bob": 2, "cleo": 1} == runs_by_student(course)
+
+
+def runs_by_student(course: str) -> dict[str, int]:
+    """In which run the current result of each student was computed."""
+    query = (
+        "SELECT c.student, r.run FROM autograder_current c JOIN autograder_result r ON r.id = c.result "
+        "ORDER BY c.student"
+    )
+    with sqlite3.connect(Path(course) / "gradebook.db") as database:
+        found = dict(database.execute(query).fetchall())
+    database.close()
+    return found
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_keeping_goes_on(
+    name: str, course: str, undisturbed: classroom.State, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be kept of one student is told, and kept by the next run; the others' is kept now."""
+    stage = KEEPING[name]
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch, stage)
+        assert 1 == command("grade", NAME, "--course", course)
+    said = capsys.readouterr().err
+    state = classroom.state(Path(course))
+    assert others(undisturbed) == others(state)
+    assert ("bob" in state.results) is (stage.owner is batch)
+    assert not (Path(course) / "autograded" / "bob" / NAME / f"{NAME}.ipynb").exists()
+    assert "autograder: bob: the marks " in said
+    assert f"{type(stage.error).__name__}: " in said
+    assert "Traceback" not in said
+    assert 0 == command("grade", NAME, "--course", course)
+    assert undisturbed == classroom.state(Path(course))
+
+
+def test_a_database_that_refuses_everybody_stops_the_run(
+    course: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After several in a row it is not about a student, and each may have waited for a minute."""
+    for number in range(MOST_REFUSED + 5):
+        shutil.copytree(Path(course, "submitted", "ada"), Path(course, "submitted", f"more-{number}"))
+    tried = []
+
+    def refuse(self: Gradebook, graded: Any, *_: Any, **__: Any) -> None:
+        tried.append(graded.score.student)
+        raise OSError("disk full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Gradebook, "record", refuse)
+        assert 3 == command("grade", NAME, "--course", course)
+    assert MOST_REFUSED == len(tried)
+    assert "the marks of 5 in a row could not be recorded: OSError: disk full" in capsys.readouterr().err
+
+
+@pytest.fixture
+def graded(course: str) -> str:
+    """The course of one test, graded."""
+    assert 0 == command("grade", NAME, "--course", course)
+    return course
+
+
+def pages(course: str) -> dict[str, str]:
+    """Every page that was written, by its path in the course."""
+    found = [*Path(course, "feedback").rglob("*.html"), *Path(course, "staff").rglob("*.html")]
+    return {str(path.relative_to(course)): path.read_text("utf-8") for path in found}
+
+
+@pytest.mark.parametrize("name", ["render", "_write"])
+def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A page that cannot be made or written is told; the others are there, and the next run makes it."""
+    original = getattr(publish, name)
+
+    def planted(*arguments: Any, **options: Any) -> Any:
+        if bobs(arguments[0]) or "/bob/" in str(arguments[0]):
+            raise RecursionError("planted")
+        return original(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, name, planted)
+        assert 1 == command("feedback", NAME, "--course", graded)
+    said = capsys.readouterr().err
+    assert "autograder: bob: the page could not be written: RecursionError: planted (in " in said
+    first = pages(graded)
+    assert 0 == command("feedback", NAME, "--course", graded)
+    second = pages(graded)
+    assert {f"feedback/bob/{NAME}/{NAME}.html"} == set(second) - set(first)
+    assert first == {path: second[path] for path in first}
+
+
+@pytest.mark.parametrize("name", ["render_marking", "render_summary"])
+def test_pages_for_staff_go_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A page about the class is made without the one whose part of it cannot be, and says so."""
+    original = getattr(publish, name)
+
+    def planted(results: Any, *arguments: Any, **options: Any) -> Any:
+        if any(one.score.student == "bob" for one in results):
+            raise KeyError("planted")
+        return original(results, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, name, planted)
+        assert 1 == command("feedback", NAME, "--course", graded)
+    said = capsys.readouterr().err
+    path = f"{NAME}-marking.html" if name == "render_marking" else f"{NAME}.html"
+    assert f"autograder: {path}: without bob: KeyError: 'planted' (in " in said
+    assert f"staff/{path}" in pages(graded)
+    assert 3 == sum(path.startswith("feedback/") for path in pages(graded))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
+    """An interruption is no accident of a student: it leaves `Grader.grade`."""
+
+    def interrupt(*_: Any) -> None:
+        raise error
+
+    grader: Any = SimpleNamespace(sittings=SimpleNamespace(of=interrupt))
+    with pytest.raises(error):
+        pipeline.Grader.grade(grader, Handed("ada", {NAME: CONTROL}))
