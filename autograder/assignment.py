@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
+import importlib.util
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -27,6 +28,31 @@ from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.base import Environment
 from autograder.variants.drawing import Catalogues, Variant, draw
+
+TELLING = frozenset(
+    {
+        "__init__",
+        "__main__",
+        "authoring",
+        "cli",
+        "demo",
+        "feedback",
+        "generate",
+        "gradebook",
+        "grades",
+        "messages",
+        "paper",
+        "personal",
+        "student",
+        "verify",
+    }
+)
+"""Parts that do not decide about a result: they make what is handed out, whose bytes are part of the digest
+themselves, or words, tables and pages of results. A sentence is put in words when a page is made. Of
+`messages` checks only ask which mistakes have a name. All others decide; a test compares with the imports."""
+_PROGRAM = Path(__file__).parent
+_DEPENDED_ON = ("ipython", "numpy", "python-flint", "sympy", "torch", "transformers")
+"""Installed packages that results depend on, whatever a rubric preloads: formulas are compared with flint."""
 
 
 class Assignment(Struct, frozen=True, eq=False):
@@ -165,9 +191,9 @@ class Assignment(Struct, frozen=True, eq=False):
             return self.rubric
 
     def digest(self) -> str:
-        """SHA-256 over what results depend on besides submission and rubric."""
+        """SHA-256 over what results depend on besides submission and rubric (see `program_digest`)."""
         digest = hashlib.sha256(self.course.secret())
-        parts = [self.course.reference_digest(), program_digest(), *packages()]
+        parts = [self.course.reference_digest(), program_digest(), *packages(self.rubric.assignment.preload)]
         parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
             parts.append(hashlib.sha256(self.release_bytes[notebook.name]).hexdigest())
@@ -221,22 +247,53 @@ def _released(folder: Path, notebook: NotebookFile) -> bytes:
         raise CourseError(f"{path}: {error}") from error
 
 
-def program_digest() -> str:
-    """SHA-256 over this package's own code, so that results follow its changes."""
+def program_digest(root: Path = _PROGRAM) -> str:
+    """SHA-256 over this package's own code, so that results follow its changes; without `TELLING`.
+
+    Args:
+        root: of the package.
+    """
     digest = hashlib.sha256()
-    root = Path(__file__).parent
     for path in sorted((*root.rglob("*.py"), *root.rglob("*.bpf"))):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+        place = path.relative_to(root)
+        if place.parts[0].removesuffix(".py") not in TELLING:
+            digest.update(place.as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def packages() -> list[str]:
-    """The interpreter and the packages that student code runs with, by version."""
+def packages(preload: Iterable[str] = ()) -> list[str]:
+    """The interpreter and the packages that marks depend on, by version.
+
+    Student code runs with them, the reference does, and formulas are compared with one of them.
+
+    Args:
+        preload: the modules that a rubric has imported beforehand.
+    """
     versions = [f"python {sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"]
     versions.append(platform.machine())
-    for name in ("ipython", "numpy", "sympy", "torch", "transformers"):
-        try:
-            versions.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            versions.append(f"{name} absent")
-    return versions
+    versions += [_version(name) for name in _DEPENDED_ON]
+    modules = sorted({module.partition(".")[0] for module in preload} - set(_DEPENDED_ON))
+    return versions + [found for module in modules for found in _versions(module)]
+
+
+def _version(name: str) -> str:
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{name} absent"
+
+
+def _versions(module: str) -> list[str]:
+    """Of the packages that bring a module; where none does, the digest of its file."""
+    if module in sys.stdlib_module_names:
+        return []
+    owners = importlib.metadata.packages_distributions().get(module)
+    if owners:
+        return [_version(name) for name in sorted(set(owners))]
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or not found.origin or not Path(found.origin).is_file():
+        return [f"{module} absent"]
+    return [f"{module} {hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()}"]

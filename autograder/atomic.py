@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 try:
@@ -42,6 +43,24 @@ def write(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Be the only one in a folder among all who ask, in whichever process.
+
+    Where the system or the disk has no such locks nobody is kept out.
+    """
+    descriptor = -1
+    try:
+        with contextlib.suppress(OSError):
+            if fcntl:
+                descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _locked_partial(folder: Path) -> tuple[Path, int]:

@@ -308,7 +308,7 @@ class ComparedCheck(Generic[Q, I]):
                 fitting.append(wrong)
         others = difference.code not in self.vague
         params = {"what": target.what, "value": difference.message.params.get("value", "")}
-        return named(fitting, difference.staff, params, others=others)
+        return named(fitting, difference.staff, params, others=others, area=self.area)
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
@@ -317,7 +317,7 @@ class ComparedCheck(Generic[Q, I]):
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
             if code and self._codes(item):
-                fits = difference.code == f"counting.{code}" or self.is_diagnosed(code, difference)
+                fits = difference.code == f"{self.area}.{code}" or self.is_diagnosed(code, difference)
             else:
                 wrong, finding = (
                     (known[1][place_in_rubric], None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import secrets
 import stat
 import unicodedata
@@ -14,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder import atomic
 from autograder.errors import CourseError
 from autograder.timestamps import Timing, read_stamp
 
@@ -198,25 +197,38 @@ class Course(Struct, frozen=True):
     def secret(self) -> bytes:
         """The course secret; made at the first use, readable by its owner alone.
 
+        It is there whole or not at all. An empty file, as a grader of before that was killed left it, is
+        filled where nothing can have been drawn from a secret yet.
+
         Raises:
             CourseError: the file is readable for others, or damaged.
         """
         path = self.private / "secret"
-        if not path.exists():
+        if not path.exists() or not path.stat().st_size:
             self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with contextlib.suppress(FileExistsError):
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(secrets.token_bytes(SECRET_BYTES))
+            with atomic.alone(self.private):  # another one may make it just now
+                if not path.exists() or self._never_had_a_secret():
+                    atomic.write(path, secrets.token_bytes(SECRET_BYTES), mode=0o600)
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             raise CourseError(f"{path}: readable for others (mode {mode:04o}); run: chmod 600 {path}")
         secret = path.read_bytes()
         if len(secret) != SECRET_BYTES:
+            advice = "" if secret else ", or remove it and the gradebook where nothing of them counts"
             raise CourseError(
-                f"{path}: expected {SECRET_BYTES} bytes, found {len(secret)}; restore it from a copy"
+                f"{path}: expected {SECRET_BYTES} bytes, found {len(secret)}; restore it from a copy{advice}"
             )
         return secret
+
+    def _never_had_a_secret(self) -> bool:
+        """Whether the secret is empty and nothing lies in the course that could have come of one.
+
+        Hidden inputs, variants and marks follow from it: with another one they would not be the same.
+        """
+        beside = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
+        made_with_one = (self.gradebook, self.root / "personal", self.root / "autograded")
+        empty = not (self.private / "secret").stat().st_size
+        return empty and beside == {"secret"} and not any(path.exists() for path in made_with_one)
 
     def reference_digest(self) -> str:
         """SHA-256 over the reference solutions, so that cached expected values follow their changes."""

@@ -6,12 +6,12 @@ variants of a class are asked in one box, and questions that several variants as
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -31,6 +31,7 @@ Expected = Mapping[str, Sequence[Observations]]
 
 MOST_SECONDS = 604_800
 """The most processor time any box is given."""
+_CHECKSUM = hashlib.sha256().digest_size
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -226,8 +227,10 @@ def ask_reference(
 
 
 def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
-    parts = [assignment.rubric.digest, assignment.course.reference_digest(), *packages(), "format 1"]
-    parts += sorted(plans)
+    versions = packages(assignment.rubric.assignment.preload)
+    parts = [assignment.rubric.digest, assignment.course.reference_digest(), *versions, "format 2"]
+    # What is asked, and not its name alone: of a changed program it may be something else.
+    parts += sorted(f"{name} {plan.asked}" for name, plan in plans.items())
     return hashlib.sha256(secret + "\n".join(parts).encode()).hexdigest()
 
 
@@ -237,29 +240,33 @@ def _store(path: Path, expected: Expected) -> None:
         question: [[values.encode_observation(one, encoder) for one in scenario] for scenario in scenarios]
         for question, scenarios in expected.items()
     }
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    atomic.write(path, b"".join(wire.pack({"expected": tree}, encoder.arrays)), mode=0o600)
+    stored = b"".join(wire.pack({"expected": tree}, encoder.arrays))
+    with contextlib.suppress(OSError):  # not kept: then it is computed again next time
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.write(path, hashlib.sha256(stored).digest() + stored, mode=0o600)
 
 
 def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:
-    """The stored values; None when there are none, or they do not fit the plans (made by older code)."""
+    """The stored values; None when there are none, they are damaged, or they do not fit the plans.
+
+    Whatever is the matter with the file, the reference can be asked again.
+    """
     try:
         data = path.read_bytes()
-        _, json_length, _ = wire.HEADER.unpack_from(data)
+        sound, stored = data[:_CHECKSUM], data[_CHECKSUM:]
+        if hashlib.sha256(stored).digest() != sound:
+            return None
+        _, json_length, _ = wire.HEADER.unpack_from(stored)
         start = wire.HEADER.size
-        message, arrays = wire.unpack(data[start : start + json_length], data[start + json_length :])
+        message, arrays = wire.unpack(stored[start : start + json_length], stored[start + json_length :])
         decoder = values.trusted_decoder(arrays)
         found: dict[str, Sequence[Observations]] = {
             question: [
-                tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in stored
+                tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in kept
             ]
-            for question, stored in message["expected"].items()
+            for question, kept in message["expected"].items()
         }
-    except (OSError, wire.ProtocolError, KeyError, TypeError, ValueError, msgspec.MsgspecError):
+    except Exception:  # noqa: BLE001 - see above
         return None
     shapes = {name: [len(one.calls) for one in plan.scenarios] for name, plan in plans.items()}
-    return (
-        found
-        if shapes == {question: [len(one) for one in stored] for question, stored in found.items()}
-        else None
-    )
+    return found if shapes == {name: [len(one) for one in kept] for name, kept in found.items()} else None

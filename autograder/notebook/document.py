@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.errors import NotebookError
+from autograder.notebook.nesting import pruned
 from autograder.records import Note
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -26,8 +27,6 @@ MAX_VALUES = 8_000_000
 """Separators outside strings: bounds the memory of the parsed JSON to some hundred megabytes."""
 MAX_CONTAINERS = 2_000_000
 """Objects and lists outside strings; an empty one costs 24 times its text."""
-MAX_LEVELS = 20
-"""Objects and lists inside one another in what is kept of a cell: others' code that recurses sees no more."""
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -109,15 +108,6 @@ def joined(source: Any) -> str | None:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         return "".join(source)
     return None
-
-
-def pruned(value: Any, levels: int = MAX_LEVELS) -> Any:
-    """A copy of parsed JSON in which objects and lists below so many levels are empty."""
-    if isinstance(value, dict):
-        return {key: pruned(entry, levels - 1) for key, entry in value.items()} if levels else {}
-    if isinstance(value, list):
-        return [pruned(entry, levels - 1) for entry in value] if levels else []
-    return value
 
 
 def shown(value: object, limit: int = 60) -> str:

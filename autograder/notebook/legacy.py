@@ -12,7 +12,7 @@ import nbformat
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder.errors import NotebookError
-from autograder.notebook.document import pruned
+from autograder.notebook.nesting import pruned
 
 _SOURCE_KEYS = ("source", "input")
 _DROPPED_KEYS = ("outputs", "output", "prompt_number", "execution_count")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -110,18 +111,34 @@ class Pool:
             SandboxFault: it did not start, or the pool is closed.
         """
         with self._lock:
-            if self._closed:
-                raise SandboxFault("the pool of sandboxes is closed")
+            self._refuse_if_closed()
             starting = self._starting.setdefault(environment, threading.Lock())
         with starting:
-            running = self._running.get(environment)
-            if running is not None and not running.alive():
+            with self._lock:
+                running = self._running.get(environment)
+            if running is not None and running.alive():
+                return running
+            if running is not None:
                 running.close()
-                running = None
-            if running is None:
-                running = made_up_for(lambda: self._start(environment))
-                self._running[environment] = running
-            return running
+            return made_up_for(lambda: self._started(environment))
+
+    def _started(self, environment: Environment) -> Sandbox:
+        """A new sandbox, which the pool keeps; closed again where the pool was closed meanwhile."""
+        with self._lock:
+            self._refuse_if_closed()
+        started = self._start(environment)
+        try:
+            with self._lock:
+                self._refuse_if_closed()
+                self._running[environment] = started
+        except SandboxFault:
+            started.close()
+            raise
+        return started
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise SandboxFault("the pool of sandboxes is closed")
 
     def lasting(self, environment: Environment) -> LastingSandbox:
         """A sandbox that outlives its zygote: every box comes from the one that runs by then."""
@@ -145,9 +162,10 @@ class Pool:
             running.close()
 
     def close(self) -> None:
-        """End them all, and start no more."""
+        """End them all, and start no more. One that is starting just now is ended by whoever starts it."""
         with self._lock:
             self._closed = True
-        for running in self._running.values():
-            running.close()
-        self._running.clear()
+            ending, self._running = self._running, {}
+        with contextlib.ExitStack() as every:  # also those after one that cannot be closed
+            for running in ending.values():
+                every.callback(running.close)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from autograder.notebook.document import MAX_LEVELS, parse, pruned
+from autograder.notebook.document import parse
+from autograder.notebook.nesting import MAX_LEVELS, pruned
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
 from tests.notebook.test_submissions import CONTROL, FAULTS

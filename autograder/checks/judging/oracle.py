@@ -72,18 +72,24 @@ def said(answer: Any, path: Sequence[str | int], area: str = COUNTING) -> Said:
 
 
 def named(
-    fitting: Iterable[Wrong], staff: str, params: Mapping[str, Phrase], *, others: bool
+    fitting: Iterable[Wrong],
+    staff: str,
+    params: Mapping[str, Phrase],
+    *,
+    others: bool,
+    area: str = COUNTING,
 ) -> Finding | None:
     """The sentence about the mistakes that all lead to the number a student gave.
 
     One mistake is named. Where several lead to the same number, only what they have in common is said: their
-    family, or that there is more than one way to it. None when none fits.
+    family, or that there is more than one way to it. None when none fits, or the area has no sentence for it.
 
     Args:
         fitting: the mistakes whose number was given.
         staff: what staff reads besides the codes.
         params: of the sentence.
         others: something else explains the number as well, such as a unit.
+        area: of the vocabulary, where the mistakes have their sentences.
     """
     found = {one.code: one.family for one in fitting}
     if not found:
@@ -92,7 +98,9 @@ def named(
     code = "several"
     if not others and len(families) == 1:
         code = next(iter(found)) if len(found) == 1 else families.pop()
-    return failed(f"counting.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
+    if f"{area}.{code}" not in SENTENCES:
+        return None
+    return failed(f"{area}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
 
 
 def _wrong(mistake: Mapping[Any, Any], path: Sequence[str | int], area: str) -> Wrong | None:

@@ -17,7 +17,7 @@ import select
 import socket
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,27 +62,34 @@ class ZygoteSandbox:
         Raises:
             SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
             PreloadMissing: the environment preloads a module that is not installed.
+            SandboxFault: it could not be started. Whatever is raised, nothing stays behind.
         """
         refuse_other_systems()
-        self._lock = threading.Lock()
-        self._spares = spares.Spares(self._open, spares.depth())
-        self._identity = self._claim_identity()
-        self._cgroups = cgroups.find_driver()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         runtime = runtime or current_runtime()
+        self._lock = threading.Lock()
+        with contextlib.ExitStack() as held:  # released in the opposite order
+            try:
+                self._start(held, runtime)
+                self._configure(environment, runtime)
+            except OSError as error:
+                raise SandboxFault(f"the zygote could not be started: {error}") from error
+            self._held = held.pop_all()
+
+    def _start(self, held: contextlib.ExitStack, runtime: Runtime) -> None:
+        """Start the program, and have everything that is taken for it released with ``held``."""
+        self._identity = self._claim_identity()
+        if self._identity:
+            held.callback(self._identity.release)
+        self._cgroups = cgroups.find_driver()
+        if self._cgroups:
+            held.callback(self._cgroups.close)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        held.callback(self._control.close)
         script = str(Path(runtime.package_root, "autograder/sandbox/inside/zygote.py"))
+        program = [runtime.executable, "-s", "-S", "-B", "-P", script]
         with theirs:
             self._process = subprocess.Popen(
-                [
-                    runtime.executable,
-                    "-s",
-                    "-S",
-                    "-B",
-                    "-P",
-                    script,
-                    str(theirs.fileno()),
-                    runtime.package_root,
-                ],
+                [*program, str(theirs.fileno()), runtime.package_root],
                 pass_fds=[theirs.fileno()],
                 env=_ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
@@ -90,11 +97,22 @@ class ZygoteSandbox:
                 stderr=subprocess.PIPE,
                 cwd="/",
             )
+        held.callback(self._end)
+        self._spares = spares.Spares(self._open, spares.depth())
+        held.callback(self._spares.close)
+
+    def _end(self) -> None:
+        """End the program, which ends all of its boxes."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
         try:
-            self._configure(environment, runtime)
-        except BaseException:
-            self.close()
-            raise
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
 
     def _claim_identity(self) -> Identity | None:
         """As root, an id that is nobody's; otherwise boxes run as whoever grades."""
@@ -123,7 +141,7 @@ class ZygoteSandbox:
             report = json.loads(self._control.recv(CONTROL_MESSAGE) or b"{}")
         except TimeoutError:
             raise SandboxFault(f"the zygote did not start within {START_SECONDS:.0f} seconds") from None
-        except OSError:
+        except (OSError, ValueError):
             report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
@@ -138,7 +156,10 @@ class ZygoteSandbox:
         return explain_failure(error)
 
     def _stderr(self) -> str:
-        _, text = self._process.communicate(timeout=5)
+        try:
+            _, text = self._process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:  # it neither goes on nor ends
+            return ""
         return text.decode(errors="replace")[-2000:]
 
     @property
@@ -160,16 +181,24 @@ class ZygoteSandbox:
         return box
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
-        group = self._group(limits)
-        return NamespaceBox(self._send, self._request(limits, seed, group), limits, Watch(limits, group))
+        with self._grouped(limits) as group:
+            return NamespaceBox(self._send, self._request(limits, seed, group), limits, Watch(limits, group))
 
-    def _group(self, limits: Limits) -> cgroups.Group | None:
-        if not self._cgroups:
-            return None
+    @contextlib.contextmanager
+    def _grouped(self, limits: Limits) -> Iterator[cgroups.Group | None]:
+        """The control group of a new box; removed again where the box is not opened."""
+        group = None
         try:
-            return self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
+            if self._cgroups:
+                group = self._cgroups.group(memory_bytes=limits.memory_mb << 20, processes=limits.processes)
         except OSError as error:
             raise SandboxFault(f"no control group could be made: {error}") from error
+        try:
+            yield group
+        except BaseException:
+            if group:
+                group.remove()
+            raise
 
     def _request(self, limits: Limits, seed: int, group: cgroups.Group | None) -> dict[str, Any]:
         """What the zygote is told of a new box."""
@@ -204,21 +233,7 @@ class ZygoteSandbox:
 
     def close(self) -> None:
         """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""
-        self._spares.close()
-        with contextlib.suppress(OSError):
-            self._control.shutdown(socket.SHUT_RDWR)
-        self._control.close()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stderr:
-            self._process.stderr.close()
-        if self._cgroups:
-            self._cgroups.close()
-        if self._identity:
-            self._identity.release()
+        self._held.close()
 
 
 class NamespaceSandbox(ZygoteSandbox):

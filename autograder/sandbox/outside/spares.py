@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from autograder.errors import SandboxFault
 from autograder.records import Limits
 from autograder.sandbox.outside.box import NamespaceBox
 
@@ -79,5 +78,5 @@ def _opened(spare: Future[NamespaceBox]) -> NamespaceBox | None:
     """The spare box, or None when opening it failed: then the one who needs it tries again and is told."""
     try:
         return spare.result()
-    except SandboxFault:
+    except Exception:  # noqa: BLE001 - whatever it was, see above
         return None

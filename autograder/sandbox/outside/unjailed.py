@@ -36,14 +36,21 @@ class UnjailedSandbox(ZygoteSandbox):
 
     def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
         """Start the zygote; see `ZygoteSandbox`."""
-        base = tempfile.gettempdir()
-        scratch.sweep(base)
-        self._folder = Path(tempfile.mkdtemp(prefix=scratch.PREFIX, dir=base))
-        self._claim = scratch.claim(str(self._folder))
+        self._claim = -1
         self._numbers = itertools.count()
         self._numbering = threading.Lock()
         try:
+            base = tempfile.gettempdir()
+            scratch.sweep(base)
+            self._folder = Path(tempfile.mkdtemp(prefix=scratch.PREFIX, dir=base))
+        except OSError as error:
+            raise SandboxFault(f"no folder could be made for boxes: {error}") from error
+        try:
+            self._claim = scratch.claim(str(self._folder))
             super().__init__(environment, runtime)
+        except OSError as error:
+            self._remove()
+            raise SandboxFault(f"the folder for boxes could not be claimed: {error}") from error
         except BaseException:
             self._remove()
             raise
@@ -71,13 +78,13 @@ class UnjailedSandbox(ZygoteSandbox):
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
         upkeep = self._make_place(limits)
         try:
-            group = self._group(limits)
-            request = self._request(limits, seed, group)
-            request["folder"], request["uid"] = upkeep.folder, upkeep.uid
-            if upkeep.uid is None and os.geteuid() != 0:
-                # Counted are all processes of the user, not only those of the box.
-                request["limits"]["processes"] += threads_of(os.getuid())
-            return NamespaceBox(self._send, request, limits, Watch(limits, group, upkeep))
+            with self._grouped(limits) as group:
+                request = self._request(limits, seed, group)
+                request["folder"], request["uid"] = upkeep.folder, upkeep.uid
+                if upkeep.uid is None and os.geteuid() != 0:
+                    # Counted are all processes of the user, not only those of the box.
+                    request["limits"]["processes"] += threads_of(os.getuid())
+                return NamespaceBox(self._send, request, limits, Watch(limits, group, upkeep))
         except BaseException:
             upkeep.release()
             raise

@@ -1,0 +1,17 @@
+"""JSON cut to a depth at which the code of others, which recurses into it, does not fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAX_LEVELS = 20
+"""Objects and lists inside one another in what is kept of a cell; no tool writes half as many."""
+
+
+def pruned(value: Any, levels: int = MAX_LEVELS) -> Any:
+    """A copy of parsed JSON in which objects and lists below so many levels are empty."""
+    if isinstance(value, dict):
+        return {key: pruned(entry, levels - 1) for key, entry in value.items()} if levels else {}
+    if isinstance(value, list):
+        return [pruned(entry, levels - 1) for entry in value] if levels else []
+    return value
