@@ -65,6 +65,7 @@ FIRST = (
     "demo/test_gpt2.py",
     "grading/test_audit_pipeline.py",
     "grading/test_repair_pipeline.py",
+    "grading/test_stages.py",
     "personal",
     "test_docs_authoring.py",
     "verify/test_shipped.py",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import secrets
+import signal
 import stat
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from autograder import atomic
 from autograder.course import Course, name_fault
 from autograder.errors import CourseError
 
@@ -153,6 +158,97 @@ def test_a_damaged_secret_is_refused(course: Course) -> None:
     os.truncate(path, 5)
     with pytest.raises(CourseError, match="expected 32 bytes, found 5"):
         course.secret()
+
+
+def in_a_child(action: Callable[[], object]) -> int:
+    """Do something in a process of its own; how that ended."""
+    child = os.fork()
+    if not child:
+        try:
+            action()
+        finally:
+            os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+STEPS = {
+    "making the folder": ("pathlib:Path", "mkdir"),
+    "drawing": ("autograder.course:secrets", "token_bytes"),
+    "locking": ("autograder.atomic", "_locked_partial"),
+    "opening": ("os", "fdopen"),
+    "giving rights": ("pathlib:Path", "chmod"),
+    "putting in place": ("pathlib:Path", "replace"),
+}
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_while_the_secret_is_made_leaves_none_or_a_whole_one(
+    step: str, after: bool, course: Course
+) -> None:
+    """Before or after any of its steps; who asks next gets a secret, and what was half made can be swept."""
+    place, name = STEPS[step]
+    owner = pkgutil.resolve_name(place)
+    original = getattr(owner, name)
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        if after:
+            original(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def make() -> None:
+        setattr(owner, name, killed)
+        course.secret()
+
+    assert -signal.SIGKILL == in_a_child(make)
+    path = course.private / "secret"
+    assert not path.exists() or 32 == path.stat().st_size
+    assert 32 == len(course.secret())
+    atomic.sweep(course.private)
+    assert [path] == list(course.private.iterdir())
+
+
+def test_all_who_ask_at_once_get_one_secret(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes first makes it, and nobody goes away with another one."""
+    monkeypatch.setattr("autograder.course.secrets", secrets)
+    reading, writing = os.pipe()
+    children = []
+    for _ in range(12):
+        child = os.fork()
+        if not child:
+            try:
+                os.write(writing, course.secret())
+            finally:
+                os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    assert 12 * course.secret() == told
+
+
+def test_an_empty_secret_is_filled_where_nothing_came_of_one(course: Course) -> None:
+    """A grader that was killed in older times left an empty file; nobody's marks depend on it."""
+    course.private.mkdir(mode=0o700)
+    (course.private / "secret").touch(mode=0o644)
+    (course.private / f".autograder-{'0' * 16}.partial").touch()
+    secret = course.secret()
+    assert 32 == len(secret)
+    assert secret == course.secret()
+    assert 0o600 == stat.S_IMODE((course.private / "secret").stat().st_mode)
+
+
+@pytest.mark.parametrize("made", ["gradebook.db", "personal", "autograded", ".autograder/expected"])
+def test_an_empty_secret_is_refused_where_something_may_have_come_of_one(made: str, course: Course) -> None:
+    """With another one, hidden inputs and variants would not be those that marks followed from."""
+    course.private.mkdir(mode=0o700)
+    (course.private / "secret").touch(mode=0o600)
+    (course.root / made).mkdir()
+    with pytest.raises(CourseError, match="expected 32 bytes, found 0; restore it from a copy, or remove it"):
+        course.secret()
+    assert 0 == (course.private / "secret").stat().st_size
 
 
 def test_the_reference_digest_follows_every_change(course: Course) -> None:

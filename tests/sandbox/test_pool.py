@@ -74,6 +74,51 @@ def test_closing_a_pool_closes_every_sandbox() -> None:
     assert 2 == len(starts.made)
 
 
+class SlowStarts:
+    """Starts sandboxes, each only when it is let."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+        self.made: list[FakeSandbox] = []
+
+    def __call__(self, environment: Environment) -> Sandbox:
+        """One more, once it may."""
+        self.begun.set()
+        assert self.go_on.wait(10)
+        self.made.append(FakeSandbox())
+        return self.made[-1]
+
+
+def test_what_starts_while_the_pool_is_closed_is_ended() -> None:
+    """Whoever waits for it is told that the pool is closed, and no zygote is left behind."""
+    starts = SlowStarts()
+    pool = Pool(starts)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(pool.sandbox, FIRST)
+        assert starts.begun.wait(10)
+        pool.close()
+        starts.go_on.set()
+        with pytest.raises(SandboxFault, match="closed"):
+            asked.result(10)
+    assert [True] == [fake.closed for fake in starts.made]
+
+
+def test_one_that_cannot_be_closed_keeps_no_other_open() -> None:
+    """The others are ended first, and then it is told."""
+    starts = Starts()
+    pool = Pool(starts)
+    pool.warm([FIRST, SECOND])
+
+    def refuse() -> None:
+        raise OSError("no")
+
+    starts.made[0][1].close = refuse  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="no"):
+        pool.close()
+    assert starts.made[1][1].closed
+
+
 def test_a_dead_sandbox_is_closed_and_replaced() -> None:
     """What is handed out is alive; the dead one releases what it held."""
     starts = Starts()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from autograder.checks import KINDS, compared
+from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import Wrong, named, said
+from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
 from autograder.messages import SENTENCES, render
 from autograder.records import ItemResult, Status
@@ -202,3 +206,34 @@ def test_a_path_leads_into_nested_entries() -> None:
     assert said(oracle, ("row", "shape")).right is None
     assert said(oracle, ("row", "count", "deeper")).right is None
     assert render(told(COUNT, 70).student, "de").startswith("counts: Ein MLP mit Gate")
+
+
+def test_every_area_names_its_own_mistakes() -> None:
+    """The sentence is that of the area a mistake is of; where the area has none, nothing is said."""
+    wrong = Wrong("one-layer", "one-layer", 1)
+    of_numbers = named([wrong], "staff", {"what": "x"}, others=False)
+    of_matrices = named([wrong], "staff", {"what": "x"}, others=False, area="visibility")
+    assert of_numbers is not None
+    assert of_matrices is not None
+    assert ("counting.one-layer", "visibility.one-layer") == (of_numbers.code, of_matrices.code)
+    assert render(of_numbers.message, "en") != render(of_matrices.message, "en")
+    several = [wrong, Wrong("prefix-causal", "prefix-causal", 1)]
+    assert None is named(several, "staff", {"what": "x"}, others=False, area="visibility")
+    assert None is named([wrong], "staff", {"what": "x"}, others=False, area="shape")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if issubclass(kind, ComparedCheck)])
+def test_every_kind_writes_into_its_own_area(kind: type[ComparedCheck[Any, Any]]) -> None:
+    """A mistake of the reference whose number a student gives is told in the vocabulary of the kind."""
+    told: list[str] = []
+
+    def asked(fitting: Any, staff: str, params: Any, *, others: bool, area: str = "counting") -> None:
+        told.append(area)
+
+    check = object.__new__(kind)
+    finding = failed("value.number", "", what="x", value="1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compared, "named", asked)
+        target = SimpleNamespace(what="x")
+        ComparedCheck._explained(check, 1, (), finding, cast("Any", None), cast("Any", target))
+    assert [kind.area] == told

@@ -1,0 +1,150 @@
+"""A sandbox that cannot be started: whatever failed, nothing stays behind, and the retry hears of it."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.sandbox.base import Environment
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside import namespaces, scratch, spares, unjailed
+from autograder.sandbox.outside.namespaces import ZygoteSandbox
+from autograder.sandbox.pool import Pool, start_sandbox
+from autograder.sandbox.retry import FAULTS
+from tests.sandbox.contract import LIMITS
+from tests.support.leftovers import settled, traces
+
+pytestmark = pytest.mark.sandbox
+NO_MEMORY = OSError(12, "Cannot allocate memory")
+
+STEPS: dict[str, tuple[Any, str]] = {
+    "claiming a user": (ZygoteSandbox, "_claim_identity"),
+    "finding control groups": (namespaces.cgroups, "find_driver"),
+    "making the socket": (namespaces.socket, "socketpair"),
+    "starting the program": (namespaces.subprocess, "Popen"),
+    "making spares": (spares, "depth"),
+    "telling it what to do": (ZygoteSandbox, "_configure"),
+}
+FOLDER: dict[str, tuple[Any, str]] = {
+    "sweeping": (scratch, "sweep"),
+    "making the folder": (unjailed.tempfile, "mkdtemp"),
+    "claiming the folder": (scratch, "claim"),
+}
+
+
+def claims() -> int:
+    """How many user ids are claimed on this machine."""
+    return Path("/proc/net/unix").read_text("utf-8", "replace").count("@autograder-uid-")
+
+
+def folders() -> set[str]:
+    """Folders for boxes without namespaces."""
+    return {path.name for path in Path(tempfile.gettempdir()).glob(f"{scratch.PREFIX}*")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def works() -> None:
+    """Without anything planted, all levels start on this machine."""
+    for isolation in Isolation:
+        try:
+            start_sandbox(Environment(), isolation).close()
+        except SandboxUnavailable as error:
+            pytest.skip(str(error))
+
+
+def cases() -> Iterator[Any]:
+    """Every step of every level that has it."""
+    for isolation in Isolation:
+        for name, (owner, attribute) in {**STEPS, **(FOLDER if isolation != "namespaces" else {})}.items():
+            yield pytest.param(isolation, owner, attribute, id=f"{isolation}: {name}")
+
+
+@pytest.mark.parametrize("error", [NO_MEMORY, RuntimeError("nobody foresaw it"), KeyboardInterrupt()])
+@pytest.mark.parametrize(("isolation", "owner", "attribute"), list(cases()))
+def test_a_start_that_fails_leaves_nothing(
+    isolation: Isolation, owner: Any, attribute: str, error: BaseException
+) -> None:
+    """No process, descriptor, control group, user id or folder; what the system refuses is our fault."""
+    before, claimed, made = traces(), claims(), folders()
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    expected: type[BaseException] = SandboxFault if error is NO_MEMORY else type(error)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, attribute, fail)
+        if attribute == "_claim_identity":
+            patch.setattr(unjailed.UnjailedSandbox, attribute, fail)
+        with pytest.raises(expected) as raised:
+            start_sandbox(Environment(), isolation)
+    if error is NO_MEMORY:
+        assert "Cannot allocate memory" in str(raised.value)
+    assert before == settled(before)
+    assert (claimed, made) == (claims(), folders())
+
+
+def fails_first(original: Callable[..., Any], times: int) -> Callable[..., Any]:
+    """What fails so many times, and then works."""
+    turns = itertools.count()
+
+    def sometimes(*arguments: Any, **options: Any) -> Any:
+        if next(turns) < times:
+            raise NO_MEMORY
+        return original(*arguments, **options)
+
+    return sometimes
+
+
+def test_a_machine_that_is_short_for_a_moment_is_made_up_for() -> None:
+    """The pool starts it again, as after any other fault of ours; then boxes open."""
+    before = traces()
+    with pytest.MonkeyPatch.context() as patch, Pool() as pool:
+        patch.setattr(subprocess, "Popen", fails_first(subprocess.Popen, FAULTS))
+        box = pool.sandbox(Environment()).open(LIMITS)
+        assert "" == box.run_cell("x = 1", seconds=5).error
+        box.close()
+    assert before == settled(before)
+
+
+def test_one_that_neither_goes_on_nor_ends_is_our_fault() -> None:
+    """It answers nonsense and hangs: that says nothing about the layers of this machine."""
+    before = traces()
+
+    def hangs(*_: Any, **__: Any) -> Any:
+        raise subprocess.TimeoutExpired("zygote", 5)
+
+    def nonsense(text: bytes) -> Any:
+        raise ValueError(text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(namespaces.json, "loads", nonsense)
+        patch.setattr(subprocess.Popen, "communicate", hangs)
+        with pytest.raises(SandboxFault, match="ended while it started"):
+            start_sandbox(Environment())
+    assert before == settled(before)
+
+
+@pytest.mark.parametrize("isolation", list(Isolation))
+def test_a_box_that_nobody_could_watch_leaves_no_group(isolation: Isolation) -> None:
+    """An error between the control group of a box and the box itself releases the group."""
+    before = traces()
+    sandbox = start_sandbox(Environment(), isolation)
+    with_sandbox = traces()
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("nobody foresaw it")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unjailed if isolation != "namespaces" else namespaces, "Watch", fail)
+        with pytest.raises(RuntimeError):
+            sandbox.open(LIMITS)
+    assert with_sandbox == settled(with_sandbox)
+    sandbox.close()
+    assert before == settled(before)
