@@ -9,10 +9,11 @@ PYTEST_ARGS ?=
 FUZZ_ARGS ?=
 REDTEAM_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
+AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 
-.PHONY: demo test fuzz exact draws redteam campaign survival format docs clean
+.PHONY: demo test fuzz exact draws redteam campaign survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -48,6 +49,10 @@ campaign: $(STAMP)
 # The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
 survival: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.survival.run $(SURVIVAL_ARGS)
+
+# The demo's class graded twenty times, with other numbers of workers: every mark and sentence must be the same.
+again: $(STAMP)
+	$(BIN)/python -m tests.survival.again $(AGAIN_ARGS)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -72,7 +72,7 @@ def cases() -> Iterator[Any]:
 def test_a_start_that_fails_leaves_nothing(
     isolation: Isolation, owner: Any, attribute: str, error: BaseException
 ) -> None:
-    """No process, descriptor (as of a user id), control group or folder; what the system refuses is our fault."""
+    """No process, descriptor, control group or folder stays; what the system refuses is our fault."""
     before = traces()
     made: list[str] = []
 
