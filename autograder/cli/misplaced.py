@@ -22,16 +22,24 @@ def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> li
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
     for student in sorted(entry for entry in submitted.iterdir() if _is_folder(entry)):
-        folder = student / assignment
-        missing = [name for name in sorted(notebooks) if not (folder / f"{name}.ipynb").exists()]
-        if not missing:
-            continue
-        wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
-        found = [one for one in _notebooks(folder) if one.stem not in notebooks]
-        if not folder.exists():
-            found += [one for one in _notebooks(student) if one.stem.startswith(missing[0])]
-        sentences += [_sentence(submitted, one, wanted) for one in found]
+        try:
+            sentences += _of_student(student, assignment, notebooks)
+        except OSError as error:  # an archive may bring folders that nobody can enter
+            name = ascii(student.name)[1:-1]
+            sentences.append(f"submitted/{name} cannot be looked at: {error.strerror}; change its rights")
     return sentences
+
+
+def _of_student(student: Path, assignment: str, notebooks: Collection[str]) -> list[str]:
+    folder = student / assignment
+    missing = [name for name in sorted(notebooks) if not (folder / f"{name}.ipynb").exists()]
+    if not missing:
+        return []
+    wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
+    found = [one for one in _notebooks(folder) if one.stem not in notebooks]
+    if not folder.exists():
+        found += [one for one in _notebooks(student) if one.stem.startswith(missing[0])]
+    return [_sentence(student.parent, one, wanted) for one in found]
 
 
 def _sentence(submitted: Path, found: Path, wanted: str) -> str:

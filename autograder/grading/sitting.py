@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from autograder.assignment import Assignment
-from autograder.errors import AutograderError, NotebookError
+from autograder.errors import NotebookError
 from autograder.grading.coincidence import Asked
 from autograder.grading.expected import Expected, expected_values
 from autograder.notebook.fill import label_of
@@ -47,7 +47,7 @@ class Sittings:
     ) -> None:
         self._common = assignment
         self._labels: dict[str, str] = {}
-        self._refused: dict[str, AutograderError] = {}
+        self._refused: dict[str, Exception] = {}
         variants: dict[str, Assignment] = {}
         for student in assignment.manifest.students if assignment.manifest else ():
             try:
@@ -55,7 +55,7 @@ class Sittings:
                 if variant.label not in variants:
                     variants[variant.label] = assignment.asked(variant)
                 self._labels[student] = variant.label
-            except AutograderError as error:
+            except Exception as error:  # noqa: BLE001 - raised when this student is graded, and nobody else
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)

@@ -75,3 +75,23 @@ def test_pages_in_a_language_that_nobody_wrote_are_refused(course: Course) -> No
     done = run("feedback", NAME, "--language", "fr", cwd=course.root)
     assert 3 == done.returncode
     assert "--language: expected one of en, got 'fr'" in done.stderr
+
+
+def test_a_folder_that_cannot_be_entered_hides_no_other(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive may bring folders without rights: that is told, and whoever comes after it as well."""
+    for place in ("ada/sheet/hw1.ipynb", "bob/sheet/sheet.ipynb", "cleo/sheet/hw1.ipynb"):
+        put(course, place)
+    original = Path.exists
+
+    def exists(path: Path) -> bool:
+        if "bob" in path.parts:
+            raise PermissionError(13, "Permission denied")
+        return original(path)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    first, second, third = misplaced(course, NAME, [NAME])
+    assert first.startswith("submitted/ada/sheet/hw1.ipynb is not graded")
+    assert "submitted/bob cannot be looked at: Permission denied; change its rights" == second
+    assert third.startswith("submitted/cleo/sheet/hw1.ipynb is not graded")

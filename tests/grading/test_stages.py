@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import Struct
@@ -16,7 +16,7 @@ from autograder.cli import app
 from autograder.feedback import publish
 from autograder.gradebook import Gradebook
 from autograder.gradebook.ledger import Ledger
-from autograder.grading import batch, pipeline, scoring
+from autograder.grading import batch, pipeline, scoring, sitting
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.pipeline import Handed
 from autograder.grading.sitting import Sittings
@@ -303,3 +303,21 @@ def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
     grader: Any = SimpleNamespace(sittings=SimpleNamespace(of=interrupt))
     with pytest.raises(error):
         pipeline.Grader.grade(grader, Handed("ada", {NAME: CONTROL}))
+
+
+def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first student is graded all variants are made: an error in one waits for whose it is."""
+
+    def variant_of(student: str) -> Any:
+        if student == "bob":
+            raise ZeroDivisionError("planted")
+        return SimpleNamespace(label=student)
+
+    given = SimpleNamespace(students=["ada", "bob"], of=lambda student: variant_of(student) and None)
+    common: Any = SimpleNamespace(manifest=given, variant_of=variant_of, asked=lambda variant: variant)
+    monkeypatch.setattr(sitting, "expected_values", lambda *_: ({}, {}))
+    monkeypatch.setattr(sitting.Asked, "of", lambda *_: None)
+    sittings = Sittings(common, b"", cast("Any", None))
+    assert sittings.of("ada", {}).assignment is common
+    with pytest.raises(ZeroDivisionError):
+        sittings.of("bob", {})

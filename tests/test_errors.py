@@ -1,0 +1,57 @@
+"""What staff are told of an error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autograder.errors import CourseError, told
+from autograder.notebook.nesting import pruned
+
+
+class Textless(Exception):
+    """Not even its text can be had."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def raised(error: Exception) -> Exception:
+    """The same with a place."""
+    with pytest.raises(type(error)) as caught:
+        raise error
+    return caught.value
+
+
+def test_a_foreseen_error_speaks_for_itself() -> None:
+    """Its text is meant for people; type and place would add nothing."""
+    assert "roster.csv: line 3: no id" == told(raised(CourseError("roster.csv: line 3: no id")))
+
+
+def test_another_is_told_with_type_text_and_place() -> None:
+    """So that it can be reported, and found."""
+    assert told(raised(KeyError("a"))).startswith("KeyError: 'a' (in tests.test_errors, line ")
+    assert "RuntimeError" == told(RuntimeError())
+    assert told(raised(Textless())).startswith("Textless: (its text cannot be told) (in ")
+
+
+def test_the_place_is_ours_where_there_is_one() -> None:
+    """The depths of a library tell less than who called it."""
+
+    class Odd(dict[str, object]):
+        def items(self) -> object:  # type: ignore[override]
+            return json.loads("{")
+
+    with pytest.raises(ValueError, match="Expecting") as caught:
+        pruned(Odd())
+    assert "JSONDecodeError: " in told(caught.value)
+    assert "(in autograder.notebook.nesting, line " in told(caught.value)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\x1b[2Jb", "a\u202eb", "x" * 10_000])
+def test_it_is_one_line_that_does_nothing(text: str) -> None:
+    """What a student wrote may stand in it: no control characters reach a terminal, and no novels."""
+    line = told(ValueError(text))
+    assert line.isprintable()
+    assert len(line) < 400
