@@ -30,6 +30,9 @@ FUNCTION_SPELLINGS: Mapping[str, str] = {
     "max": "max", "Max": "max", "maximum": "max", "min": "min", "Min": "min", "minimum": "min",
     "factorial": "factorial", "binomial": "binomial", "binom": "binomial", "comb": "binomial",
     "ceil": "ceil", "ceiling": "ceil", "floor": "floor",
+    "abs": "abs", "Abs": "abs", "fabs": "abs",
+    "sigmoid": "sigmoid", "Sigmoid": "sigmoid", "logistic": "sigmoid", "expit": "sigmoid",
+    "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos",
 }  # fmt: skip
 """Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``) are written in
 terms of the others when they are read."""

@@ -202,6 +202,8 @@ def _constant_function(node: Node) -> Rational:
         return math.ceil(values[0])
     if node.name == "floor":
         return math.floor(values[0])
+    if node.name == "abs":
+        return abs(values[0])
     if node.name == "sqrt":
         return _square_root(values[0])
     if node.name in ("factorial", "binomial"):
