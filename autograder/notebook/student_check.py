@@ -51,6 +51,8 @@ class _Entry(Struct, frozen=True):
     cell: str
     names: dict[str, str]
     symbols: dict[str, _Symbol]
+    languages: tuple[str, ...]
+    """Of the course: they decide what a mark between digits means."""
     library: str
     visible: tuple[dict[str, Any], ...]
 
@@ -244,6 +246,7 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
             name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
             for name, symbol in symbols.items()
         },
+        "languages": list(rubric.assignment.languages),
         "library": str(question.options.get("library", "torch")),
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }

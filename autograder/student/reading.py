@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.algebra.nodes import Node, Tree, Tuple
@@ -37,14 +37,13 @@ class NotRead(NamedTuple):
     left_open: str = ""
 
 
-def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]]) -> Vocabulary:
-    """The declared symbols, from what the specification says of them."""
-    return Vocabulary(
-        {
-            name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
-            for name, entry in symbols.items()
-        }
-    )
+def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
+    """The declared symbols, from what the specification says of them, in a course of these languages."""
+    declared = {
+        name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
+        for name, entry in symbols.items()
+    }
+    return Vocabulary(declared).spoken(languages)
 
 
 def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str) -> Read | NotRead:

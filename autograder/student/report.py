@@ -92,7 +92,7 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "symbolic" else "person"
         return Report(question, title, PERSON, (Line(PERSON, sentence(key, language)),))
-    vocabulary = vocabulary_of(entry["symbols"])
+    vocabulary = vocabulary_of(entry["symbols"], entry.get("languages", ("en",)))
     lines: list[Line] = []
     for name, form in entry["names"].items():
         if name not in values:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from autograder.algebra.greek import GREEK
@@ -14,7 +13,7 @@ from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPEL
 from autograder.errors import RubricError
 from autograder.rubric import Symbol
 
-_SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9]+)*'*")
+_SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
 _MARKUP = re.compile(
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
     r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
@@ -29,6 +28,12 @@ _MOST_LETTERS = 8
 """Symbols that may stand side by side without a sign or blank."""
 _LONGEST_QUICK_NUMBER = 15
 _USUAL_NUMBERS = 129
+_DECIMAL_COMMA = frozenset(("de",))
+"""Languages in which a comma stands before decimals, and a point may separate thousands."""
+_LONGEST_NAME = 64
+_SHORTEST_SLIP = 4
+"""Letters of a word in which one may be wrong; in shorter ones it makes another word."""
+_NUMBER = {"num": "n", "number": "n"}
 
 
 def plain_name(spelling: str) -> str:
@@ -64,9 +69,13 @@ class Vocabulary:
         domains: declared name → ``"positive integer"``, ``"positive"`` or ``"real"``.
         functions: further spellings of functions → the function.
         words: see `Words`.
+        decimal_comma: whether a comma may stand before decimals, and a point separate thousands.
     """
 
-    __slots__ = ("_declared", "_run_together", "domains", "functions", "names", "nodes", "words")
+    __slots__ = (
+        "_alike", "_declared", "_run_together", "decimal_comma", "domains", "functions", "names", "nodes",
+        "words",
+    )  # fmt: skip
 
     def __init__(self, declared: Mapping[str, Symbol]) -> None:
         """Take the symbols of a rubric.
@@ -112,11 +121,36 @@ class Vocabulary:
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
         self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        self._alike: dict[str, set[str]] = {}
+        for spelling, name in names.items():
+            if len(spelling) > 1:
+                self._alike.setdefault(_folded(spelling), set()).add(name)
+        self.decimal_comma = False
         self.words = Words(_words(self.nodes, functions))
 
     def extended(self, name: str) -> Vocabulary:
         """The same symbols and one more, a positive number."""
         return Vocabulary({**self._declared, name: Symbol("positive")})
+
+    def spoken(self, languages: Iterable[str]) -> Vocabulary:
+        """The same symbols in a course of these languages, which decide what a mark between digits means.
+
+        What a rubric states is read without them: it has decimal points, as programs have.
+        """
+        known = Vocabulary(self._declared)
+        known.decimal_comma = not _DECIMAL_COMMA.isdisjoint(languages)
+        return known
+
+    def misspelt(self, word: str) -> Sym | None:
+        """The one symbol whose name differs in capitals and underscores only, such as ``dmodel``, ``d_FF``."""
+        meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
+        return Sym(next(iter(meant))) if len(meant) == 1 else None
+
+    def doubtful(self, word: str) -> tuple[str, str] | None:
+        """A product of declared letters and a symbol's name, where a word may be either: ``dk``, ``d*k``, ``d_k``."""
+        letters = len(word) <= _MOST_LETTERS and all(letter in self.names for letter in word)
+        meant = self._run_together.get(word, "")
+        return ("*".join(word), meant) if letters and meant else None
 
     def split(self, word: str) -> list[str] | None:
         """Read ``nd`` as ``n`` times ``d``: declared letters, written without a sign.
@@ -139,14 +173,47 @@ class Vocabulary:
 
     def suggestion(self, word: str) -> str:
         """The declared spelling that was most likely meant; empty when none is near."""
-        plain = plain_name(word)[:64]
+        plain = plain_name(word)
+        if len(plain) > _LONGEST_NAME:
+            return ""
         if plain in self._run_together:
             return self._run_together[plain]
-        lower: dict[str, str] = {}
-        for spelling in (*self.domains, *self.names, *self.functions, *FUNCTIONS):
-            lower.setdefault(spelling.lower(), spelling)
-        close = difflib.get_close_matches(plain.lower(), lower, n=1, cutoff=0.6) if len(plain) > 1 else ()
-        return lower[close[0]] if close else ""
+        known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
+        return next((spelling for spelling in known if _is_slip(plain.lower(), spelling.lower())), "")
+
+
+def _folded(spelling: str) -> str:
+    return spelling.replace("_", "").lower()
+
+
+def _is_slip(written: str, meant: str) -> bool:
+    """Whether a name is another one with a slip of the finger in some of its parts.
+
+    Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
+    guess is worse than none.
+    """
+    parts, others = written.split("_"), meant.split("_")
+    if len(parts) != len(others):
+        parts, others = [_folded(written)], [_folded(meant)]
+    if [_NUMBER.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
+        return True
+    return parts != others and all(
+        one == other or (min(len(one), len(other)) >= _SHORTEST_SLIP and _one_slip(one, other))
+        for one, other in zip(parts, others, strict=True)
+    )
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Whether a letter is missing, too many or wrong, or two neighbours are exchanged; two in long words."""
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    return len(one) + len(other) <= 1 or (len(one) == len(other) and (len(one) == 1 or one == other[::-1]) and len(one) <= 2)
 
 
 def _abbreviations(spelling: str) -> Iterable[str]:
@@ -158,12 +225,16 @@ def _abbreviations(spelling: str) -> Iterable[str]:
 
 
 def _other_alphabet(spelling: str) -> Iterator[str]:
-    """``alpha_1`` for ``α_1``, and the reverse."""
+    """``alpha_1`` for ``α_1``, ``h_theta`` for ``h_θ``, and the reverse."""
     base, mark, below = spelling.partition("_")
-    letter = GREEK.get(base, base)
-    for name, one in GREEK.items():
-        if one == letter:
-            yield from (f"{other}{mark}{below}" for other in (letter, name) if other != base)
+    forms = (f"{one}{mark}{other}" for one in _letter_forms(base) for other in _letter_forms(below))
+    yield from (form for form in forms if form != spelling)
+
+
+def _letter_forms(word: str) -> Sequence[str]:
+    """A Greek letter and its names; any other word alone."""
+    letter = GREEK.get(word, word)
+    return tuple(dict.fromkeys((word, letter, *(name for name, one in GREEK.items() if one == letter))))
 
 
 def _words(
