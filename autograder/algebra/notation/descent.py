@@ -152,7 +152,7 @@ class Reader:
                 raise self.error("ambiguous-division")
         if self._own:
             return
-        if kinds[place] == "[" and before == "symbol" and kinds[place + 2 : place + 3] == ["]"]:
+        if kinds[place] == "[" and before == "symbol" and "]" in kinds[place + 2 : place + 4]:
             raise self.error("index")
         if kinds[place] == "frac" and before == "number" and self._is_plain_fraction(place):
             raise self.error("two-numbers")

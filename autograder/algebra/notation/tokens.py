@@ -152,7 +152,7 @@ def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
     """
     if len(text) > MAX_CHARS or ("," in text and _GROUPED.search(text)):
         return None
-    if vocabulary.decimal_comma and "." in text and _DOTTED.search(text):
+    if "!=" in text or (vocabulary.decimal_comma and "." in text and _DOTTED.search(text)):
         return None
     tokens = _quickly(text, vocabulary)
     if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
