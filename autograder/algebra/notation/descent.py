@@ -130,6 +130,7 @@ class Reader:
             elif kind in _STARTS or (kind == "|" and not self._bars):
                 self._check_beside(start, clear=clear)
                 factors.append(self._power())
+                clear = True
             else:
                 product = factors[0] if len(factors) == 1 else Mul(tuple(factors))
                 return Neg(product) if negative else product
@@ -199,6 +200,8 @@ class Reader:
         kinds, place, places = self._kinds, self._position, self._tokens.places
         if kinds[start] in CLOSING:
             return
+        if kinds[place - 1] == "!":
+            raise self.error("ambiguous-exponent")
         bare_e = base == _E
         if kinds[place] == "/":
             if exponent == Num(1) or isinstance(exponent, Neg) or (bare_e and not self._tokens.gap(place)):
@@ -207,7 +210,8 @@ class Reader:
             raise self.error("ambiguous-exponent")
         elif kinds[place] in _STARTS and kinds[place] != "number":
             letters = kinds[place] == kinds[place - 1] == "symbol"
-            together = letters and places[place] == places[place - 1]
+            text = self._tokens.text
+            together = letters and (not text or text[places[place] - 1].isalpha())
             glued = isinstance(base, Num) and not self._tokens.gap(place)
             if together or glued or bare_e:
                 raise self.error("ambiguous-exponent")

@@ -99,11 +99,18 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
 
 
 def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
-    closing = _enclosing(tokens)
     if not own:
         _check_commas(tokens)
-    if not closing:
-        _check_brackets(tokens)
+    try:
+        return _listed(tokens, own=own)
+    except Unreadable as error:
+        if error.code == "comma":  # where it stands in brackets, these may be what is wrong
+            _check_brackets(tokens)
+        raise
+
+
+def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
+    closing = _enclosing(tokens)
     reader = Reader(tokens, in_list=True, own=own)
     if closing:
         reader.accept(tokens.kinds[0])

@@ -252,7 +252,8 @@ class _Cutter:
                 self._put(",", ";", position)
                 position += 1
                 continue
-            found = (_TOKEN_IN_LIST if in_list and not called else _TOKEN).match(text, position)
+            of_values = (in_list and not called) or takes_two(called)
+            found = (_TOKEN_IN_LIST if of_values else _TOKEN).match(text, position)
             if found is None:
                 raise unknown(text[position], position)
             if found.lastgroup != "skip":
@@ -332,6 +333,7 @@ class _Cutter:
         elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
             for part in parts:
                 self._put("symbol", vocabulary.nodes[part], start)
+                start += len(part) if word == name else 0
         elif (meant := vocabulary.doubtful(name)) is not None:
             raise Unreadable("ambiguous-name", start, name=name, product=meant[0], symbol=meant[1])
         elif (other := vocabulary.misspelt(name)) is not None:
@@ -351,7 +353,12 @@ class _Cutter:
 
 def takes_several(function: str) -> bool:
     """Whether commas separate values in the brackets of a function; no function is called ""."""
-    return function == "pow" or FUNCTIONS.get(function, (0, 0))[1] > 1
+    return takes_two(function) or FUNCTIONS.get(function, (0, 0))[1] > 1
+
+
+def takes_two(function: str) -> bool:
+    """Whether a function has two values always, so that a comma in its brackets is no part of a number."""
+    return function == "pow" or FUNCTIONS.get(function, (0, 0))[0] == 2
 
 
 def doubtful_comma(number: str, start: int) -> Unreadable:

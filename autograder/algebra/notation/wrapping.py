@@ -41,9 +41,10 @@ _UNIT = re.compile(
 )
 _ENDS = re.compile(r"[\w)\]}!²³⁰¹⁴-⁹ᵃ-ᵿ₀-ₜ$|⌉⌋]\Z")
 _GLUED = re.compile(r"[A-Za-z_^\\{]")
+_BLANKS = re.compile(r"(?:\s|~|\\[,;:! ]|\\q?quad){0,20}\Z")
 _LONGEST_UNIT = 60
 _SPACE = re.compile(
-    r"(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
+    r"[\s$]*(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
     r"(?:\{(?P<braces>.*)\}|\((?P<brackets>.*)\))[\s$.]*",
     re.DOTALL,
 )
@@ -72,12 +73,18 @@ def without_unit(text: str, vocabulary: Vocabulary) -> str:
     start = max(1, len(text) - _LONGEST_UNIT)
     places = (place for place in range(start, len(text)) if not _GLUED.match(text, place - 1))
     found = next((found for place in places if (found := _UNIT.match(text, place))), None)
-    if found is None or not _ENDS.search(text[: found.start()].rstrip()):
+    if found is None or not _ENDS.search(_BLANKS.sub("", text[: found.start()])):
         return text
     words = re.split(r"[\s/]+", str(found[str(found.lastgroup)]))
     if any(word in vocabulary.names or vocabulary.misspelt(word) for word in words):
         return text
     return text[: found.start()] + " " * len(found.group()) + text[found.end() :]
+
+
+def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:
+    """Whether a letter on the left names the result: the right side does not mention it."""
+    mentioned = (name for word in _WORD.findall(rest) for name in _mentioned(word, vocabulary))
+    return len(letter) == 1 and letter.isalpha() and letter not in mentioned
 
 
 def inside_space(text: str, vocabulary: Vocabulary) -> str:
@@ -92,8 +99,7 @@ def inside_space(text: str, vocabulary: Vocabulary) -> str:
 def _names_result(found: re.Match[str], text: str, vocabulary: Vocabulary) -> bool:
     names = [plain_name(word) for word in found["name"].split()]
     if len(names) == 1 and len(names[0]) == 1 and names[0] in vocabulary.names:
-        rest = _WORD.findall(text, found.end())
-        return all(names[0] not in _mentioned(word, vocabulary) for word in rest)
+        return is_name_of(names[0], text[found.end() :], vocabulary)
     return not any(name in vocabulary.names or vocabulary.split(name) or vocabulary.misspelt(name) for name in names)
 
 
