@@ -151,7 +151,8 @@ _COUNTS: Mapping[str, Text] = {
     },
     "count.ambiguous": {
         "en": "{what}: is “{value}” {first} or {second}? Write it so that it can only be read in one way.",
-        "de": "{what}: Ist „{value}“ {first} oder {second}? Bitte so schreiben, dass es nur eine Lesart gibt.",
+        "de": "{what}: Ist „{value}“ {first} oder {second}? Bitte so schreiben, dass es nur eine Lesart "
+        "gibt.",
     },
     "count.form": {
         "en": "{what} is a “{form}”; a whole number is asked for.",

@@ -99,7 +99,8 @@ _UNREADABLE: dict[str, Text] = {
         "de": "Gehört dieser Faktor unter den Bruchstrich? Schreiben Sie * oder Klammern.",
     },
     "ambiguous-exponent": {
-        "en": "does this belong to the exponent? Write brackets around the whole exponent, or around the power.",
+        "en": "does this belong to the exponent? Write brackets around the whole exponent, or around the "
+        "power.",
         "de": "Gehört dies zum Exponenten? Setzen Sie Klammern um den ganzen Exponenten oder um die Potenz.",
     },
     "index": {
@@ -145,8 +146,8 @@ _UNREADABLE: dict[str, Text] = {
         "de": "„{sign}“ gehört nicht hierher.",
     },
     "not-equal": {
-        "en": "does “{sign}” mean “is not equal to”? That is no formula. A factorial before an equals sign is "
-        "written with a blank between them.",
+        "en": "does “{sign}” mean “is not equal to”? That is no formula. A factorial before an equals sign "
+        "is written with a blank between them.",
         "de": "Bedeutet „{sign}“ „ist ungleich“? Das ist keine Formel. Zwischen eine Fakultät und ein "
         "Gleichheitszeichen gehört ein Leerzeichen.",
     },

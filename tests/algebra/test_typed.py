@@ -70,7 +70,7 @@ def typed() -> list[Typed]:
     """Every line of the table."""
     found = []
     for line in (Path(__file__).parent / "typed.txt").read_text("utf-8").splitlines():
-        if not line.strip() or line.startswith("#") and " => " not in line or line.startswith("# "):
+        if not line.strip() or (line.startswith("#") and " => " not in line) or line.startswith("# "):
             continue
         parts = _LINE.fullmatch(line)
         assert parts is not None, line
@@ -132,17 +132,22 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
     assert one.refused == caught.value.code
     assert 0 <= caught.value.offset <= len(one.text)
     for language in LANGUAGES:
-        assert "{" not in render(unreadable(caught.value, one.text), language).replace(one.text, "").partition("”: ")[2]
+        assert (
+            "{"
+            not in render(unreadable(caught.value, one.text), language)
+            .replace(one.text, "")
+            .partition("”: ")[2]
+        )
 
 
 @pytest.mark.parametrize("one", TYPED, ids=str)
 def test_students_are_told_the_same(one: Typed) -> None:
     """What runs in the notebook reads each text as the grader does, and says the same sentence."""
     told = read_value(one.text, "symbolic", one.form, SPOKEN[one.language], "de")
-    try:
-        trees = read_text(one.text, one.form, SPOKEN[one.language])
-    except Unreadable as error:
-        assert NotRead(render(unreadable(error, one.text), "de")) == told
+    if one.refused:
+        with pytest.raises(Unreadable) as caught:
+            read_text(one.text, one.form, SPOKEN[one.language])
+        assert NotRead(render(unreadable(caught.value, one.text), "de")) == told
     else:
         assert isinstance(told, Read)
-        assert trees == read_text(told.text, one.form, ENGLISH)
+        assert read_text(one.text, one.form, SPOKEN[one.language]) == read_text(told.text, one.form, ENGLISH)

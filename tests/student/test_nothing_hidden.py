@@ -23,7 +23,7 @@ from autograder.verify.papers import with_sources
 
 COURSE = Course.at(Path(__file__).parents[2])
 NAMES = COURSE.assignments()
-PUBLIC = {"id", "kind", "languages", "title", "symbols", "visible", "answer", "notebook", "text", "form", "library"}
+PUBLIC = {"id", "kind", "title", "symbols", "visible", "answer", "notebook", "text", "form", "library"}
 """Keys of a rubric whose values students may see."""
 ENTRY = {"kind", "languages", "title", "answer", "notebook", "cell", "names", "symbols", "library", "visible"}
 

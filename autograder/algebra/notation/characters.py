@@ -157,7 +157,7 @@ def _folded(text: str, position: int) -> str:
 
 
 def unknown(character: str, position: int) -> Unreadable:
-    """What is said of a character without a meaning: one that is not seen, or is taken for another, by name."""
+    """What is said of a character without a meaning: by name where it is not seen, or taken for another."""
     category = unicodedata.category(character)
     name = unicodedata.name(character, "control character" if category == "Cc" else "no character")
     params = {"character": character, "number": f"U+{ord(character):04X}", "name": name}

@@ -283,7 +283,9 @@ class Reader:
         self.close("|", self._tokens.places[place])
         self._bars -= 1
         self._depth -= 1
-        positive = isinstance(inner, Sym) and self._tokens.vocabulary.domains.get(inner.name, "real") != "real"
+        positive = (
+            isinstance(inner, Sym) and self._tokens.vocabulary.domains.get(inner.name, "real") != "real"
+        )
         return inner if positive else Fn("abs", (inner,))
 
     def _argument(self) -> Node:
@@ -332,7 +334,7 @@ class Reader:
         return call if exponent is None else Pow(call, exponent)
 
     def _check_end(self, place: int, name: str) -> None:
-        """Refuse ``log n/2`` and ``log n*d``: with blanks around the sign it is clear, and after a radical sign."""
+        """Refuse ``log n/2`` and ``log n*d``; with blanks it is clear, and after a radical sign."""
         radical = self._tokens.text[self._tokens.places[place] :][:1] in ("√", "∛")
         if self.kind in ("*", "/", "//") and not radical and not self._tokens.gap(self._position):
             raise self.error("ambiguous-function", name=name)

@@ -42,7 +42,8 @@ def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
     listed = text[start:].rstrip(" \t\r\n$")
     digits = _DIGITS.search(text)
     if digits is not None and any(
-        not one["kept"] and one.group().strip() in (";", "", "-", "*", "•") for one in _SEPARATOR.finditer(listed)
+        not one["kept"] and one.group().strip() in (";", "", "-", "*", "•")
+        for one in _SEPARATOR.finditer(listed)
     ):
         raise doubtful_comma(digits.group(), digits.start())
     listed = _TIMES.sub(lambda sign: "*".ljust(len(sign.group())), listed)

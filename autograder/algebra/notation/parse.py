@@ -134,7 +134,8 @@ def _check_commas(tokens: Tokens) -> None:
         Unreadable: it may as well group digits, or stand before decimals, as it separates sizes.
     """
     text = tokens.text
-    commas = [place for kind, place in zip(tokens.kinds, tokens.places) if kind == ","] if text else []
+    pairs = zip(tokens.kinds, tokens.places, strict=True)
+    commas = [place for kind, place in pairs if kind == ","] if text else []
     semicolons = any(text[place] == ";" for place in commas)
     loose = semicolons or any(" " in text[max(0, place - 1) : place + 2] for place in commas)
     for place in commas:

@@ -328,7 +328,18 @@ class _Cutter:
             self._put("function", function, start)
         elif name in CONSTANTS:
             self._put("constant", CONSTANTS[name], start)
-        elif name in SIGMOIDS and _CALLED.match(self._text, start + len(word)):
+        else:
+            self._unlisted(word, name, start)
+
+    def _unlisted(self, word: str, name: str, start: int) -> None:
+        """What a word may be that is no name as it stands.
+
+        Raises:
+            Unreadable: nothing, or several things.
+        """
+        vocabulary = self._vocabulary
+        called = _CALLED.match(self._text, start + len(word)) is not None
+        if name in SIGMOIDS and called:
             self._put("function", "sigmoid", start)
         elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
             for part in parts:
@@ -338,17 +349,21 @@ class _Cutter:
             raise Unreadable("ambiguous-name", start, name=name, product=meant[0], symbol=meant[1])
         elif (other := vocabulary.misspelt(name)) is not None:
             self._put("symbol", other, start)
-        elif name.lower() in FUNCTION_SPELLINGS and _CALLED.match(self._text, start + len(word)):
+        elif called and name.lower() in FUNCTION_SPELLINGS:
             self._put("function", FUNCTION_SPELLINGS[name.lower()], start)
-        elif name in SUMMATIONS:
-            raise Unreadable("summation", start, name=word)
-        elif name == "E":
-            raise Unreadable("capital-e", start)
-        elif word[0] == "\\" and word[1:].isalpha():
-            raise Unreadable("unknown-command", start, name=word)
         else:
-            suggestion = vocabulary.suggestion(name)
-            raise Unreadable("unknown-name", start, name=name or word, suggestion=suggestion)
+            raise _unknown(word, name, start, vocabulary)
+
+
+def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unreadable:
+    """What is said of a word that stands for nothing."""
+    if name in SUMMATIONS:
+        return Unreadable("summation", start, name=word)
+    if name == "E":
+        return Unreadable("capital-e", start)
+    if word[0] == "\\" and word[1:].isalpha():
+        return Unreadable("unknown-command", start, name=word)
+    return Unreadable("unknown-name", start, name=name or word, suggestion=vocabulary.suggestion(name))
 
 
 def takes_several(function: str) -> bool:

@@ -86,34 +86,7 @@ class Vocabulary:
             RubricError: a spelling is not a name, stands for two symbols, or a domain is unknown.
         """
         self._declared = dict(declared)
-        names: dict[str, str] = {}
-        functions: dict[str, str] = {}
-        for name, symbol in declared.items():
-            if symbol.domain not in _DOMAINS:
-                raise RubricError(
-                    f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
-                )
-            if symbol.domain == "function" and name not in FUNCTIONS:
-                raise RubricError(
-                    f"symbol {name!r}: only a function can be of the domain 'function': "
-                    f"{', '.join(FUNCTIONS)}"
-                )
-            table = functions if symbol.domain == "function" else names
-            for spelling in (name, *symbol.aliases):
-                plain = plain_name(spelling)
-                function = plain in FUNCTIONS and symbol.domain != "function"
-                if not _SPELLING.fullmatch(plain) or function:
-                    raise RubricError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
-                other = names.get(plain) or functions.get(plain)
-                if other not in (None, name):
-                    raise RubricError(
-                        f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
-                        "declare one of the two anew without it"
-                    )
-                table[plain] = name
-        for spelling, name in tuple(names.items()):
-            for form in _other_alphabet(spelling):
-                names.setdefault(form, name)
+        names, functions = _spellings(declared)
         self.domains: Mapping[str, str] = {
             name: symbol.domain for name, symbol in declared.items() if symbol.domain != "function"
         }
@@ -142,12 +115,12 @@ class Vocabulary:
         return known
 
     def misspelt(self, word: str) -> Sym | None:
-        """The one symbol whose name differs in capitals and underscores only, such as ``dmodel``, ``d_FF``."""
+        """The one symbol whose name differs in capitals and underscores only: ``dmodel``, ``d_FF``."""
         meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
         return Sym(next(iter(meant))) if len(meant) == 1 else None
 
     def doubtful(self, word: str) -> tuple[str, str] | None:
-        """A product of declared letters and a symbol's name, where a word may be either: ``dk``, ``d*k``, ``d_k``."""
+        """A product of declared letters and a symbol's name, where a word may be either: ``dk``."""
         letters = len(word) <= _MOST_LETTERS and all(letter in self.names for letter in word)
         meant = self._run_together.get(word, "")
         return ("*".join(word), meant) if letters and meant else None
@@ -182,6 +155,42 @@ class Vocabulary:
         return next((spelling for spelling in known if _is_slip(plain.lower(), spelling.lower())), "")
 
 
+def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
+    """Every spelling of symbols and of functions, with the name it stands for.
+
+    Raises:
+        RubricError: see `Vocabulary`.
+    """
+    names: dict[str, str] = {}
+    functions: dict[str, str] = {}
+    for name, symbol in declared.items():
+        if symbol.domain not in _DOMAINS:
+            raise RubricError(
+                f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
+            )
+        if symbol.domain == "function" and name not in FUNCTIONS:
+            raise RubricError(
+                f"symbol {name!r}: only a function can be of the domain 'function': {', '.join(FUNCTIONS)}"
+            )
+        table = functions if symbol.domain == "function" else names
+        for spelling in (name, *symbol.aliases):
+            plain = plain_name(spelling)
+            function = plain in FUNCTIONS and symbol.domain != "function"
+            if not _SPELLING.fullmatch(plain) or function:
+                raise RubricError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
+            other = names.get(plain) or functions.get(plain)
+            if other not in (None, name):
+                raise RubricError(
+                    f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
+                    "declare one of the two anew without it"
+                )
+            table[plain] = name
+    for spelling, name in tuple(names.items()):
+        for form in _other_alphabet(spelling):
+            names.setdefault(form, name)
+    return names, functions
+
+
 def _folded(spelling: str) -> str:
     return spelling.replace("_", "").lower()
 
@@ -213,7 +222,9 @@ def _one_slip(one: str, other: str) -> bool:
     while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
         end += 1
     one, other = one[: len(one) - end], other[: len(other) - end]
-    return len(one) + len(other) <= 1 or (len(one) == len(other) and (len(one) == 1 or one == other[::-1]) and len(one) <= 2)
+    return len(one) + len(other) <= 1 or (
+        len(one) == len(other) and (len(one) == 1 or one == other[::-1]) and len(one) <= 2
+    )
 
 
 def _abbreviations(spelling: str) -> Iterable[str]:

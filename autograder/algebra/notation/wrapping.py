@@ -11,9 +11,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 
 _WRAPPING = re.compile(r"`+|\\(?:begin|end)\{[a-z]{1,20}\*?\}|\\[\[\]()]|\\displaystyle(?![A-Za-z])")
 _EQUALS = re.compile(r"[\s$&]*(?:(?::?==?|≈|≃|≅|\\(?:approx|simeq|cong)(?![A-Za-z]))[\s$&]*)+")
-_NAME = (
-    r"[A-Za-z#\u0370-\u03ff](?:[\w'\u0370-\u03ff]|\\_|\\(?=[A-Za-z])|\{[^{}=]{0,40}\}){0,60}"
-)
+_NAME = r"[A-Za-z#\u0370-\u03ff](?:[\w'\u0370-\u03ff]|\\_|\\(?=[A-Za-z])|\{[^{}=]{0,40}\}){0,60}"
 _LEFT_SIDE = re.compile(
     rf"[\s$]*(?P<name>\\?(?:{_NAME})(?: {{1,2}}{_NAME}){{0,5}})(?:\s{{0,3}}\([^=()]{{0,60}}\))?\s{{0,3}}"
     r"(?::?=(?!=)|:(?=\s)|≈|\\approx(?![A-Za-z]))"
@@ -88,7 +86,7 @@ def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:
 
 
 def inside_space(text: str, vocabulary: Vocabulary) -> str:
-    """The sizes in ``ℝ^{n×d}`` and ``Q \\in \\mathbb{R}^{n \\times d}``; any other text as it is."""
+    r"""The sizes in ``ℝ^{n×d}`` and ``Q \in \mathbb{R}^{n \times d}``; any other text as it is."""
     found = _SPACE.fullmatch(text)
     if found is None or "R" in vocabulary.names:
         return text
@@ -100,7 +98,9 @@ def _names_result(found: re.Match[str], text: str, vocabulary: Vocabulary) -> bo
     names = [plain_name(word) for word in found["name"].split()]
     if len(names) == 1 and len(names[0]) == 1 and names[0] in vocabulary.names:
         return is_name_of(names[0], text[found.end() :], vocabulary)
-    return not any(name in vocabulary.names or vocabulary.split(name) or vocabulary.misspelt(name) for name in names)
+    return not any(
+        name in vocabulary.names or vocabulary.split(name) or vocabulary.misspelt(name) for name in names
+    )
 
 
 def _mentioned(word: str, vocabulary: Vocabulary) -> list[str]:

@@ -58,7 +58,7 @@ def _sum(terms: tuple[Node, ...]) -> str:
 
 
 def _above(node: Node) -> str:
-    """A numerator; in brackets, too, where its exponent might be taken for the whole quotient: ``(d^1)/2``."""
+    """A numerator; in brackets where its exponent might be taken for the whole quotient: ``(d^1)/2``."""
     last = node.factors[-1] if isinstance(node, Mul) else node
     open_ended = isinstance(last, Pow) and (last.exponent == Num(1) or last.base == Const("e"))
     return f"({_text(node)})" if open_ended else _within(node, Add, Neg)

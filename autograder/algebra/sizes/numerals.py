@@ -80,8 +80,8 @@ def read_whole(text: str) -> int:
     A mark before three digits separates thousands, because decimals are not asked for.
 
     Raises:
-        Unreadable: ``not-a-number``, ``not-whole``, ``number-too-large``; or ``two-readings`` with ``first`` and
-            ``second``.
+        Unreadable: ``not-a-number``, ``not-whole``, ``number-too-large``; or ``two-readings`` with ``first``
+            and ``second``.
     """
     if len(text) > MAX_WHOLE:
         raise Unreadable("not-a-number")

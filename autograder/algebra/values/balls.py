@@ -209,12 +209,8 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
             for other in arguments[1:]:
                 first = first.max(other) if name == "max" else first.min(other)
             return first
-        case "ceil":
-            return first.ceil()
-        case "floor":
-            return first.floor()
-        case "abs":
-            return abs(first)
+        case "ceil" | "floor" | "abs":
+            return abs(first) if name == "abs" else first.ceil() if name == "ceil" else first.floor()
         case "sigmoid" | "tanh" | "sin" | "cos":
             return _curve(name, first)
         case "factorial":

@@ -62,5 +62,7 @@ def _from_text(text: str) -> Whole | NotWhole:
         return Whole(read_whole(text))
     except Unreadable as error:
         params = {} if error.code == "number-too-large" else {"value": quote(text)}
-        readings = {name: error.params[name] for name in ("first", "second") if name in error.params}
+        readings: dict[str, str] = {
+            name: told for name, told in error.params.items() if name in ("first", "second")
+        }
         return NotWhole(_CODES[error.code], {**params, **readings})
