@@ -51,10 +51,10 @@ class _Entry(Struct, frozen=True):
     cell: str
     names: dict[str, str]
     symbols: dict[str, _Symbol]
-    languages: tuple[str, ...]
-    """Of the course: they decide what a mark between digits means."""
     library: str
     visible: tuple[dict[str, Any], ...]
+    languages: tuple[str, ...] = ("en",)
+    """Of the course: they decide what a mark between digits means."""
 
 
 class _Cells(Struct, frozen=True):

@@ -9,6 +9,7 @@ from fractions import Fraction
 from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
+from autograder.algebra.notation.spelling import is_slip
 from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
 from autograder.rubric import Symbol
@@ -31,9 +32,6 @@ _USUAL_NUMBERS = 129
 _DECIMAL_COMMA = frozenset(("de",))
 """Languages in which a comma stands before decimals, and a point may separate thousands."""
 _LONGEST_NAME = 64
-_SHORTEST_SLIP = 4
-"""Letters of a word in which one may be wrong; in shorter ones it makes another word."""
-_NUMBER = {"num": "n", "number": "n"}
 
 
 def plain_name(spelling: str) -> str:
@@ -152,7 +150,7 @@ class Vocabulary:
         if plain in self._run_together:
             return self._run_together[plain]
         known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
-        return next((spelling for spelling in known if _is_slip(plain.lower(), spelling.lower())), "")
+        return next((spelling for spelling in known if is_slip(plain.lower(), spelling.lower())), "")
 
 
 def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
@@ -193,38 +191,6 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
 
 def _folded(spelling: str) -> str:
     return spelling.replace("_", "").lower()
-
-
-def _is_slip(written: str, meant: str) -> bool:
-    """Whether a name is another one with a slip of the finger in some of its parts.
-
-    Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
-    guess is worse than none.
-    """
-    parts, others = written.split("_"), meant.split("_")
-    if len(parts) != len(others):
-        parts, others = [_folded(written)], [_folded(meant)]
-    if [_NUMBER.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
-        return True
-    return parts != others and all(
-        one == other or (min(len(one), len(other)) >= _SHORTEST_SLIP and _one_slip(one, other))
-        for one, other in zip(parts, others, strict=True)
-    )
-
-
-def _one_slip(one: str, other: str) -> bool:
-    """Whether a letter is missing, too many or wrong, or two neighbours are exchanged; two in long words."""
-    start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
-        start += 1
-    one, other = one[start:], other[start:]
-    end = 0
-    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
-        end += 1
-    one, other = one[: len(one) - end], other[: len(other) - end]
-    return len(one) + len(other) <= 1 or (
-        len(one) == len(other) and (len(one) == 1 or one == other[::-1]) and len(one) <= 2
-    )
 
 
 def _abbreviations(spelling: str) -> Iterable[str]:

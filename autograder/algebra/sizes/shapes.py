@@ -43,7 +43,7 @@ NEEDS_HEADS = frozenset(code for code in DIFFERENCES if "head" in code)
 
 _AROUND = "`$ \t\r\n\u00a0"
 _WRAPPER = re.compile(r"(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)", re.DOTALL)
-_LEFT_SIDE = re.compile(r"(?:[A-Za-z_][\w.\\{}]*\s*)?(?:==?|:)(?!=)|≈")
+_LEFT_SIDE = re.compile(r"[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)|==?|≈")
 _TIMES = re.compile(r"(?<=[0-9])(\s*)[xX](\s*)(?=[0-9])")
 _SPACED_TIMES = re.compile(r"(?<=\s)[xX](?=\s)")
 _ELLIPSIS = re.compile(r"\.\.\.|…|\\[lc]?dots(?![A-Za-z])")
