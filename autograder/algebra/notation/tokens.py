@@ -346,7 +346,9 @@ class _Cutter:
                 self._put("symbol", vocabulary.nodes[part], start)
                 start += len(part) if word == name else 0
         elif (meant := vocabulary.doubtful(name)) is not None:
-            raise Unreadable("ambiguous-name", start, name=name, product=meant[0], symbol=meant[1])
+            place = start + (word.index(meant[0]) if meant[0] in word else 0)
+            product = "*".join(meant[0])
+            raise Unreadable("ambiguous-name", place, name=meant[0], product=product, symbol=meant[1])
         elif (other := vocabulary.misspelt(name)) is not None:
             self._put("symbol", other, start)
         elif called and name.lower() in FUNCTION_SPELLINGS:

@@ -71,8 +71,8 @@ class Vocabulary:
     """
 
     __slots__ = (
-        "_alike", "_declared", "_run_together", "decimal_comma", "domains", "functions", "names", "nodes",
-        "words",
+        "_alike", "_declared", "_doubtful", "_run_together", "decimal_comma", "domains", "functions", "names",
+        "nodes", "words",
     )  # fmt: skip
 
     def __init__(self, declared: Mapping[str, Symbol]) -> None:
@@ -92,6 +92,7 @@ class Vocabulary:
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
         self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
         self._alike: dict[str, set[str]] = {}
         for spelling, name in names.items():
             if len(spelling) > 1:
@@ -118,10 +119,11 @@ class Vocabulary:
         return Sym(next(iter(meant))) if len(meant) == 1 else None
 
     def doubtful(self, word: str) -> tuple[str, str] | None:
-        """A product of declared letters and a symbol's name, where a word may be either: ``dk``."""
-        letters = len(word) <= _MOST_LETTERS and all(letter in self.names for letter in word)
-        meant = self._run_together.get(word, "")
-        return ("*".join(word), meant) if letters and meant else None
+        """Letters in a word that are a product or a symbol's name run together, and that name: ``dk``, ``d_k``."""
+        if len(word) > _MOST_LETTERS or any(letter not in self.names for letter in word):
+            return None
+        run = next((run for run in self._doubtful if run in word), "")
+        return (run, self._run_together[run]) if run else None
 
     def split(self, word: str) -> list[str] | None:
         """Read ``nd`` as ``n`` times ``d``: declared letters, written without a sign.
@@ -137,6 +139,8 @@ class Vocabulary:
             before = word.partition("_")[0][:-1]
             letters, below = before, word[len(before) :]
         if len(letters) > _MOST_LETTERS or word in self._run_together or (below and below not in self.names):
+            return None
+        if any(run in letters for run in self._doubtful):
             return None
         if any(letter not in self.names for letter in letters):
             return None
