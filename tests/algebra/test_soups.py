@@ -24,7 +24,8 @@ PIECES = (
     *"dhnLNVTx0123456789 .,;:!|_^&~$#'\"{}()[]",
     *SIGNS, *(f"\\{name}" for name in COMMANDS), *FUNCTION_SPELLINGS, *REWRITTEN,
     "N = ", "= ", "≈ ", " parameters", " FLOPs/token", "(params)", "number of ", "ℝ^{", "\\text{", "\\left",
-    "\\right", "\\mathbb{R}^{", "E", "σ(", "\\sigma(", "⁻⁰·⁵", "²·", "π_θ", "h_\\theta", "|V|", "dmodel", "d_FF",
+    "\\right", "\\mathbb{R}^{", "E", "σ(", "\\sigma(", "⁻⁰·⁵", "²·", "π_θ", "h_\\theta", "|V|", "dmodel",
+    "d_FF",
     "0,5", "1,024", "50.257", "1{,}5", "\u202e", "\u200b", "\x0b", "\ud800", "\u0301", "日", "und ", "\n- ",
 )  # fmt: skip
 LONG = 2000
@@ -71,58 +72,12 @@ def test_many_soups_are_read_or_refused() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        *(
-            "N ",
-            "N=",
-            "= ",
-            "≈",
-            "a b ",
-            "n_",
-            "{",
-            "(",
-            "|",
-            "|x",
-            "d^",
-            "-",
-            "1,",
-            "1,024",
-            "1.024,",
-            "0,5;",
-        ),
-        *(
-            " parameters",
-            "parameters ",
-            "in total ",
-            "\\ ",
-            "~",
-            "$",
-            "\\text{",
-            "\\left",
-            "²·",
-            "⁻",
-            "·⁵",
-            "\u200b",
-        ),
-        *(
-            "ℝ^{",
-            "R^(",
-            "\\in ",
-            "σ(",
-            "E",
-            "dmodel",
-            "log ",
-            "\\frac",
-            "\\frac{",
-            "1/2 ",
-            "n[",
-            "!=",
-            "#",
-            "\n",
-            "und ",
-        ),
-        *("\\", "_{", "d_{", "'", "&", "x ", "\\mathrm{d", "N (", "N: ", "per token "),
+        "N ", "N=", "= ", "≈", "a b ", "n_", "{", "(", "|", "|x", "d^", "-", "1,", "1,024", "1.024,", "0,5;",
+        " parameters", "parameters ", "in total ", "\\ ", "~", "$", "\\text{", "\\left", "²·", "⁻", "·⁵",
+        "\u200b", "ℝ^{", "R^(", "\\in ", "σ(", "E", "dmodel", "log ", "\\frac", "\\frac{", "1/2 ", "n[", "!=",
+        "#", "\n", "und ", "\\", "_{", "d_{", "'", "&", "x ", "\\mathrm{d", "N (", "N: ", "per token ",
     ],
-)
+)  # fmt: skip
 def test_time_grows_with_the_length(piece: str) -> None:
     """The longest text of any piece, over and over, is read or refused at once by every reader."""
     text = (piece * LONG)[: LONG - 1]

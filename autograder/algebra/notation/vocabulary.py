@@ -119,7 +119,7 @@ class Vocabulary:
         return Sym(next(iter(meant))) if len(meant) == 1 else None
 
     def doubtful(self, word: str) -> tuple[str, str] | None:
-        """Letters in a word that are a product or a symbol's name run together, and that name: ``dk``, ``d_k``."""
+        """Letters in a word that may be a product or a symbol's name, ``dk``, and that name, ``d_k``."""
         if len(word) > _MOST_LETTERS or any(letter not in self.names for letter in word):
             return None
         run = next((run for run in self._doubtful if run in word), "")
