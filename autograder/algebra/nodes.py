@@ -102,6 +102,11 @@ FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "binomial": (2, 2),
     "ceil": (1, 1),
     "floor": (1, 1),
+    "abs": (1, 1),
+    "sigmoid": (1, 1),
+    "tanh": (1, 1),
+    "sin": (1, 1),
+    "cos": (1, 1),
 }
 """Name → least and largest number of arguments. ``log`` is natural unless a base is its second
 argument; ``lg`` has base 10."""

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from autograder.algebra.growth.landau import parse_statements
-from autograder.algebra.nodes import Node, Tree
+from autograder.algebra.nodes import Node, Tree, Tuple
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
 from autograder.algebra.notation.relations import parse_chain
-from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
-
-_LEFT_SIDE = re.compile(r"[\s$]*([A-Za-z#][\w{}\\]*(?:\([^=()]*\))?)\s*:?=(?!=)")
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.wrapping import inside_space, without_name, without_unit
 
 
 def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
-    """One formula, or the sides of a chain of equations; a leading ``name =`` of the answer is dropped.
+    """One formula, or the sides of a chain of equations.
+
+    The name of the result before it is dropped, such as ``N =``, and so are words behind it for what it
+    counts, such as ``parameters``.
 
     Raises:
         Unreadable: it is not in the grammar.
     """
-    left = _LEFT_SIDE.match(text)
-    if left is not None and plain_name(left.group(1)) not in vocabulary.names:
-        text = " " * left.end() + text[left.end() :]  # blanks keep the offsets of errors right
-    return parse_sides(text, vocabulary)
+    return parse_sides(without_unit(without_name(text, vocabulary), vocabulary), vocabulary)
+
+
+def read_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
+    """A tuple, also as the exponent of a space: ``ℝ^{n×d}``.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+    """
+    return parse_tuple(inside_space(without_name(text, vocabulary), vocabulary), vocabulary)
 
 
 _READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {
     "formula": read_formula,
     "relation": parse_chain,
-    "tuple": lambda text, vocabulary: (parse_tuple(text, vocabulary),),
+    "tuple": lambda text, vocabulary: (read_tuple(text, vocabulary),),
     "list": lambda text, vocabulary: (parse_list(text, vocabulary),),
     "set": lambda text, vocabulary: (parse_list(text, vocabulary),),
     "asymptotic": parse_statements,

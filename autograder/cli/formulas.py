@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from autograder import rubric as rubrics
 from autograder.algebra.nodes import Tree
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
@@ -106,10 +105,10 @@ def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Aske
 
 def examine(text: str, asked: Asked, language: str) -> Examined:
     """Read a formula, and judge it where there is something to compare it with."""
-    vocabulary = Vocabulary(asked.rubric.symbols(asked.question))
-    prepared = prepare(asked.question, asked.rubric).items[asked.item]
+    question = prepare(asked.question, asked.rubric)
+    prepared = question.items[asked.item]
     try:
-        sides = read(text, prepared.form, vocabulary)
+        sides = read(text, prepared.form, question.spoken)
     except NoFormula:
         return _refused(unreadable(Unreadable("empty", 0), text), language)
     except Unreadable as error:

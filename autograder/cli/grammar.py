@@ -40,11 +40,14 @@ READ: Sequence[str] = (
     "2.5e3 n",
     r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
     "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
-    r"\binom{n}{2}", "binomial(n, 2)", "dₖ", "d·h + -d",
+    r"\binom{n}{2}", "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d", "d⁻⁰·⁵", "|d|",
+    "sigmoid(n)", "σ(n)", "tanh n", "8*dmodel^2", "d_Model", "exp(-0,5*n)", "sqrt(n)*0,5",
 )  # fmt: skip
 """Examples of what is read."""
 REFUSED: Sequence[str] = (
-    "8*dmodel^2", "8*width^2", "d/h n", "d 2", "4 128", "log n d", "8*(d", "8*d)", "8*", "d^2000", "n = 1 = ",
+    "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "n//2d", "d^1/2", "2^2n", "e^-n/2", "log n/2",
+    "n[0]", "n != 3", "d*E", r"1\frac12", "max(0,5)", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
+    "8*", "d^2000", "n = 1 = ",
     "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} i",
 )  # fmt: skip
 """Examples of what is refused."""
@@ -58,6 +61,8 @@ MEANINGS: Mapping[str, str] = {
     "/": "divided by", "//": "divided by, rounded down", "frac": "fraction", "binom": "binomial coefficient",
     "^": "to the power of", "+": "plus", "-": "minus", "!": "factorial", "=": "equals",
     "(": "opens", ")": "closes", "[": "opens", "]": "closes", "{": "opens", "}": "closes",
+    "|": "stand around an absolute value, or around a set for its size",
+    "≠": "is refused with a question", "≈": "may stand before a formula",
     "⌈": "opens what is rounded up", "⌉": "closes it", "⌊": "opens what is rounded down", "⌋": "closes it",
     ",": "separates values",
 }  # fmt: skip
@@ -89,16 +94,29 @@ Exit code 0: equal (or read, where there is nothing to compare with); 1: not equ
 that is not known, or not decided."""
 
 NAMES = """\
-Only the symbols that a rubric declares are known, by their names and their other spellings. Markup does not
-count: `d_{{\\text{{model}}}}`, `d\\_model` and `d_model` are one name. Single letters may stand side by side
-(`Ld` is `L*d`) unless they may as well be another name run together. An unknown name is refused, with the
-nearest known one; it is never taken apart into letters that were not declared.
+Only the symbols that a rubric declares are known, by their names and their other spellings. Markup does
+not count: `d_{{\\text{{model}}}}`, `d\\_model` and `d_model` are one name. Single letters may stand side
+by side (`Ld` is `L*d`) unless they may as well be another name run together. An unknown name is refused,
+with the nearest known one if it is that one with a slip of the finger; it is never taken apart into
+letters that were not declared. Capitals and underscores may differ where one symbol alone fits (`dmodel`,
+`d_Model`).
+
+What stands before an equals sign and is no symbol is the name of the result, and is dropped; so is a
+single letter that the rest does not mention, even where it is declared: `N = 12 L d²`. `=` and `≈` alone
+are dropped, too, and words behind a formula for what it counts, such as `parameters`, `FLOPs` or `bytes`.
+Words that stand for another factor, such as `MACs`, `bits` or `MB`, are not.
 
 Greek letters may be declared, and then be written as a letter, a name or a command: {greek}."""
 
 AMBIGUOUS = """\
-Where mathematicians disagree (`a/b c`, `log a b`, `d 2`), a formula is refused with a question instead of
-being read in one of the two ways."""
+Where mathematicians disagree (`a/b c`, `1/2d`, `log a b`, `log n/2`, `d^1/2`, `2^2n`, `d 2`), a formula
+is refused with a question instead of being read in one of the two ways. `1/2 d`, with a blank behind a
+fraction of two numbers, is half of `d`. `E` is no number.
+
+Whether a mark between digits separates thousands or stands before decimals is asked where the languages
+of the course leave it open: with German among them, `1,500` and `50.257` are refused with the question;
+`1500`, `1.5` and `50.2570` are not. In English alone `1,500` is 1500. A comma between digits is asked
+about where it may separate two values: in `max(0,5)`, in the tuple `(1,024, n)`, in the set `{1,5; 2}`."""
 
 EXACT = """\
 Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers

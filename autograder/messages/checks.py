@@ -149,6 +149,11 @@ _COUNTS: Mapping[str, Text] = {
         "en": "{what}: “{value}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
         "de": "{what}: „{value}“ ist nicht als ganze Zahl lesbar. Bitte 1234567 oder 1.234.567 schreiben.",
     },
+    "count.ambiguous": {
+        "en": "{what}: is “{value}” {first} or {second}? Write it so that it can only be read in one way.",
+        "de": "{what}: Ist „{value}“ {first} oder {second}? Bitte so schreiben, dass es nur eine Lesart "
+        "gibt.",
+    },
     "count.form": {
         "en": "{what} is a “{form}”; a whole number is asked for.",
         "de": "{what} ist ein „{form}“; gefragt ist eine ganze Zahl.",

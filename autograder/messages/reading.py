@@ -49,6 +49,21 @@ _UNREADABLE: dict[str, Text] = {
         "en": "the character “{character}” has no meaning in a formula.",
         "de": "Das Zeichen „{character}“ hat in einer Formel keine Bedeutung.",
     },
+    "invisible-character": {
+        "en": "here stands a character that cannot be seen, {number} ({name}). Delete it.",
+        "de": "Hier steht ein Zeichen, das nicht zu sehen ist: {number} ({name}). Löschen Sie es.",
+    },
+    "unknown-letter": {
+        "en": "the letter “{character}” is {number} ({name}), which has no meaning in a formula. Was another "
+        "alphabet's letter copied?",
+        "de": "Der Buchstabe „{character}“ ist {number} ({name}) und hat in einer Formel keine Bedeutung. "
+        "Wurde er aus einem anderen Alphabet kopiert?",
+    },
+    "capital-e": {
+        "en": "is “E” Euler's number? Then write e; otherwise use the symbols that the question names.",
+        "de": "Ist „E“ die eulersche Zahl? Dann schreiben Sie e; sonst verwenden Sie die Symbole aus der "
+        "Aufgabe.",
+    },
     "unknown-command": {
         "en": "the command {name} is not known.",
         "de": "Der Befehl {name} ist nicht bekannt.",
@@ -67,6 +82,10 @@ _UNREADABLE: dict[str, Text] = {
         "en": "the name “{name}” is not known. Did you mean “{suggestion}”?",
         "de": "Der Name „{name}“ ist nicht bekannt. Meinten Sie „{suggestion}“?",
     },
+    "ambiguous-name": {
+        "en": "is “{name}” the product {product} or the symbol {symbol}? Write the one that you mean.",
+        "de": "Ist „{name}“ das Produkt {product} oder das Symbol {symbol}? Schreiben Sie, was Sie meinen.",
+    },
     "two-numbers": {
         "en": "two numbers stand side by side. Write the sign that belongs between them.",
         "de": "Zwei Zahlen stehen nebeneinander. Schreiben Sie das Zeichen dazwischen.",
@@ -79,14 +98,36 @@ _UNREADABLE: dict[str, Text] = {
         "en": "does this factor belong below the fraction line? Write * or brackets.",
         "de": "Gehört dieser Faktor unter den Bruchstrich? Schreiben Sie * oder Klammern.",
     },
+    "ambiguous-exponent": {
+        "en": "does this belong to the exponent? Write brackets around the whole exponent, or around the "
+        "power.",
+        "de": "Gehört dies zum Exponenten? Setzen Sie Klammern um den ganzen Exponenten oder um die Potenz.",
+    },
+    "index": {
+        "en": "are these square brackets an index or a factor? Write * before a factor, and a name without "
+        "brackets for an entry.",
+        "de": "Stehen diese eckigen Klammern für einen Index oder einen Faktor? Schreiben Sie * vor einen "
+        "Faktor und einen Namen ohne Klammern für einen Eintrag.",
+    },
     "ambiguous-function": {
         "en": "what belongs to {name}? Write brackets after {name}.",
         "de": "Was gehört zu {name}? Schreiben Sie Klammern hinter {name}.",
     },
     "ambiguous-comma": {
-        "en": "does this comma group digits or separate two values? Leave it out, or put a space after it.",
-        "de": "Gruppiert dieses Komma Ziffern oder trennt es zwei Werte? Lassen Sie es weg, oder setzen Sie "
-        "ein Leerzeichen dahinter.",
+        "en": "is “{number}” one number, or does the comma separate two? Write {joined} for one number, or "
+        "“{apart}” for two.",
+        "de": "Ist „{number}“ eine Zahl, oder trennt das Komma zwei? Schreiben Sie {joined} für eine Zahl "
+        "oder „{apart}“ für zwei.",
+    },
+    "ambiguous-comma-thousands": {
+        "en": "is “{number}” one number, or does the comma separate two? Write {grouped} or {decimals} for "
+        "one number, or “{apart}” for two.",
+        "de": "Ist „{number}“ eine Zahl, oder trennt das Komma zwei? Schreiben Sie {grouped} oder {decimals} "
+        "für eine Zahl oder „{apart}“ für zwei.",
+    },
+    "ambiguous-mark": {
+        "en": "does “{number}” mean {grouped} or {decimals}? Write the one that you mean.",
+        "de": "Bedeutet „{number}“ {grouped} oder {decimals}? Schreiben Sie, was Sie meinen.",
     },
     "comma": {
         "en": "a comma does not belong here. Decimals are written with a point.",
@@ -103,6 +144,12 @@ _UNREADABLE: dict[str, Text] = {
     "unexpected": {
         "en": "“{sign}” does not belong here.",
         "de": "„{sign}“ gehört nicht hierher.",
+    },
+    "not-equal": {
+        "en": "does “{sign}” mean “is not equal to”? That is no formula. A factorial before an equals sign "
+        "is written with a blank between them.",
+        "de": "Bedeutet „{sign}“ „ist ungleich“? Das ist keine Formel. Zwischen eine Fakultät und ein "
+        "Gleichheitszeichen gehört ein Leerzeichen.",
     },
     "unclosed": {
         "en": "this bracket is never closed; “{bracket}” is missing.",
@@ -149,9 +196,10 @@ def unreadable(error: Unreadable, text: str) -> Message:
     """The sentence about a formula that could not be read.
 
     Its parameters hold ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
-    neighbourhood with a mark at the place, which the sentence itself shows.
+    neighbourhood with a mark at the place, which the sentence itself shows. An error about a part that was
+    handed in as a text of its own carries that text.
     """
-    code = _code(error)
+    code, text = _code(error), error.params.get("text", text)
     offset = min(max(error.offset, 0), len(text))
     before, after = text[max(0, offset - EXCERPT) : offset], text[offset : offset + EXCERPT]
     excerpt = f"{'…' if offset > EXCERPT else ''}{before}{MARK}{after}"

@@ -53,6 +53,8 @@ class _Entry(Struct, frozen=True):
     symbols: dict[str, _Symbol]
     library: str
     visible: tuple[dict[str, Any], ...]
+    languages: tuple[str, ...] = ("en",)
+    """Of the course: they decide what a mark between digits means."""
 
 
 class _Cells(Struct, frozen=True):
@@ -244,6 +246,7 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
             name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
             for name, symbol in symbols.items()
         },
+        "languages": list(rubric.assignment.languages),
         "library": str(question.options.get("library", "torch")),
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.algebra.nodes import Node, Tree, Tuple
@@ -11,6 +11,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.reading import read_text
+from autograder.algebra.sizes.numerals import read_whole
 from autograder.algebra.sizes.shapes import read_shape, read_size
 from autograder.errors import AutograderError, Unreadable
 from autograder.messages.reading import SENTENCES, unreadable
@@ -20,6 +21,7 @@ from autograder.student.sentences import sentence
 MAX_ELEMENTS = 100
 ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
 """Tried in order where one name answers items of different forms."""
+_NO_COUNT: Mapping[str, str] = {"two-readings": "count-in-doubt", "not-whole": "count-not-whole"}
 _OPEN = frozenset(("placeholder", "ellipsis"))
 
 
@@ -37,14 +39,13 @@ class NotRead(NamedTuple):
     left_open: str = ""
 
 
-def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]]) -> Vocabulary:
-    """The declared symbols, from what the specification says of them."""
-    return Vocabulary(
-        {
-            name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
-            for name, entry in symbols.items()
-        }
-    )
+def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
+    """The declared symbols, from what the specification says of them, in a course of these languages."""
+    declared = {
+        name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
+        for name, entry in symbols.items()
+    }
+    return Vocabulary(declared).spoken(languages)
 
 
 def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str) -> Read | NotRead:
@@ -63,6 +64,15 @@ def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, languag
         return Read(" = ".join(map(to_text, trees)), "<span> = </span>".join(map(to_mathml, trees)))
     except Unreadable as error:
         return _not_read(error, text, language)
+
+
+def read_count(text: str, language: str) -> Read | NotRead:
+    """Read a text that answers a question about a whole number."""
+    try:
+        return Read(str(read_whole(text)), "")
+    except Unreadable as error:
+        params = {"found": text.strip()[:60], **error.params}
+        return NotRead(sentence(_NO_COUNT.get(error.code, "no-count"), language, **params))
 
 
 def _not_read(error: Unreadable, text: str, language: str) -> NotRead:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.student.calling import try_all
-from autograder.student.reading import NotRead, read_value, vocabulary_of
+from autograder.student.reading import NotRead, read_count, read_value, vocabulary_of
 from autograder.student.sentences import sentence
 
 READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
@@ -92,7 +92,7 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "symbolic" else "person"
         return Report(question, title, PERSON, (Line(PERSON, sentence(key, language)),))
-    vocabulary = vocabulary_of(entry["symbols"])
+    vocabulary = vocabulary_of(entry["symbols"], entry.get("languages", ("en",)))
     lines: list[Line] = []
     for name, form in entry["names"].items():
         if name not in values:
@@ -136,6 +136,11 @@ def _look(asked: Asked, value: Any, language: str) -> Line:
                 text = sentence("unreadable", language, name=name, found=read.reason)
             return Line(PROBLEM, text)
         return Line(READY, sentence("read-as", language, name=name, found=""), read.text, read.mathml)
+    if kind == "count" and isinstance(value, str):
+        count = read_count(value, language)
+        if isinstance(count, NotRead):
+            return Line(PROBLEM, sentence("unreadable", language, name=name, found=count.reason))
+        return Line(READY, sentence("read-as", language, name=name, found=count.text))
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
     return Line(READY, sentence("there", language, name=name, found=str(value) if whole else found))
 
@@ -155,7 +160,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
         return whole or symbolic or isinstance(value, (str, float)) or row
     if kind == "count":
         exact = isinstance(value, float) and value.is_integer()
-        return whole or symbolic or digits or callable(value) or exact
+        return whole or symbolic or isinstance(value, str) or callable(value) or exact
     if kind == "shape":
         return several or isinstance(value, str) or hasattr(value, "shape") or callable(value)
     if kind == "quantity":

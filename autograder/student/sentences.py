@@ -69,6 +69,18 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "en": "“{found}” is no size. Every size is a whole number from 0, or a formula.",
         "de": "„{found}“ ist keine Größe. Jede Größe ist eine ganze Zahl ab 0 oder eine Formel.",
     },
+    "no-count": {
+        "en": "“{found}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
+        "de": "„{found}“ ist nicht als ganze Zahl lesbar. Schreiben Sie 1234567 oder 1.234.567.",
+    },
+    "count-not-whole": {
+        "en": "“{found}” is no whole number, and one is asked for.",
+        "de": "„{found}“ ist keine ganze Zahl, und nach einer ist gefragt.",
+    },
+    "count-in-doubt": {
+        "en": "is “{found}” {first} or {second}? Write it so that it can only be read in one way.",
+        "de": "ist „{found}“ {first} oder {second}? Schreiben Sie es so, dass es nur eine Lesart gibt.",
+    },
     "call-good": {
         "en": "{call} gives what it should",
         "de": "{call} ergibt, was es soll",

@@ -40,8 +40,10 @@ TRACED = 200
 """One input in as many is traced for memory."""
 NAMES = tuple(VOCABULARY.domains)
 ONE_ARGUMENT = ("sqrt", "exp", "log", "ln", "lg", "factorial", "ceil", "floor")
-REFUSALS = ("too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large")
-"""Why a pair may be refused: its size, or a decimal comma inside a function."""
+REFUSALS = (
+    "too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large", "ambiguous-exponent",
+)  # fmt: skip
+"""Why a pair may be refused: its size, a comma inside a function, or an exponent of 1 before a stroke."""
 POINTS = 4
 MOST_BITS = 256
 """Of the values at small points: larger formulas are drawn anew."""

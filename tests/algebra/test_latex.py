@@ -21,7 +21,8 @@ from tests.algebra.examples import VOCABULARY, functions, polynomials
 
 KNOWN_TO_TEX = frozenset(
     ("alpha", "beta", "binom", "cdot", "exp", "frac", "geq", "lceil", "left", "leq", "lfloor", "lg", "ln",
-     "log", "max", "min", "omega", "Omega", "pi", "rceil", "rfloor", "right", "sqrt", "text", "Theta", "_")
+     "log", "max", "min", "omega", "Omega", "operatorname", "pi", "rceil", "rfloor", "right",
+     "sqrt", "text", "Theta", "tanh", "sin", "cos", "_")
 )  # fmt: skip
 NAMES = ("W_q_k", "n'", "x_1", "x_1'", "alpha", "β_2", "beta_x", "seq", "max_len", "d2", "pi_0", "e_1")
 LIMITS = ("exponent-too-large", "number-too-large", "too-many-parts", "too-deep", "too-long")

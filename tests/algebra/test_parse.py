@@ -111,12 +111,12 @@ def test_numbers(text: str, value: int | Fraction) -> None:
         ("(d)2", "number-after-name", 3),
         ("d/h n", "ambiguous-division", 4),
         ("log n d", "ambiguous-function", 6),
-        ("max(1,024)", "ambiguous-comma", 4),
+        ("max(1,024)", "ambiguous-comma-thousands", 4),
         ("0,5,1*d", "comma", 1),
         ("1,5,3", "comma", 1),
         ("d, h", "comma", 1),
-        ("8*dmodel", "unknown-name", 2),
-        ("8*dh", "unknown-name", 2),
+        ("8*dmodell", "unknown-name", 2),
+        ("8*dh", "ambiguous-name", 2),
         ("d_modell", "unknown-name", 0),
         (r"\foo d", "unknown-command", 0),
         (r"\mathrm{d\_model}₂", "unknown-name", 0),
@@ -127,7 +127,7 @@ def test_numbers(text: str, value: int | Fraction) -> None:
         ("d % 2", "unknown-character", 2),
         ("日", "unknown-character", 0),
         ("8·d² + 日", "unknown-character", 7),
-        ("d² · dmodel", "unknown-name", 5),
+        ("d² · dmodl", "unknown-name", 5),
         ("𝑑 + x", "unknown-name", 4),
         ("d = h", "unexpected-relation", 2),
         ("(d = h)", "unexpected-relation", 3),
@@ -158,9 +158,10 @@ def test_errors_point_at_their_place(text: str, code: str, offset: int) -> None:
 @pytest.mark.parametrize(
     ("name", "suggestion"),
     [
-        ("dmodel", "d_model"), ("d_modell", "d_model"), ("D_Model", "d_model"), ("dh", "d_h"),
-        ("nheads", "n_heads"), ("n_head", "n_heads"), ("nlayers", "n_layers"), ("sqr", "sqrt"),
-        ("zebra", ""), ("x", ""), ("N_Layers", "n_layers"),
+        ("dmodl", "d_model"), ("d_modell", "d_model"), ("D_Modle", "d_model"), ("dm", "d_model"),
+        ("nhead", "n_heads"), ("n_head", "n_heads"), ("n_layesr", "n_layers"), ("srqt", "sqrt"),
+        ("num_heads", "n_heads"), ("zebra", ""), ("x", ""), ("vocab_size", ""), ("batch_size", ""),
+        ("FLOPs", ""), ("softmax", ""), ("four", ""), ("cost", ""), ("d_x", ""), ("floors", "floor"),
     ],
 )  # fmt: skip
 def test_misspelt_names_get_a_suggestion(name: str, suggestion: str) -> None:

@@ -129,7 +129,7 @@ def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
         ("(b, 1/0)", "no-size", ""),
         ("(b, width)", "unknown-name", ""),
         ("(b, n_head)", "unknown-name", ""),
-        ("(b, h", "comma", ""),
+        ("(b, h", "unclosed", ""),
         ("8 12", "two-numbers", ""),
         ("", "empty", ""),
         ("(b, (h, s))", "comma", ""),

@@ -28,7 +28,7 @@ def algebra(*words: str) -> subprocess.CompletedProcess[str]:
         (("h d_head", "--equals", "d"), 1, "verdict: different"),
         (("d_head = d/h", "--equals", "d = h*d_head", "--form", "relation"), 0, "verdict: equal"),
         (("3d × 4d", "--equals", "(3*d, 4*d)", "--form", "tuple"), 0, "verdict: equal"),
-        (("12 dmodel",), 2, "Did you mean “d_model”?"),
+        (("12 dmodell",), 2, "Did you mean “d_model”?"),
         (("12 (d",), 2, "   ^"),
         (("",), 2, "there is no formula"),
         (("exp(exp(exp(exp(d))))", "--equals", "d"), 2, "verdict: undecided"),
@@ -63,8 +63,8 @@ def test_symbols_are_separated_by_commas() -> None:
 
 def test_caret_points_at_the_place() -> None:
     """Below the formula, the caret stands under the first character that cannot be read."""
-    lines = algebra("8*dmodel^2 + L").stdout.splitlines()
-    place = lines.index("8*dmodel^2 + L")
+    lines = algebra("8*dmodell^2 + L").stdout.splitlines()
+    place = lines.index("8*dmodell^2 + L")
     assert "  ^" == lines[place + 1]
 
 

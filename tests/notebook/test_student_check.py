@@ -231,8 +231,8 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
         ("formula", "[d_model)", "“)” closes a bracket that was never opened."),
         (
             "formula",
-            "8*dmodel",
-            "at ▸ in “8*▸dmodel”: the name “dmodel” is not known. Did you mean “d_model”?",
+            "8*dmodell",
+            "at ▸ in “8*▸dmodell”: the name “dmodell” is not known. Did you mean “d_model”?",
         ),
         ("formula", "8*quux", "the name “quux” is not known. Use the symbols that the question names."),
         ("formula", "8 9", "two numbers stand side by side."),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from autograder.algebra.nodes import Add, Fn, Node
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.notation.wrapping import unwrapped
+from autograder.algebra.notation.wrapping import is_name_of, unwrapped
 from autograder.errors import Unreadable
 
 SIGNS = ("O", "Θ", "Ω", "o", "ω")
@@ -72,7 +72,10 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     pieces = list(zip(bounds[::2], bounds[1::2], strict=True))
     if len(pieces) > MAX_STATEMENTS:
         raise Unreadable("too-many-parts", pieces[MAX_STATEMENTS][0], limit=str(MAX_STATEMENTS))
-    if len(pieces) > 1 and _is_name(text[slice(*pieces[0])], vocabulary):
+    left = text[slice(*pieces[0])]
+    if len(pieces) > 1 and (
+        _is_name(left, vocabulary) or is_name_of(left.strip(" \t\r\n$"), text[pieces[0][1] :], vocabulary)
+    ):
         del pieces[0]
     return tuple(_statement(text, start, end, vocabulary) for start, end in pieces)
 

@@ -15,12 +15,13 @@ from autograder.errors import Unreadable
 REWRITTEN: Mapping[str, str] = {
     "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "⸱": "*", "⨉": "×", "×": "×", "✕": "×", "⨯": "×",
     "✖": "×", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-",
-    "⸳": "*", "・": "*", "･": "*", "ˆ": "^", "∑": "\\sum ", "∏": "\\prod ",
+    "⸳": "*", "・": "*", "･": "*", "ˆ": "^", "∑": "\\sum ", "∏": "\\prod ", "∣": "|", "≠": "≠", "≈": "≈",
     "√": " sqrt ", "∛": " cbrt ", "π": " pi ", "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋",
     "\u00a0": " ", "\u2009": "\\,", "\u202f": "\\,", "\u2007": " ", "\u2002": " ", "\u2003": " ",
     "\u2004": " ", "\u2005": " ", "\u2006": " ", "\u2008": " ", "\u200a": " ", "\u205f": " ",
     "\u3000": " ", "\u200b": "", "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "\u2061": "",
     "\u2062": "*", "\u2063": ",", "\u2064": "+", "\ufe0e": "", "\ufe0f": "", "\u00ad": "",
+    "\u200e": "", "\u2028": " ", "\u2029": " ", "\x85": " ", "\x0b": " ",
     "’": "'", "′": "'",
 }  # fmt: skip
 _RAISED: Mapping[str, str] = dict(
@@ -30,21 +31,28 @@ _RAISED: Mapping[str, str] = dict(
         strict=True,
     )
 )
+_RAISED_DIGITS = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOWERED: Mapping[str, str] = dict(
     zip("₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789aehijklmnoprstuvx", strict=True)
 )
+_POINTS = "·⋅.,˙"
+"""Between superscript digits these stand before decimals, as in ``d⁰·⁵``: a sign of multiplication cannot,
+because what follows it would be raised above nothing."""
 _MARKUP: Mapping[str, str] = {
     "<sup>": "^{", "</sup>": "}", "<sub>": "_{", "</sub>": "}", "&middot;": "*", "&sdot;": "*",
     "&times;": "×", "&minus;": "-", "&nbsp;": " ",
 }  # fmt: skip
 """What a markdown cell may hold instead of LaTeX."""
+_AFTER_A_NAME = frozenset(("_", *_LOWERED))
 _TAG = re.compile("|".join(map(re.escape, _MARKUP)), re.IGNORECASE)
 _UNCHANGED = re.compile("[ !-%'-;=-~Α-ΡΣ-Ωα-ορ-ω]+")
 _UNESCAPED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "\f": (("rac", "loor"), "\\f"),
-    "\t": (("ext", "imes", "frac", "binom"), "\\t"),
-    "\b": (("inom", "ullet", "egin", "ig"), "\\b"),
-    "\r": (("ight", "ceil", "floor"), "\\r"),
+    "\t": (("ext", "imes", "frac", "binom", "heta", "au", "anh"), "\\t"),
+    "\b": (("inom", "ullet", "egin", "ig", "eta"), "\\b"),
+    "\r": (("ight", "ceil", "floor", "ho", "vert"), "\\r"),
+    "\v": (("arepsilon", "artheta", "arphi", "arrho", "arsigma", "ert"), "\\v"),
+    "\a": (("lpha", "st", "pprox"), "\\a"),
 }
 """LaTeX in an ordinary Python string: its backslash and letter became a control character."""
 
@@ -102,16 +110,29 @@ def _plain(text: str, position: int) -> tuple[str, int]:
         return (character, 1) if tag is None else (_MARKUP[tag.group().lower()], len(tag.group()))
     if character.isascii():
         mangled = text.startswith(_UNESCAPED.get(character, ((), ""))[0], position + 1)
-        return (_UNESCAPED[character][1] if mangled else character), 1
+        return (_UNESCAPED[character][1] if mangled else REWRITTEN.get(character, character)), 1
     for table, form in ((_RAISED, "^({})"), (_LOWERED, "_{}")):
         if character in table:
-            end = position
-            while end < len(text) and text[end] in table:
-                end += 1
-            return form.format("".join(table[shifted] for shifted in text[position:end])), end - position
+            end = _end_of_run(text, position, table)
+            run = "".join(table.get(shifted, ".") for shifted in text[position:end])
+            return form.format(run), end - position
+    if character == "π" and (text[position + 1 : position + 2] or " ") in _AFTER_A_NAME:
+        return "π", 1
     if character in REWRITTEN:
         return REWRITTEN[character], 1
     return _folded(text, position), 1
+
+
+def _end_of_run(text: str, position: int, table: Mapping[str, str]) -> int:
+    """Where a run of raised or lowered characters ends."""
+    end = position
+    while end < len(text):
+        around = text[end - 1 : end] + text[end + 1 : end + 2]
+        decimals = end > position and text[end] in _POINTS and len(around) == 2
+        if not (text[end] in table or (decimals and _RAISED_DIGITS.issuperset(around))):
+            break
+        end += 1
+    return end
 
 
 def _folded(text: str, position: int) -> str:
@@ -132,4 +153,16 @@ def _folded(text: str, position: int) -> str:
         if before >= 0 and text[before].isdigit():
             raise Unreadable("two-numbers", position)
         return f"({above}/{below})"
-    raise Unreadable("unknown-character", position, character=character)
+    raise unknown(character, position)
+
+
+def unknown(character: str, position: int) -> Unreadable:
+    """What is said of a character without a meaning: by name where it is not seen, or taken for another."""
+    category = unicodedata.category(character)
+    name = unicodedata.name(character, "control character" if category == "Cc" else "no character")
+    params = {"character": character, "number": f"U+{ord(character):04X}", "name": name}
+    if category[0] in "CZM":
+        return Unreadable("invisible-character", position, **params)
+    if category in ("Ll", "Lu") and not character.isascii():
+        return Unreadable("unknown-letter", position, **params)
+    return Unreadable("unknown-character", position, character=character)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.algebra.nodes import FUNCTIONS, Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.algebra.notation.tokens import Tokens
 from autograder.algebra.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value
 from autograder.errors import Unreadable
@@ -21,6 +21,9 @@ _ATOMS = frozenset(("symbol", "number", "constant"))
 _AFTER_AN_ATOM = frozenset(("^", "!", "raised"))
 """What changes the atom before it."""
 _STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
+_NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos"))
+"""Functions of which it is open how far they reach where no brackets say so: ``log n/2``."""
+_E = Const("e")
 _TWO = Num(2)
 _SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
 """Functions that are no nodes of their own: with the base or root that is their name."""
@@ -29,7 +32,7 @@ _SPELT_OUT = {"log2": "log", "cbrt": "sqrt"}
 class Reader:
     """A position in a row of tokens; each method reads what it is named after."""
 
-    __slots__ = ("_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
+    __slots__ = ("_bars", "_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
 
     def __init__(self, tokens: Tokens, *, in_list: bool = False, own: bool = False) -> None:
         """Start at the first token.
@@ -44,6 +47,8 @@ class Reader:
         self._kinds = tokens.kinds
         self._position = 0
         self._depth = 0
+        self._bars = 0
+        """Bars of absolute values that are open inside of the innermost brackets."""
         self._in_list = in_list
 
     @property
@@ -102,7 +107,7 @@ class Reader:
 
     def _product(self, *, negative: bool = False) -> Node:
         """Factors with signs between them; a minus before them all goes into ``//`` as in Python."""
-        kinds = self._kinds
+        kinds, start = self._kinds, self._position
         factors = [self._factor()]
         divisions, clear = 0, True
         while True:
@@ -116,22 +121,47 @@ class Reader:
                 divisions += 1
                 if divisions > MAX_DIVISIONS and not self._own:
                     raise self.error("too-many-parts", limit=str(MAX_DIVISIONS))
-                clear = kinds[self._position] in ("number", "(", "[", "{")
+                clear = False
                 numerator = factors[0] if len(factors) == 1 else Mul(tuple(factors))
                 if negative and kind == "//":
                     numerator, negative = Neg(numerator), False
                 quotient = Div(numerator, self._factor())
                 factors = [quotient if kind == "/" else Fn("floor", (quotient,))]
-            elif kind in _STARTS:
-                if kind == "number":
-                    beside = kinds[self._position - 1] == "number"
-                    raise self.error("two-numbers" if beside else "number-after-name")
-                if not clear:
-                    raise self.error("ambiguous-division")
+            elif kind in _STARTS or (kind == "|" and not self._bars):
+                self._check_beside(start, clear=clear)
                 factors.append(self._power())
+                clear = True
             else:
                 product = factors[0] if len(factors) == 1 else Mul(tuple(factors))
                 return Neg(product) if negative else product
+
+    def _check_beside(self, start: int, *, clear: bool) -> None:
+        """Refuse a factor without a sign before it where it may be meant in two ways.
+
+        Args:
+            start: where the product begins.
+            clear: whether no division stands before the factor.
+        """
+        kinds, place = self._kinds, self._position
+        before = kinds[place - 1]
+        if kinds[place] == "number":
+            raise self.error("two-numbers" if before == "number" else "number-after-name")
+        if not clear:
+            # 1/2 d is half of d; in 1/2d, d/2 h and d/(2) h the last factor may stand below the line
+            half = place == start + 3 and kinds[start : start + 3] == ["number", "/", "number"]
+            if not (half and self._tokens.gap(place)):
+                raise self.error("ambiguous-division")
+        if self._own:
+            return
+        if kinds[place] == "[" and before == "symbol" and "]" in kinds[place + 2 : place + 4]:
+            raise self.error("index")
+        if kinds[place] == "frac" and before == "number" and self._is_plain_fraction(place):
+            raise self.error("two-numbers")
+
+    def _is_plain_fraction(self, place: int) -> bool:
+        """Whether a fraction is one of two numbers, so that 1 before it may be added to it."""
+        kinds = [kind for kind in self._kinds[place + 1 : place + 7] if kind not in ("{", "}")]
+        return kinds[:2] == ["number", "number"]
 
     def _factor(self) -> Node:
         kinds, place = self._kinds, self._position
@@ -161,7 +191,30 @@ class Reader:
         exponent = self._factor()
         self._depth -= 1
         self._check_exponent(exponent, place)
+        if not self._own:
+            self._check_reach(base, exponent, place + 1)
         return Pow(base, exponent)
+
+    def _check_reach(self, base: Node, exponent: Node, start: int) -> None:
+        """Refuse an exponent without brackets where what follows may belong to it: ``2^2n``, ``d^1/2``."""
+        kinds, place, places = self._kinds, self._position, self._tokens.places
+        if kinds[start] in CLOSING:
+            return
+        if kinds[place - 1] == "!":
+            raise self.error("ambiguous-exponent")
+        bare_e = base == _E
+        if kinds[place] == "/":
+            if exponent == Num(1) or isinstance(exponent, Neg) or (bare_e and not self._tokens.gap(place)):
+                raise self.error("ambiguous-exponent")
+        elif kinds[place] == "*" and bare_e and isinstance(exponent, Neg):
+            raise self.error("ambiguous-exponent")
+        elif kinds[place] in _STARTS and kinds[place] != "number":
+            letters = kinds[place] == kinds[place - 1] == "symbol"
+            text = self._tokens.text
+            together = letters and (not text or text[places[place] - 1].isalpha())
+            glued = isinstance(base, Num) and not self._tokens.gap(place)
+            if together or glued or bare_e:
+                raise self.error("ambiguous-exponent")
 
     def _check_exponent(self, exponent: Node, place: int) -> None:
         """Refuse constant exponents that no answer needs."""
@@ -188,6 +241,8 @@ class Reader:
             return self._group()
         if kind == "function":
             return self._function()
+        if kind == "|":
+            return self._absolute()
         if kind in _ROUNDED:
             closing, name = _ROUNDED[kind]
             return Fn(name, (self._group(closing),))
@@ -195,6 +250,9 @@ class Reader:
             place = self._position
             self._position += 1
             self._down()
+            if kind == "binom" and self.kind == "(":
+                self._depth -= 1
+                return self._call("binomial", self._arguments("binomial"), place)
             first, second = self._argument(), self._last_argument()
             self._depth -= 1
             return Div(first, second) if kind == "frac" else self._call("binomial", (first, second), place)
@@ -206,13 +264,29 @@ class Reader:
         """A formula in brackets."""
         place = self._position
         in_list, self._in_list = self._in_list, False
+        bars, self._bars = self._bars, 0
         self._down()
         self._position += 1
         inner = self.sum()
         self.close(closing or CLOSING[self._kinds[place]], self._tokens.places[place])
         self._depth -= 1
-        self._in_list = in_list
+        self._in_list, self._bars = in_list, bars
         return inner
+
+    def _absolute(self) -> Node:
+        """What stands between bars: a set's size, or an absolute value."""
+        place = self._position
+        self._down()
+        self._bars += 1
+        self._position += 1
+        inner = self.sum()
+        self.close("|", self._tokens.places[place])
+        self._bars -= 1
+        self._depth -= 1
+        positive = (
+            isinstance(inner, Sym) and self._tokens.vocabulary.domains.get(inner.name, "real") != "real"
+        )
+        return inner if positive else Fn("abs", (inner,))
 
     def _argument(self) -> Node:
         r"""What follows ``\frac``: braces, or a single token."""
@@ -246,8 +320,11 @@ class Reader:
             if self.kind == "number":
                 raise self.error("two-numbers")
         name = _SPELT_OUT.get(spelling, spelling)
+        bare = self.kind not in CLOSING
         arguments = [*self._arguments(name), *extra]
         self._depth -= 1
+        if bare and not self._own and spelling in _NAMED:
+            self._check_end(place, name)
         if name == "pow":
             call = self._call_of_power(arguments, place)
         elif root is not None:
@@ -255,6 +332,12 @@ class Reader:
         else:
             call = self._call(name, arguments, place)
         return call if exponent is None else Pow(call, exponent)
+
+    def _check_end(self, place: int, name: str) -> None:
+        """Refuse ``log n/2`` and ``log n*d``; with blanks it is clear, and after a radical sign."""
+        radical = self._tokens.text[self._tokens.places[place] :][:1] in ("√", "∛")
+        if self.kind in ("*", "/", "//") and not radical and not self._tokens.gap(self._position):
+            raise self.error("ambiguous-function", name=name)
 
     def _call_of_power(self, arguments: list[Node], place: int) -> Node:
         """``pow(d, 2)``."""
@@ -281,12 +364,13 @@ class Reader:
             return [single]
         place = self._position
         in_list, self._in_list = self._in_list, False
+        bars, self._bars = self._bars, 0
         self._position += 1
         arguments = [self.sum()]
         while self.accept(","):
             arguments.append(self.sum())
         self.close(CLOSING[opened], self._tokens.places[place])
-        self._in_list = in_list
+        self._in_list, self._bars = in_list, bars
         return arguments
 
     def _call(self, name: str, arguments: list[Node] | tuple[Node, ...], place: int) -> Node:
@@ -315,8 +399,8 @@ class Reader:
             return self.error("unexpected-relation")
         if kind in _CLOSERS:
             return self.error("unopened", bracket=kind)
-        value = self._tokens.values[self._position]
-        return self.error("unexpected", sign=value if isinstance(value, str) else kind)
+        sign = self._tokens.written(self._position)
+        return self.error("not-equal" if kind == "≠" else "unexpected", sign=sign)
 
 
 def _too_large(node: Node) -> bool:

@@ -9,8 +9,9 @@ import re
 
 from autograder.algebra.nodes import Tuple
 from autograder.algebra.notation.parse import parse_tuple
-from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
-from autograder.algebra.notation.wrapping import unwrapped
+from autograder.algebra.notation.tokens import doubtful_comma
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.wrapping import unwrapped, without_name
 from autograder.errors import Unreadable
 
 MAX_CHARS = 2000
@@ -21,7 +22,7 @@ _SEPARATOR = re.compile(
     r"|(?<!\\);|\$[ \t]*,?[ \t]*\$|(?<![\w\\])(?:and|und|sowie|&)(?![\w(])|(?<!\s)\s*\n\s*(?:[-*•]\s+)?"
 )
 _BULLET = re.compile(r"\s*([-*•])\s+(?=\S.*\n[ \t]*\1\s)", re.DOTALL)
-_NAME = re.compile(r"[\s$]*([A-Za-z][\w\\{}]*)\s*:?=(?!=)")
+_DIGITS = re.compile(r"(?<![\d,.])\d+,\d+(?![\d,])")
 _OPEN, _ONWARD = ",;([{+-*/=^", ",;)]}+*/^="
 
 
@@ -34,12 +35,17 @@ def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     text = unwrapped(text)
-    start = 0
-    for opening in (_BULLET, _NAME):
-        found = opening.match(text, start)
-        if found is not None and (opening is _BULLET or plain_name(found[1]) not in vocabulary.names):
-            start = found.end()
+    found = _BULLET.match(text)
+    start = 0 if found is None else found.end()
+    text = without_name(" " * start + text[start:], vocabulary)
+    start = len(text) - len(text.lstrip())
     listed = text[start:].rstrip(" \t\r\n$")
+    digits = _DIGITS.search(text)
+    if digits is not None and any(
+        not one["kept"] and one.group().strip() in (";", "", "-", "*", "•")
+        for one in _SEPARATOR.finditer(listed)
+    ):
+        raise doubtful_comma(digits.group(), digits.start())
     listed = _TIMES.sub(lambda sign: "*".ljust(len(sign.group())), listed)
     listed = " " * start + _SEPARATOR.sub(_comma, listed)
     bare = listed.lstrip(" \t\r\n$")

@@ -15,16 +15,19 @@ question back instead of being read in one of the two ways.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.descent import CLOSING, Reader
-from autograder.algebra.notation.tokens import Tokens, quick_tokens, tokenize
+from autograder.algebra.notation.tokens import Tokens, doubtful_comma, quick_tokens, tokenize
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import Unreadable
 
 ORDERS = ("<", "≤", ">", "≥")
 """Signs of inequalities, as `write.to_text` writes them."""
+_DIGITS = re.compile(r"[0-9]+")
+_DIGITS_BEFORE = re.compile(r"(?<![0-9.,])[0-9]+\Z")
 MAX_ELEMENTS = 16
 """Elements of a tuple, sides of an equation."""
 
@@ -54,7 +57,7 @@ def _read(
     text: str, vocabulary: Vocabulary, form: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
 ) -> tuple[Node, ...]:
     """Read the usual words first, and with all the rules what cannot be read from those."""
-    quick = quick_tokens(text, vocabulary, in_list=in_list)
+    quick = quick_tokens(text, vocabulary)
     if quick is not None:
         try:
             return form(quick)
@@ -96,8 +99,19 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
 
 
 def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
-    reader = Reader(tokens, in_list=True, own=own)
+    if not own:
+        _check_commas(tokens)
+    try:
+        return _listed(tokens, own=own)
+    except Unreadable as error:
+        if error.code == "comma":  # where it stands in brackets, these may be what is wrong
+            _check_brackets(tokens)
+        raise
+
+
+def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
     closing = _enclosing(tokens)
+    reader = Reader(tokens, in_list=True, own=own)
     if closing:
         reader.accept(tokens.kinds[0])
     elements: list[Node] = []
@@ -111,6 +125,47 @@ def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
         reader.close(closing, tokens.places[0])
     reader.finish()
     return tuple(elements)
+
+
+def _check_commas(tokens: Tokens) -> None:
+    """Refuse a comma between digits where others have a blank: ``(1,024, n)``, ``(0,5; n)``.
+
+    Raises:
+        Unreadable: it may as well group digits, or stand before decimals, as it separates sizes.
+    """
+    text = tokens.text
+    pairs = zip(tokens.kinds, tokens.places, strict=True)
+    commas = [place for kind, place in pairs if kind == ","] if text else []
+    semicolons = any(text[place] == ";" for place in commas)
+    loose = semicolons or any(" " in text[max(0, place - 1) : place + 2] for place in commas)
+    for place in commas:
+        before, after = _DIGITS_BEFORE.search(text[max(0, place - 4) : place]), _DIGITS.match(text, place + 1)
+        if before is None or after is None:
+            continue
+        grouped = len(before.group()) < 4 and before.group()[0] != "0" and len(after.group()) == 3
+        padded = len(after.group()) > 1 and after.group()[0] == "0"
+        if padded or (loose and (grouped or semicolons or tokens.vocabulary.decimal_comma)):
+            number = f"{before.group()},{after.group()}"
+            raise doubtful_comma(number, place - len(before.group()))
+
+
+def _check_brackets(tokens: Tokens) -> None:
+    """Find the bracket that is never closed, or closed by another one.
+
+    Raises:
+        Unreadable: there is one.
+    """
+    waiting: list[int] = []
+    for number, kind in enumerate(tokens.kinds):
+        if kind in CLOSING:
+            waiting.append(number)
+        elif kind in CLOSING.values():
+            if not waiting or CLOSING[tokens.kinds[waiting[-1]]] != kind:
+                raise Unreadable("unopened", tokens.places[number], bracket=kind)
+            waiting.pop()
+    if waiting:
+        bracket = CLOSING[tokens.kinds[waiting[0]]]
+        raise Unreadable("unclosed", tokens.places[waiting[0]], bracket=bracket)
 
 
 def _enclosing(tokens: Tokens) -> str:

@@ -15,6 +15,7 @@ MAX_CHARS = 2000
 
 _SIGN = re.compile(
     r"(?P<tag></?su[bp]>)"
+    r"|(?P<ne>!=(?!=)|≠|<>|\\neq?(?![A-Za-z])|&ne;)"
     r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
     r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
     r"|(?P<lt>[<＜﹤]|\\lt(?![A-Za-z])|&lt;)|(?P<gt>[>＞﹥]|\\gt(?![A-Za-z])|&gt;)"
@@ -39,6 +40,9 @@ def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:
         if len(sides) == 2:
             return (Relation(*sides, _CALLED[called["name"]]),)
     signs = [sign for sign in _SIGN.finditer(text) if sign.lastgroup != "tag"]
+    unequal = next((sign for sign in signs if sign.lastgroup == "ne"), None)
+    if unequal is not None:
+        raise Unreadable("not-equal", unequal.start(), sign=unequal.group())
     if not signs:
         raise Unreadable("relation-expected", len(text))
     if len(signs) >= MAX_SIDES:

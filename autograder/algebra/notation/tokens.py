@@ -13,13 +13,14 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.algebra.greek import GREEK
-from autograder.algebra.nodes import Node, Num
-from autograder.algebra.notation.characters import needs_rewriting, rewrite
+from autograder.algebra.nodes import FUNCTIONS, Node, Num
+from autograder.algebra.notation.characters import needs_rewriting, rewrite, unknown
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 from autograder.algebra.notation.words import (
     COMMANDS,
     CONSTANTS,
     FUNCTION_SPELLINGS,
+    SIGMOIDS,
     SIGNS,
     SUMMATIONS,
 )
@@ -41,7 +42,11 @@ _LETTER = r"[A-Za-z\u0370-\u03ff]"
 _BRACED = rf"(?<![A-Za-z}}\]^_])\{{{_LETTER}\}}(?=\s*\\?_)"  # {d}_{model}, but not the root in \sqrt{d}_2
 _MARKED = _TEXT + r"\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}"
 _SUBSCRIPT = (
-    r"(?:\\?_[A-Za-z0-9]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|" + _TEXT + r"\{[^{}]{1,60}\}))"
+    r"(?:\\?_[A-Za-z0-9\u0370-\u03ff]+|\s*\\?_\s*(?:\{(?:[^{}]|\{[^{}]{0,40}\}){1,60}\}|"
+    + _TEXT
+    + r"\{[^{}]{1,60}\}|"
+    + _GREEK
+    + "))"
 )  # at most one level of braces inside a subscript, as in d_{\text{model}}
 
 
@@ -71,7 +76,7 @@ def _grammar(comma: str) -> str:
         rf"{_SUBSCRIPT}*'*)"
         r"|(?P<half>\\(?P<over>(?:[dtcs]|nice)?frac|[dt]?binom)\s*(?P<above>\d)\s*(?P<under>\d))"
         r"|(?P<command>\\(?:[A-Za-z]+|[{}]))"
-        r"|(?P<sign>\*\*|==|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋])"
+        r"|(?P<sign>\*\*|==|!=(?!=)|//|\\\*|[-+*×/^()\[\]{}!,=_⌈⌉⌊⌋|≠≈])"
     )
 
 
@@ -89,8 +94,21 @@ _QUICK = re.compile(
 )
 _QUICKLY_REWRITTEN = 400
 _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
+"""Digits of which the mark may separate thousands, or stand before decimals."""
+_DOTTED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]|[eE][+-]?\d)")
+_CALLED = re.compile(r"(?:\s|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*[(\[{]")
+_OPENING = frozenset("([{⌈⌊")
+_CLOSING = frozenset(")]}⌉⌋")
 _NOT_DIGITS = re.compile(r"[^0-9.]")
 _OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
+
+
+_GAP = re.compile(
+    r"(?:\s|~|\\[,;:! ]|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space))"
+    r"(?:[$`]|\\left|\\[bB]igg?l?)*\Z"
+)
+_MOST_GAP = 24
 
 
 class Tokens(Struct, frozen=True):
@@ -105,9 +123,25 @@ class Tokens(Struct, frozen=True):
     values: Sequence[Node | str]
     places: Sequence[int]
     """Offsets into the original text."""
+    vocabulary: Vocabulary
+    text: str = ""
+    """The original text; empty where the formula was cut quickly and the offsets are not set."""
+
+    def gap(self, token: int) -> bool:
+        """Whether blanks stand before a token; never where the formula was cut quickly."""
+        place = self.places[token]
+        return _GAP.search(self.text[max(0, place - _MOST_GAP) : place]) is not None
+
+    def written(self, token: int) -> str:
+        """The sign of a token as it was typed."""
+        value, place = self.values[token], self.places[token]
+        typed = self.text[place : place + 1]
+        if typed and not typed.isascii() and isinstance(value, str):
+            return typed
+        return value if isinstance(value, str) else self.kinds[token]
 
 
-def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) -> Tokens | None:
+def quick_tokens(text: str, vocabulary: Vocabulary) -> Tokens | None:
     """Cut a formula whose words are all known as they stand; the offsets are not set.
 
     What can be read from these tokens is what can be read from those of `tokenize`. The converse does
@@ -116,7 +150,9 @@ def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) ->
     Returns:
         None where a word is not known as it stands.
     """
-    if len(text) > MAX_CHARS or ("," in text and not in_list and _GROUPED.search(text)):
+    if len(text) > MAX_CHARS or ("," in text and _GROUPED.search(text)):
+        return None
+    if "!=" in text or (vocabulary.decimal_comma and "." in text and _DOTTED.search(text)):
         return None
     tokens = _quickly(text, vocabulary)
     if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
@@ -124,7 +160,7 @@ def quick_tokens(text: str, vocabulary: Vocabulary, *, in_list: bool = False) ->
             plain, _ = rewrite(text)
         except Unreadable:
             return None
-        if not ("," in plain and not in_list and _GROUPED.search(plain)):
+        if not ("," in plain and _GROUPED.search(plain)):
             tokens = _quickly(plain, vocabulary)
     return tokens
 
@@ -143,7 +179,9 @@ def _quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
         except KeyError:
             return None
         kinds, values = zip(*entries, strict=True)
-    return Tokens(kinds, values, (0,) * len(kinds)) if len(kinds) <= MAX_TOKENS else None
+    if len(kinds) > MAX_TOKENS:
+        return None
+    return Tokens(kinds, values, (0,) * len(kinds), vocabulary)
 
 
 def _looked_up(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
@@ -178,22 +216,28 @@ def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, own: b
     if len(text) > scale * MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     if not needs_rewriting(text):
-        return _Cutter(text, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
+        return _Cutter(text, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
     plain, origin = rewrite(text, scale * MAX_TOKENS)
     try:
-        tokens = _Cutter(plain, vocabulary).cut(scale * MAX_TOKENS, in_list=in_list)
+        tokens = _Cutter(plain, vocabulary, own=own).cut(scale * MAX_TOKENS, in_list=in_list)
     except Unreadable as error:
         raise Unreadable(error.code, origin[error.offset], **error.params) from None
-    return Tokens(tokens.kinds, tokens.values, [origin[place] for place in tokens.places])
+    places = [origin[place] for place in tokens.places]
+    return Tokens(tokens.kinds, tokens.values, places, vocabulary, text)
 
 
 class _Cutter:
     """Plain text on its way to tokens."""
 
-    __slots__ = ("_kinds", "_places", "_text", "_values", "_vocabulary")
+    __slots__ = ("_called", "_kinds", "_open", "_own", "_places", "_text", "_values", "_vocabulary")
 
-    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
+    def __init__(self, text: str, vocabulary: Vocabulary, *, own: bool) -> None:
         self._text = text
+        self._own = own
+        self._called = ""
+        """The function whose brackets come next."""
+        self._open: list[str] = []
+        """For each bracket that is open, the function it belongs to; empty for none."""
         self._vocabulary = vocabulary
         self._kinds: list[str] = []
         self._values: list[Node | str] = []
@@ -201,20 +245,36 @@ class _Cutter:
 
     def cut(self, most: int, *, in_list: bool) -> Tokens:
         text, position = self._text, 0
-        match = (_TOKEN_IN_LIST if in_list else _TOKEN).match
         while position < len(text) and len(self._kinds) <= most:
-            found = match(text, position)
+            called = self._open[-1] if self._open else ""
+            separates = in_list or takes_several(called)
+            if text[position] == ";" and separates and text[position + 1 :].strip(" \t\r\n$`"):
+                self._put(",", ";", position)
+                position += 1
+                continue
+            of_values = (in_list and not called) or takes_two(called)
+            found = (_TOKEN_IN_LIST if of_values else _TOKEN).match(text, position)
             if found is None:
-                raise Unreadable("unknown-character", position, character=text[position])
+                raise unknown(text[position], position)
             if found.lastgroup != "skip":
                 self._take(found, position)
             position = found.end()
         if len(self._kinds) > most:
             raise Unreadable("too-many-parts", self._places[most], limit=str(most))
         self._put("end", "", len(text))
-        return Tokens(self._kinds, self._values, self._places)
+        return Tokens(self._kinds, self._values, self._places, self._vocabulary, text)
 
     def _put(self, kind: str, value: Node | str, place: int) -> None:
+        script = bool(self._kinds) and self._kinds[-1] in ("_", "^")
+        if kind in _OPENING:
+            self._open.append("" if script else self._called)
+            self._called = self._called if script else ""
+        elif kind in _CLOSING and self._open:
+            self._open.pop()
+        elif kind == "binom":
+            self._called = "binomial"
+        elif kind in ("function", "number", "symbol", "constant") and not script:
+            self._called = str(value) if kind == "function" else ""
         self._kinds.append(kind)
         self._values.append(value)
         self._places.append(place)
@@ -241,9 +301,12 @@ class _Cutter:
             self._word(word, start)
 
     def _number(self, group: str, word: str, start: int) -> None:
-        if "," in word and "{" not in word and ("function" in self._kinds or "binom" in self._kinds):
-            raise Unreadable("ambiguous-comma", start)
         digits = word.replace("{,}", ",")
+        called = self._open[-1] if self._open else ""
+        if not self._own and "," in word and "{" not in word and takes_several(called):
+            raise doubtful_comma(word, start)
+        if not self._own and self._vocabulary.decimal_comma and _THOUSANDS.fullmatch(digits):
+            raise doubtful_mark(digits, start)
         if group == "dotted":
             digits = digits.replace(".", "").replace(",", ".")
         elif group == "decimal":
@@ -265,16 +328,83 @@ class _Cutter:
             self._put("function", function, start)
         elif name in CONSTANTS:
             self._put("constant", CONSTANTS[name], start)
+        else:
+            self._unlisted(word, name, start)
+
+    def _unlisted(self, word: str, name: str, start: int) -> None:
+        """What a word may be that is no name as it stands.
+
+        Raises:
+            Unreadable: nothing, or several things.
+        """
+        vocabulary = self._vocabulary
+        called = _CALLED.match(self._text, start + len(word)) is not None
+        if name in SIGMOIDS and called:
+            self._put("function", "sigmoid", start)
         elif (parts := vocabulary.split(name)) is not None and len(parts) > 1:
             for part in parts:
                 self._put("symbol", vocabulary.nodes[part], start)
-        elif name in SUMMATIONS:
-            raise Unreadable("summation", start, name=word)
-        elif word[0] == "\\" and word[1:].isalpha():
-            raise Unreadable("unknown-command", start, name=word)
+                start += len(part) if word == name else 0
+        elif (meant := vocabulary.doubtful(name)) is not None:
+            place = start + (word.index(meant[0]) if meant[0] in word else 0)
+            product = "*".join(meant[0])
+            raise Unreadable("ambiguous-name", place, name=meant[0], product=product, symbol=meant[1])
+        elif (other := vocabulary.misspelt(name)) is not None:
+            self._put("symbol", other, start)
+        elif called and name.lower() in FUNCTION_SPELLINGS:
+            self._put("function", FUNCTION_SPELLINGS[name.lower()], start)
         else:
-            suggestion = vocabulary.suggestion(name)
-            raise Unreadable("unknown-name", start, name=name or word, suggestion=suggestion)
+            raise _unknown(word, name, start, vocabulary)
+
+
+def _unknown(word: str, name: str, start: int, vocabulary: Vocabulary) -> Unreadable:
+    """What is said of a word that stands for nothing."""
+    if name in SUMMATIONS:
+        return Unreadable("summation", start, name=word)
+    if name == "E":
+        return Unreadable("capital-e", start)
+    if word[0] == "\\" and word[1:].isalpha():
+        return Unreadable("unknown-command", start, name=word)
+    return Unreadable("unknown-name", start, name=name or word, suggestion=vocabulary.suggestion(name))
+
+
+def takes_several(function: str) -> bool:
+    """Whether commas separate values in the brackets of a function; no function is called ""."""
+    return takes_two(function) or FUNCTIONS.get(function, (0, 0))[1] > 1
+
+
+def takes_two(function: str) -> bool:
+    """Whether a function has two values always, so that a comma in its brackets is no part of a number."""
+    return function == "pow" or FUNCTIONS.get(function, (0, 0))[0] == 2
+
+
+def doubtful_comma(number: str, start: int) -> Unreadable:
+    """The question whether a comma between digits belongs to one number or stands between two."""
+    apart = number.replace(",", ", ")
+    if _THOUSANDS.fullmatch(number):
+        grouped, decimals = _meanings(number)
+        return Unreadable(
+            "ambiguous-comma-thousands", start, number=number, grouped=grouped, decimals=decimals, apart=apart
+        )
+    joined = number.replace(",", "") if number.count(",") > 1 else _decimals(number)
+    return Unreadable("ambiguous-comma", start, number=number, joined=joined, apart=apart)
+
+
+def doubtful_mark(number: str, start: int) -> Unreadable:
+    """The question whether a mark between digits separates thousands or stands before decimals."""
+    grouped, decimals = _meanings(number)
+    return Unreadable("ambiguous-mark", start, number=number, grouped=grouped, decimals=decimals)
+
+
+def _meanings(number: str) -> tuple[str, str]:
+    return number.replace(",", "").replace(".", ""), _decimals(number)
+
+
+def _decimals(number: str) -> str:
+    """A number with decimals so that it can be read as nothing else: not three of them."""
+    whole, _, decimals = number.replace(",", ".").partition(".")
+    decimals = decimals.rstrip("0") or "0"
+    return f"{whole}.{decimals}0" if len(decimals) == 3 and whole != "0" else f"{whole}.{decimals}"
 
 
 def _number(digits: str, start: int) -> Num:

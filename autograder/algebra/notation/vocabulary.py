@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
+from autograder.algebra.notation.spelling import is_slip
 from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
 from autograder.rubric import Symbol
 
-_SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9]+)*'*")
+_SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
 _MARKUP = re.compile(
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
     r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
@@ -29,6 +29,9 @@ _MOST_LETTERS = 8
 """Symbols that may stand side by side without a sign or blank."""
 _LONGEST_QUICK_NUMBER = 15
 _USUAL_NUMBERS = 129
+_DECIMAL_COMMA = frozenset(("de",))
+"""Languages in which a comma stands before decimals, and a point may separate thousands."""
+_LONGEST_NAME = 64
 
 
 def plain_name(spelling: str) -> str:
@@ -64,9 +67,13 @@ class Vocabulary:
         domains: declared name → ``"positive integer"``, ``"positive"`` or ``"real"``.
         functions: further spellings of functions → the function.
         words: see `Words`.
+        decimal_comma: whether a comma may stand before decimals, and a point separate thousands.
     """
 
-    __slots__ = ("_declared", "_run_together", "domains", "functions", "names", "nodes", "words")
+    __slots__ = (
+        "_alike", "_declared", "_doubtful", "_run_together", "decimal_comma", "domains", "functions", "names",
+        "nodes", "words",
+    )  # fmt: skip
 
     def __init__(self, declared: Mapping[str, Symbol]) -> None:
         """Take the symbols of a rubric.
@@ -77,34 +84,7 @@ class Vocabulary:
             RubricError: a spelling is not a name, stands for two symbols, or a domain is unknown.
         """
         self._declared = dict(declared)
-        names: dict[str, str] = {}
-        functions: dict[str, str] = {}
-        for name, symbol in declared.items():
-            if symbol.domain not in _DOMAINS:
-                raise RubricError(
-                    f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
-                )
-            if symbol.domain == "function" and name not in FUNCTIONS:
-                raise RubricError(
-                    f"symbol {name!r}: only a function can be of the domain 'function': "
-                    f"{', '.join(FUNCTIONS)}"
-                )
-            table = functions if symbol.domain == "function" else names
-            for spelling in (name, *symbol.aliases):
-                plain = plain_name(spelling)
-                function = plain in FUNCTIONS and symbol.domain != "function"
-                if not _SPELLING.fullmatch(plain) or function:
-                    raise RubricError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
-                other = names.get(plain) or functions.get(plain)
-                if other not in (None, name):
-                    raise RubricError(
-                        f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
-                        "declare one of the two anew without it"
-                    )
-                table[plain] = name
-        for spelling, name in tuple(names.items()):
-            for form in _other_alphabet(spelling):
-                names.setdefault(form, name)
+        names, functions = _spellings(declared)
         self.domains: Mapping[str, str] = {
             name: symbol.domain for name, symbol in declared.items() if symbol.domain != "function"
         }
@@ -112,11 +92,38 @@ class Vocabulary:
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
         self._run_together = {form: spelling for spelling in names for form in _abbreviations(spelling)}
+        self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
+        self._alike: dict[str, set[str]] = {}
+        for spelling, name in names.items():
+            if len(spelling) > 1:
+                self._alike.setdefault(_folded(spelling), set()).add(name)
+        self.decimal_comma = False
         self.words = Words(_words(self.nodes, functions))
 
     def extended(self, name: str) -> Vocabulary:
         """The same symbols and one more, a positive number."""
         return Vocabulary({**self._declared, name: Symbol("positive")})
+
+    def spoken(self, languages: Iterable[str]) -> Vocabulary:
+        """The same symbols in a course of these languages, which decide what a mark between digits means.
+
+        What a rubric states is read without them: it has decimal points, as programs have.
+        """
+        known = Vocabulary(self._declared)
+        known.decimal_comma = not _DECIMAL_COMMA.isdisjoint(languages)
+        return known
+
+    def misspelt(self, word: str) -> Sym | None:
+        """The one symbol whose name differs in capitals and underscores only: ``dmodel``, ``d_FF``."""
+        meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
+        return Sym(next(iter(meant))) if len(meant) == 1 else None
+
+    def doubtful(self, word: str) -> tuple[str, str] | None:
+        """Letters in a word that may be a product or a symbol's name, ``dk``, and that name, ``d_k``."""
+        if len(word) > _MOST_LETTERS or any(letter not in self.names for letter in word):
+            return None
+        run = next((run for run in self._doubtful if run in word), "")
+        return (run, self._run_together[run]) if run else None
 
     def split(self, word: str) -> list[str] | None:
         """Read ``nd`` as ``n`` times ``d``: declared letters, written without a sign.
@@ -133,20 +140,61 @@ class Vocabulary:
             letters, below = before, word[len(before) :]
         if len(letters) > _MOST_LETTERS or word in self._run_together or (below and below not in self.names):
             return None
+        if any(run in letters for run in self._doubtful):
+            return None
         if any(letter not in self.names for letter in letters):
             return None
         return [*letters, below] if below else list(letters)
 
     def suggestion(self, word: str) -> str:
         """The declared spelling that was most likely meant; empty when none is near."""
-        plain = plain_name(word)[:64]
+        plain = plain_name(word)
+        if len(plain) > _LONGEST_NAME:
+            return ""
         if plain in self._run_together:
             return self._run_together[plain]
-        lower: dict[str, str] = {}
-        for spelling in (*self.domains, *self.names, *self.functions, *FUNCTIONS):
-            lower.setdefault(spelling.lower(), spelling)
-        close = difflib.get_close_matches(plain.lower(), lower, n=1, cutoff=0.6) if len(plain) > 1 else ()
-        return lower[close[0]] if close else ""
+        known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
+        return next((spelling for spelling in known if is_slip(plain.lower(), spelling.lower())), "")
+
+
+def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
+    """Every spelling of symbols and of functions, with the name it stands for.
+
+    Raises:
+        RubricError: see `Vocabulary`.
+    """
+    names: dict[str, str] = {}
+    functions: dict[str, str] = {}
+    for name, symbol in declared.items():
+        if symbol.domain not in _DOMAINS:
+            raise RubricError(
+                f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
+            )
+        if symbol.domain == "function" and name not in FUNCTIONS:
+            raise RubricError(
+                f"symbol {name!r}: only a function can be of the domain 'function': {', '.join(FUNCTIONS)}"
+            )
+        table = functions if symbol.domain == "function" else names
+        for spelling in (name, *symbol.aliases):
+            plain = plain_name(spelling)
+            function = plain in FUNCTIONS and symbol.domain != "function"
+            if not _SPELLING.fullmatch(plain) or function:
+                raise RubricError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
+            other = names.get(plain) or functions.get(plain)
+            if other not in (None, name):
+                raise RubricError(
+                    f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
+                    "declare one of the two anew without it"
+                )
+            table[plain] = name
+    for spelling, name in tuple(names.items()):
+        for form in _other_alphabet(spelling):
+            names.setdefault(form, name)
+    return names, functions
+
+
+def _folded(spelling: str) -> str:
+    return spelling.replace("_", "").lower()
 
 
 def _abbreviations(spelling: str) -> Iterable[str]:
@@ -158,12 +206,16 @@ def _abbreviations(spelling: str) -> Iterable[str]:
 
 
 def _other_alphabet(spelling: str) -> Iterator[str]:
-    """``alpha_1`` for ``α_1``, and the reverse."""
+    """``alpha_1`` for ``α_1``, ``h_theta`` for ``h_θ``, and the reverse."""
     base, mark, below = spelling.partition("_")
-    letter = GREEK.get(base, base)
-    for name, one in GREEK.items():
-        if one == letter:
-            yield from (f"{other}{mark}{below}" for other in (letter, name) if other != base)
+    forms = (f"{one}{mark}{other}" for one in _letter_forms(base) for other in _letter_forms(below))
+    yield from (form for form in forms if form != spelling)
+
+
+def _letter_forms(word: str) -> Sequence[str]:
+    """A Greek letter and its names; any other word alone."""
+    letter = GREEK.get(word, word)
+    return tuple(dict.fromkeys((word, letter, *(name for name, one in GREEK.items() if one == letter))))
 
 
 def _words(

@@ -8,6 +8,7 @@ from autograder.algebra.printing.text import decimal
 
 _SIGNS = {"≤": r"\leq", "≥": r"\geq"}
 _ROUNDING = {"ceil": (r"\lceil", r"\rceil"), "floor": (r"\lfloor", r"\rfloor")}
+_CALLED = {"sigmoid": r"\operatorname{sigmoid}"}
 _GROWTH = {"O": "O", "o": "o", "Θ": r"\Theta", "Ω": r"\Omega", "ω": r"\omega"}
 
 
@@ -65,7 +66,9 @@ def _function(call: Fn) -> str:
     if call.name in _ROUNDING:
         opening, closing = _ROUNDING[call.name]
         return rf"\left{opening} {arguments[0]} \right{closing}"
-    name = _GROWTH.get(call.name, rf"\{call.name}")
+    if call.name == "abs":
+        return rf"\left|{arguments[0]}\right|"
+    name = _GROWTH.get(call.name) or _CALLED.get(call.name, rf"\{call.name}")
     if call.name == "log" and len(arguments) == 2:
         name += f"_{{{arguments.pop()}}}"
     return rf"{name}\left({', '.join(arguments)}\right)"

@@ -101,6 +101,8 @@ def _function(call: Fn) -> str:
     if call.name in _ROUNDING:
         opening, closing = _ROUNDING[call.name]
         return f"<mrow><mo>{opening}</mo>{arguments[0]}<mo>{closing}</mo></mrow>"
+    if call.name == "abs":
+        return f"<mrow><mo>|</mo>{arguments[0]}<mo>|</mo></mrow>"
     name = f"<mi>{call.name}</mi>"
     if call.name == "log" and len(arguments) == 2:
         name = f"<msub>{name}{_row(arguments.pop())}</msub>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Tree, Tuple
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Tree, Tuple
 
 
 def to_text(tree: Tree) -> str:
@@ -26,7 +26,7 @@ def _text(node: Node) -> str:
         first = _within(node.factors[0], Add, Neg, Mul)
         return "*".join((first, *(_within(factor, Add, Neg, Mul, Div) for factor in node.factors[1:])))
     if isinstance(node, Div):
-        return f"{_within(node.numerator, Add, Neg)}/{_within(node.denominator, Add, Neg, Mul, Div)}"
+        return f"{_above(node.numerator)}/{_within(node.denominator, Add, Neg, Mul, Div)}"
     if isinstance(node, Pow):
         return f"{_within(node.base, Add, Neg, Mul, Div, Pow)}^{_within(node.exponent, Add, Neg, Mul, Div)}"
     if isinstance(node, Fn):
@@ -55,6 +55,13 @@ def _sum(terms: tuple[Node, ...]) -> str:
         else:
             parts.append(f"+ {_within(term, Add)}")
     return " ".join(parts)
+
+
+def _above(node: Node) -> str:
+    """A numerator; in brackets where its exponent might be taken for the whole quotient: ``(d^1)/2``."""
+    last = node.factors[-1] if isinstance(node, Mul) else node
+    open_ended = isinstance(last, Pow) and (last.exponent == Num(1) or last.base == Const("e"))
+    return f"({_text(node)})" if open_ended else _within(node, Add, Neg)
 
 
 def _within(node: Node, *bracketed: type[Node]) -> str:

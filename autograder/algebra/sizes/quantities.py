@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
 from msgspec import Struct
 
-from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import decimal
+from autograder.algebra.sizes.numerals import NUMERALS, plain_numerals, value_of
 from autograder.algebra.sizes.units import Dimension, Unit, UnitReading, base_text, possible, read_unit
-from autograder.algebra.values.evaluate import EXACT_BITS, TooLarge, Undefined, constant_value
+from autograder.algebra.values.evaluate import EXACT_BITS
 from autograder.errors import Unreadable
 
 MAX_CHARS = 300
@@ -69,22 +68,12 @@ class Written(Struct, frozen=True):
     text: str = ""
 
 
-_NO_SYMBOLS = Vocabulary({})
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SPLIT = re.compile(rf"(?P<number>.*[0-9{_RAISED})}}\]½¼¾])(?P<unit>[^0-9]*)", re.DOTALL)
-_NUMERAL = re.compile(r"[.,]?[0-9](?:[0-9.,_']| (?=[0-9]))*")
-_GROUPS = r"[1-9][0-9]{{0,2}}(?P<mark>[{group} '_])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
-_NUMERALS: Mapping[str, re.Pattern[str]] = {
-    mark: re.compile(
-        rf"(?P<whole>[0-9]+|{_GROUPS.format(group=group)})?(?:[{point}](?P<part>[0-9]*))?",
-    )
-    for mark, point, group in (("point", ".", ","), ("comma", ",", "."))
-}
 _LONG_EXPONENT = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]{4}")
 _RANGE = re.compile(r"[0-9)]\s*[-–—−]\s*[0-9(]")
 """Four to five, which is not four minus five."""
 _POWER_OF_TEN = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]|10\s*(?:\^|\*\*|[" + _RAISED + "])")
-_TIMES = re.compile(r"(?<=[0-9)])\s*[xX]\s*(?=[0-9(])")
 _LEFT_SIDE = re.compile(r"[^\W\d][\w.{}\\ ]*(?:=|:)(?!=)")
 _ABOUT = re.compile(
     r"(?:\s|[≈~∼≃=]|\\approx\b|\\sim\b|\b(?:ca|approx)\.|\b(?:about|approximately|circa|etwa|rund|ungefähr)\b)+"
@@ -101,7 +90,6 @@ _LATEX = (
     (re.compile("[’′]"), "'"),
     (re.compile(r"[\s\u00a0\u2007\u2009\u202f]+"), " "),
 )
-_TOO_LARGE = frozenset(("number-too-long", "number-too-large", "exponent-too-large", "too-deep"))
 
 
 def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> Written:
@@ -188,41 +176,12 @@ def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
         raise Unreadable("not-a-number", 0, text=text)
     numbers: dict[str, Fraction] = {}
     for mark in marks:
-        plain = _plain_numerals(text, _NUMERALS[mark])
+        plain = plain_numerals(text, NUMERALS[mark])
         if plain is not None:
-            numbers[mark] = _value(plain)
+            numbers[mark] = value_of(plain)
     if not numbers:
         raise Unreadable("not-a-number", 0, text=text)
     return numbers
-
-
-def _plain_numerals(text: str, pattern: re.Pattern[str]) -> str | None:
-    """The text with every numeral as a program writes it; None where one does not fit the convention."""
-    parts: list[str] = []
-    end = 0
-    for found in _NUMERAL.finditer(text):
-        numeral = pattern.fullmatch(found.group())
-        if numeral is None:
-            return None
-        whole = re.sub("[^0-9]", "", numeral["whole"] or "0")
-        parts += (text[end : found.start()], whole, f".{numeral['part']}" if numeral["part"] else "")
-        end = found.end()
-    return _TIMES.sub("*", "".join((*parts, text[end:])))
-
-
-def _value(text: str) -> Fraction:
-    try:
-        value = constant_value(parse(text, _NO_SYMBOLS))
-    except Unreadable as error:
-        large = error.code in _TOO_LARGE
-        raise Unreadable("number-too-large" if large else "not-a-number", 0, text=text) from None
-    except TooLarge:
-        raise Unreadable("number-too-large") from None
-    except Undefined:
-        value = None
-    if value is None:
-        raise Unreadable("not-a-number", 0, text=text)
-    return Fraction(value)
 
 
 def _fitting(readings: Sequence[UnitReading], asked: Unit) -> list[UnitReading]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from autograder.algebra.nodes import Mul, Node, Num, Sym
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.wrapping import inside_space
 from autograder.algebra.values.evaluate import TooLarge, Undefined, constant_value
 from autograder.errors import Undecided, Unreadable
 
@@ -42,12 +43,7 @@ NEEDS_HEADS = frozenset(code for code in DIFFERENCES if "head" in code)
 
 _AROUND = "`$ \t\r\n\u00a0"
 _WRAPPER = re.compile(r"(?:\w+\.)?(?:Size|TensorShape|shape)\s*\((.*)\)", re.DOTALL)
-_LEFT_SIDE = re.compile(r"[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)")
-_SPACE = re.compile(
-    r"(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
-    r"(?:\{(?P<braces>.*)\}|\((?P<brackets>.*)\))",
-    re.DOTALL,
-)
+_LEFT_SIDE = re.compile(r"[A-Za-z_][\w.\\{}]*\s*(?:==?|:)(?!=)|==?|≈")
 _TIMES = re.compile(r"(?<=[0-9])(\s*)[xX](\s*)(?=[0-9])")
 _SPACED_TIMES = re.compile(r"(?<=\s)[xX](?=\s)")
 _ELLIPSIS = re.compile(r"\.\.\.|…|\\[lc]?dots(?![A-Za-z])")
@@ -97,7 +93,7 @@ def read_shape(text: str, vocabulary: Vocabulary) -> Axes:
         found = pattern.search(plain)
         if found is not None:
             sign = found[pattern.groups]
-            raise Unreadable(code, text.find(sign), sign=sign)
+            raise Unreadable(code, found.start(pattern.groups), sign=sign)
     if _NO_AXES.fullmatch(plain):
         return ()
     axes = parse_tuple(plain, vocabulary).elements
@@ -300,9 +296,8 @@ def _unwrapped(text: str, vocabulary: Vocabulary) -> str:
     left = _LEFT_SIDE.match(text, start, end)
     if left is not None:
         start, end = _stripped(text, left.end(), end)
-    space = _SPACE.fullmatch(text, start, end)
-    if space is not None and "R" not in vocabulary.names:
-        start, end = space.span("braces" if space["braces"] is not None else "brackets")
+    inner = inside_space(text[start:end], vocabulary)
+    start, end = _stripped(" " * start + inner, start, end)
     wrapper = _WRAPPER.fullmatch(text, start, end)
     if wrapper is not None:
         start, end = wrapper.span(1)

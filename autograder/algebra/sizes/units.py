@@ -7,7 +7,6 @@ reads a quantity knows which of them can be meant.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -15,6 +14,7 @@ from itertools import product
 
 from msgspec import Struct
 
+from autograder.algebra.notation.spelling import is_slip
 from autograder.errors import Unreadable
 
 MAX_CHARS = 80
@@ -264,11 +264,17 @@ def _known(word: str) -> bool:
 
 def _suggestion(word: str) -> str:
     """The nearest word there is; empty when none is near."""
-    if len(word) < 3 or len(word) > 30:
-        return ""
-    words = [known for known in (*_FOLDED, *SCALES) if len(known) > 3]
-    close = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.7)
-    return close[0] if close else ""
+    return next((known for known in _suggested() if is_slip(word.lower(), known)), "")
+
+
+def _suggested() -> Iterator[str]:
+    """Words that are written out: an abbreviation looks like too many others."""
+    for names, _ in _BASES:
+        yield from names
+        yield from (prefix + name for prefix in _LONG_PREFIXES for name in names)
+    for _, _, words in (*_TIMES, *_RATIOS):
+        yield from words
+    yield from SCALES
 
 
 def _with_prefix(prefix: str, units: tuple[Unit, ...]) -> tuple[Unit, ...]:

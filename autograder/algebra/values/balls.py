@@ -209,16 +209,36 @@ def _function(node: Fn, at: Mapping[str, arb]) -> arb:
             for other in arguments[1:]:
                 first = first.max(other) if name == "max" else first.min(other)
             return first
-        case "ceil":
-            return first.ceil()
-        case "floor":
-            return first.floor()
+        case "ceil" | "floor" | "abs":
+            return abs(first) if name == "abs" else first.ceil() if name == "ceil" else first.floor()
+        case "sigmoid" | "tanh" | "sin" | "cos":
+            return _curve(name, first)
         case "factorial":
             return _gamma(first + 1)
         case "binomial":
             total, chosen = arguments
             return _gamma(total + 1) / (_gamma(chosen + 1) * _gamma(total - chosen + 1))
     return _logarithm_of(name, arguments)
+
+
+def _curve(name: str, argument: arb) -> arb:
+    """A sigmoid, a hyperbolic tangent, a sine or a cosine.
+
+    Raises:
+        _Invisible: what makes the value differ from its limit, or from that at zero, is lost beside it.
+    """
+    if name == "sin":
+        return argument.sin()
+    if name == "cos":
+        _see((argument * argument,), arb(1))
+        return argument.cos()
+    size = abs(argument)
+    _limit(size)
+    _see(((-size).exp(),), arb(1))
+    if name == "tanh":
+        return argument.tanh()
+    _see((argument,), arb(1))
+    return 1 / (1 + (-argument).exp())
 
 
 def _logarithm_of(name: str, arguments: Sequence[arb]) -> arb:

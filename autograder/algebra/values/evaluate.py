@@ -6,7 +6,7 @@ Both walk the tree directly. At points of 90 bits an exponent that comes out sma
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,12 @@ MAX_DEGREE = 1 << 20
 point by chance with a probability below 2^-69."""
 
 Rational: TypeAlias = "int | Fraction"
+
+
+_OF_ONE: Mapping[str, Callable[[Rational], Rational]] = {
+    "ceil": math.ceil, "floor": math.floor, "abs": lambda value: max(value, -value),
+}  # fmt: skip
+_OF_SEVERAL: Mapping[str, Callable[[list[Rational]], Rational]] = {"max": max, "min": min}
 
 
 class TooLarge(Exception):
@@ -194,14 +200,10 @@ def _constant_function(node: Node) -> Rational:
         if value is None:
             raise Irrational
         values.append(value)
-    if node.name == "max":
-        return max(values)
-    if node.name == "min":
-        return min(values)
-    if node.name == "ceil":
-        return math.ceil(values[0])
-    if node.name == "floor":
-        return math.floor(values[0])
+    if node.name in _OF_SEVERAL:
+        return _OF_SEVERAL[node.name](values)
+    if node.name in _OF_ONE:
+        return _OF_ONE[node.name](values[0])
     if node.name == "sqrt":
         return _square_root(values[0])
     if node.name in ("factorial", "binomial"):

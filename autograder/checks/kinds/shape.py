@@ -72,6 +72,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
         self._vocabulary = Vocabulary(rubric.symbols(question))
+        self._spoken = self._vocabulary.spoken(rubric.assignment.languages)
         self._comparer = Comparer(Points(self._vocabulary.domains))
         self._relations = rubric.assignment.assume
         self._granted: dict[tuple[str, ...], Comparer] = {}
@@ -91,7 +92,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return None, no_answer()
         try:
             if isinstance(value, str):
-                return shapes.read_shape(value, self._vocabulary), None
+                return shapes.read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
         except Unreadable as error:
@@ -289,7 +290,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         text = entry.text if isinstance(entry, Opaque) else entry
         size = whole(entry)
         if not isinstance(size, Whole):
-            return shapes.read_size(text, self._vocabulary) if isinstance(text, str) and text else None
+            return shapes.read_size(text, self._spoken) if isinstance(text, str) and text else None
         if size.number < 0:
             code = "placeholder" if size.number == -1 else "no-size"
             raise Unreadable(code, 0, sign="-1", value=quote_integer(size.number))

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal, InvalidOperation
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from autograder.algebra.sizes.numerals import read_whole
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
+from autograder.errors import Unreadable
 from autograder.records import Opaque
 
-MAX_TEXT = 100
-MAX_EXPONENT = 60
 MAX_BITS = 4096
 
-_SPACES = re.compile(r"[\s\u00a0\u2009\u202f]+")
-_LATEX_SPACES = re.compile(r"\\[,;:! ]|~")
-_GROUPED = re.compile(r"[1-9][0-9]{0,2}([,._'’ ])[0-9]{3}(?:\1[0-9]{3})*", re.ASCII)
-_DECIMAL = re.compile(r"[0-9_]{1,60}(?:\.[0-9]{1,60})?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_CODES: Mapping[str, str] = {
+    "not-a-number": "count.text",
+    "not-whole": "count.fraction",
+    "number-too-large": "count.huge",
+    "two-readings": "count.ambiguous",
+}
+"""Why a text is no whole number → the code of the sentence."""
 
 
 class Whole(Struct, frozen=True):
@@ -56,26 +58,11 @@ def whole(value: Any) -> Whole | NotWhole:
 
 
 def _from_text(text: str) -> Whole | NotWhole:
-    """A number with optional sign and separators; a dot before three digits separates thousands."""
-    unreadable = NotWhole("count.text", {"value": quote(text)})
-    if len(text) > MAX_TEXT:
-        return unreadable
-    cleaned = _LATEX_SPACES.sub(" ", text.replace("{,}", ",").replace("{.}", "."))
-    cleaned = _SPACES.sub(" ", cleaned.strip().strip("$").strip())
-    sign, digits = (-1, cleaned[1:].strip()) if cleaned[:1] in ("-", "−") else (1, cleaned.removeprefix("+"))
-    grouped = _GROUPED.fullmatch(digits)
-    if grouped:
-        return Whole(sign * int(digits.replace(grouped[1], "")))
-    if not _DECIMAL.fullmatch(digits) or "__" in digits or digits.endswith("_"):
-        return unreadable
     try:
-        number = Decimal(digits.replace("_", ""))
-    except InvalidOperation:
-        return unreadable
-    if number.is_zero():
-        return Whole(0)
-    if number.adjusted() > MAX_EXPONENT:
-        return NotWhole("count.huge")
-    if number.adjusted() < 0 or number % 1:
-        return NotWhole("count.fraction", {"value": quote(text)})
-    return Whole(sign * int(number))
+        return Whole(read_whole(text))
+    except Unreadable as error:
+        params = {} if error.code == "number-too-large" else {"value": quote(text)}
+        readings: dict[str, str] = {
+            name: told for name, told in error.params.items() if name in ("first", "second")
+        }
+        return NotWhole(_CODES[error.code], {**params, **readings})

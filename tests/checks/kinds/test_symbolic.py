@@ -38,7 +38,7 @@ def test_other_right_answers() -> None:
         ("b", "mlp = '8d'", "diagnosis.power-too-small", "0"),
         ("b", "mlp = '8d^2 + n_voc'", "diagnosis.extra-term", "0"),
         ("b", "mlp = 'd^3/(d + 1)'", "formula.wrong", "0"),
-        ("b", "mlp = '8*dmodel^2'", "unreadable.unknown-name-near", "0"),
+        ("b", "mlp = '8*dmodell^2'", "unreadable.unknown-name-near", "0"),
         ("b", "mlp = '8*zebra^2'", "unreadable.unknown-name", "0"),
         ("b", "mlp = '8 2'", "unreadable.two-numbers", "0"),
         ("c", "projection = 'd_k*d'", "one-head", "0"),

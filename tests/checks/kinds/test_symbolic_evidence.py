@@ -136,8 +136,8 @@ def test_markdown_answers(source: str, status: Status, code: str) -> None:
 
 def test_refusals_carry_text_and_place() -> None:
     """A formula that cannot be read is shown with a caret, and has no reading."""
-    result = formula("b", "mlp", "mlp = 8*dmodel^2")
-    assert ("mlp = 8*dmodel^2", "8") == (result.student.params["text"], result.student.params["offset"])
+    result = formula("b", "mlp", "mlp = 8*dmodell^2")
+    assert ("mlp = 8*dmodell^2", "8") == (result.student.params["text"], result.student.params["offset"])
     assert "" == result.reading
 
 

@@ -15,7 +15,7 @@ STEP = 'step = [{ id = "all", when = "right", points = 2 }]'
     ("question", "old", "new", "message"),
     [
         ("b", 'accept = ["8*d_model^2 +', 'acept = ["8*d_model^2 +', "did you mean 'accept'"),
-        ("b", '"8*d_model^2 + 5*d_model"', '"8*dmodel^2"', "not readable"),
+        ("b", '"8*d_model^2 + 5*d_model"', '"8*dmodell^2"', "not readable"),
         (
             "b",
             'when = "4*d_model^2", points = 0.5',

@@ -88,6 +88,7 @@ class SymbolicCheck:
         self._rubric = rubric
         prepared = prepare(question, rubric)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
+        self._spoken = prepared.spoken
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
         self._keys: dict[tuple[str, _Basis], AnswerKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
@@ -162,7 +163,7 @@ class SymbolicCheck:
         try:
             if item.special is not None:
                 return self._specially(item.special, value, item, evidence)
-            sides = read(value, item.form, self._vocabulary)
+            sides = read(value, item.form, self._spoken)
         except NoFormula:
             return _Judged(results.no_answer())
         except NotAFormula as error:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from autograder.algebra.nodes import Node, Tree, Tuple
-from autograder.algebra.notation.parse import parse_sides, parse_tuple
 from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.reading import read_text
+from autograder.algebra.reading import read_formula, read_text
+from autograder.algebra.reading import read_tuple as read_tuple_text
 from autograder.checks.kinds.symbolic.options import Form
 from autograder.checks.planning.targets import nothing_written
 from autograder.errors import Unreadable
@@ -96,7 +96,7 @@ def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
         NoFormula: there is nothing.
     """
     if not isinstance(value, tuple | list):
-        return parse_tuple(text_of(value), vocabulary)
+        return read_tuple_text(text_of(value), vocabulary)
     if not value:
         raise NoFormula
     if len(value) > MAX_ELEMENTS:
@@ -105,8 +105,16 @@ def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
     for element in value:
         if isinstance(element, tuple | list):
             raise NotAFormula(type(element).__name__)
-        elements.append(parse_sides(text_of(element), vocabulary)[-1])
+        elements.append(_element(text_of(element), vocabulary))
     return Tuple(tuple(elements))
+
+
+def _element(text: str, vocabulary: Vocabulary) -> Node:
+    """One element; an error carries its text, for the caret."""
+    try:
+        return read_formula(text, vocabulary)[-1]
+    except Unreadable as error:
+        raise Unreadable(error.code, error.offset, **{**error.params, "text": text}) from None
 
 
 def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:

@@ -60,7 +60,7 @@ class Asymptotics:
         self._options = options
         self._rule: FormRule | None = form_rule(options, vocabulary)
         self._readings = readings
-        self._vocabulary = vocabulary
+        self._spoken = stated.spoken
         for name in ("O", "o"):
             if name in vocabulary.names:
                 raise RubricError(f"{where}: form: {name!r} is a symbol here and cannot stand for growth")
@@ -77,7 +77,7 @@ class Asymptotics:
 
     def judge(self, value: object, reference: Node | None) -> Outcome:
         """Judge a statement; see `Special`."""
-        statements = parse_statements(text_of(value), self._vocabulary)
+        statements = parse_statements(text_of(value), self._spoken)
         answer = statements[-1]
         reading = to_text(answer)
         try:

@@ -63,7 +63,7 @@ class Collection:
         self._options = stated.options
         self._ordered = ordered
         self._rule = form_rule(stated.options, stated.vocabulary)
-        self._vocabulary = stated.vocabulary
+        self._spoken = stated.spoken
         self._readings = tuple(dict.fromkeys(stated.readings))
         self._foreseen = stated.foreseen
         self._accept = tuple(tree for tree in stated.accept if isinstance(tree, Tuple))
@@ -74,7 +74,7 @@ class Collection:
 
     def judge(self, value: object, reference: Node | None) -> Outcome:  # noqa: ARG002 - formulas only
         """Judge a list or set; see `Special`."""
-        answer = read_collection(value, self._vocabulary)
+        answer = read_collection(value, self._spoken)
         reading = to_text(answer)
         doubt: Undecided | None = None
         matches: list[tuple[_Match, Decimal]] = []

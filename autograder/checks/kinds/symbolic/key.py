@@ -118,6 +118,8 @@ class Prepared(Struct, frozen=True, eq=False):
     """A symbolic question, ready to judge."""
 
     vocabulary: Vocabulary
+    spoken: Vocabulary
+    """The same in the languages of the course, to read answers with."""
     items: Mapping[str, PreparedItem]
     """The automatic items by id."""
 
@@ -147,12 +149,13 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
-    maker = _Maker(question, vocabulary, wider, comparer, relations, {}, carry, source)
+    spoken = vocabulary.spoken(rubric.assignment.languages)
+    maker = _Maker(question, vocabulary, spoken, wider, comparer, relations, {}, carry, source)
     options = item_options(question, SymbolicItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
     if carry is not None and all(item.source is None for item in items.values()):
         raise RubricError(f"{where}: carry_forward: no item reads {question.answer!r} as a formula")
-    return Prepared(vocabulary, items)
+    return Prepared(vocabulary, spoken, items)
 
 
 class _Maker(Struct, frozen=True, eq=False):
@@ -160,6 +163,8 @@ class _Maker(Struct, frozen=True, eq=False):
 
     question: Question
     vocabulary: Vocabulary
+    spoken: Vocabulary
+    """In the languages of the course, to read answers with."""
     wider: Vocabulary
     """With `OWN`, where the question carries forward."""
     comparer: Comparer
@@ -230,7 +235,7 @@ class _Maker(Struct, frozen=True, eq=False):
             assume = options.assume if option.assume is None else option.assume
             known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
         readings = self._readings(options.assume, where)
-        stated = Stated(item, options, accept, tuple(known), readings, self.vocabulary, where)
+        stated = Stated(item, options, accept, tuple(known), readings, self.vocabulary, self.spoken, where)
         if options.form == "asymptotic":
             return Asymptotics(stated)
         return Collection(stated, ordered=options.form == "list")

@@ -44,6 +44,7 @@ class Stated(Struct, frozen=True, eq=False):
         foreseen: remarks and mistakes, in order.
         readings: without assumptions; then, where the item grants some, under them.
         vocabulary: the symbols of the question.
+        spoken: the same in the languages of the course, to read answers with.
         where: how errors name the item.
     """
 
@@ -53,6 +54,7 @@ class Stated(Struct, frozen=True, eq=False):
     foreseen: tuple[ForeseenAnswer, ...]
     readings: tuple[Comparer, ...]
     vocabulary: Vocabulary
+    spoken: Vocabulary
     where: str
 
 
