@@ -179,7 +179,7 @@ def pair(draw: random.Random) -> tuple[Node, Node, bool]:
 def check_pairs(count: int, seed: int) -> Counter[str]:
     """How many verdicts were right, wrong, left open; how many texts were refused for a stated reason."""
     draw = random.Random(seed)
-    comparer = Comparer(Points(VOCABULARY.domains))
+    comparer = Comparer(Points(VOCABULARY.domains, b"a test"))
     hands = tuple(HANDS.values())
     outcomes: Counter[str] = Counter()
     while outcomes["right"] + outcomes["wrong"] + outcomes["undecided"] < count:
@@ -267,7 +267,7 @@ class Judge:
     """Everything that is done to an answer, in the order in which it is done."""
 
     def __init__(self) -> None:
-        plain = Comparer(Points(VOCABULARY.domains))
+        plain = Comparer(Points(VOCABULARY.domains, b"a test"))
         layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
         self._key = AnswerKey([parse(layer, VOCABULARY)], [plain])
         self.written: list[tuple[Tree, str]] = []

@@ -46,7 +46,7 @@ class Judge:
     """Undoes what a diagnosis names, under one reading."""
 
     def __init__(self, reading: Comparer) -> None:
-        self._comparer = Comparer(Points(dict.fromkeys(reading.points.exact[0], "positive integer")))
+        self._comparer = Comparer(Points(dict.fromkeys(reading.points.exact[0], "positive integer"), b"a test"))
         self._comparer = Comparer(self._comparer.points, _relations(reading))
 
     def true_of(self, difference: Difference, wrong: Node, right: list[Node]) -> bool:

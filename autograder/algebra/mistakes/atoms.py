@@ -31,7 +31,8 @@ class Atoms:
         for tree in right:
             self._find(tree)
         known = dict.fromkeys(comparer.points.exact[0], "positive integer")
-        self._points = Points({**known, **dict.fromkeys(self._names.values(), "positive integer")})
+        domains = {**known, **dict.fromkeys(self._names.values(), "positive integer")}
+        self._points = Points(domains, comparer.points.derived("atoms"))
 
     def replaced(self, node: Node) -> Node:
         """The formula with a symbol for each of these parts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -26,10 +27,13 @@ from autograder.checks.values.integers import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.reading import unreadable
-from autograder.records import Opaque, Status, Tensor
+from autograder.records import ItemResult, Opaque, Status, Tensor
 from autograder.rubric import Item, Question, Rubric
+from autograder.stream import derived
 
 MAX_AXES = 16
+MAX_DRAWS = 4
+"""Draws that the check is kept ready for; grading has one."""
 MOST_WRITTEN_BITS = 400
 
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
@@ -72,12 +76,32 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
         self._vocabulary = Vocabulary(rubric.symbols(question))
-        self._comparer = Comparer(Points(self._vocabulary.domains))
         self._relations = rubric.assignment.assume
+        self._heads: dict[str, Node] = {}
+        self._drawn: dict[Draw, ShapeCheck] = {}
+        self._compare_with(SAMPLE, question)
+        super().__init__(question, rubric)
+
+    def _compare_with(self, draw: Draw, question: Question) -> None:
+        """Compare sizes at the points that follow from a draw."""
+        points = Points(self._vocabulary.domains, derived(draw.seed, "points"))
+        self._comparer = Comparer(points)
         self._granted: dict[tuple[str, ...], Comparer] = {}
         self._beyond = self._widest(place(question))
-        self._heads: dict[str, Node] = {}
-        super().__init__(question, rubric)
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item, at the points of the evidence's draw, which is a secret."""
+        draw = evidence.draw or SAMPLE
+        check = self._drawn.get(draw)
+        if check is None:
+            check = copy.copy(self)
+            check._compare_with(draw, self.question)
+            for item in self.items.values():
+                check._under(item.assume, place(self.question))
+            if len(self._drawn) >= MAX_DRAWS:
+                self._drawn.clear()
+            self._drawn[draw] = check
+        return super(ShapeCheck, check).judge(evidence)
 
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The axes as formulas; plain sizes are numbers."""

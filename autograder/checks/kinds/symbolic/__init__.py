@@ -7,6 +7,7 @@ apart for remarks and mistakes. A question may carry forward the student's own e
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import ClassVar
@@ -42,6 +43,7 @@ from autograder.checks.kinds.symbolic.relations import asserted, chain_trouble, 
 from autograder.checks.kinds.symbolic.special import Special
 from autograder.checks.kinds.symbolic.trials import ItemTrials, earlier_question
 from autograder.checks.options import item_options
+from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, Read
 from autograder.checks.values.literal import answer_literal
 from autograder.errors import Undecided, Unreadable
@@ -51,6 +53,8 @@ from autograder.rubric import Question, Rubric
 
 MAX_KEYS = 512
 """Answer keys kept: one for each item and each own result that is carried forward."""
+MAX_DRAWS = 4
+"""Draws that the check is kept ready for; grading has one."""
 
 
 class _Judged(Struct, frozen=True):
@@ -86,11 +90,31 @@ class SymbolicCheck:
         """
         self._question = question
         self._rubric = rubric
-        prepared = prepare(question, rubric)
-        self._vocabulary, self._items = prepared.vocabulary, prepared.items
+        self._drawn: dict[Draw, SymbolicCheck] = {}
+        self._prepare(SAMPLE)
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
+
+    def _prepare(self, draw: Draw) -> None:
+        """Read everything, to be compared at the points that follow from a draw."""
+        prepared = prepare(self._question, self._rubric, draw)
+        self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._keys: dict[tuple[str, _Basis], AnswerKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
+
+    def _with(self, draw: Draw | None) -> SymbolicCheck:
+        """The same check at the points of a draw, which is a secret; at those of `SAMPLE` without one.
+
+        Grading always has one. Whoever only tries a rubric out gets the same verdict each time they ask.
+        """
+        draw = draw or SAMPLE
+        known = self._drawn.get(draw)
+        if known is None:
+            known = copy.copy(self)
+            known._prepare(draw)
+            if len(self._drawn) >= MAX_DRAWS:
+                self._drawn.clear()
+            self._drawn[draw] = known
+        return known
 
     @property
     def graphs(self) -> Mapping[str, CreditGraph]:
@@ -109,10 +133,11 @@ class SymbolicCheck:
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item."""
+        check = self._with(evidence.draw)
         return tuple(
             manual(self._question, item, evidence)
             if item.manual
-            else self._result(self._items[item.id], evidence)
+            else check._result(check._items[item.id], evidence)
             for item in self._question.items
         )
 
