@@ -11,21 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 
+from autograder.algebra.equality.positive import from_one, in_positive, patterns
 from autograder.algebra.forms.signomials import NoSignomial, Signomial, canonical, clash, excess, inside
 from autograder.algebra.nodes import (
-    Add,
-    Div,
     Fn,
     Mul,
     Neg,
     Node,
     Num,
     Pow,
-    Sym,
     children,
-    substitute,
+    rebuilt,
     symbols,
     walk,
 )
@@ -47,15 +44,14 @@ MAX_PROOFS = 400
 """Cases whose inequalities are looked at."""
 MAX_SEARCHES = 40
 """Cases in which a point is looked for."""
-MAX_SIGNS = 8
-"""Patterns of signs of real symbols."""
 LOOKED_AT = 24
 """Points that are looked at before anything else."""
 MORE = 200
-"""Points at which arguments that are no signomials may show that they decide."""
+"""Points at which an argument may show that it decides."""
 
 Equal = Callable[[Node, Node], bool]
 """Compares two formulas without maxima."""
+_Excess = tuple[Signomial, object, bool]
 Decision = tuple[tuple[int, ...], int]
 """The place of a maximum in a formula, and the argument that decides."""
 
@@ -66,9 +62,12 @@ def has_cases(node: Node) -> bool:
 
 
 def _is_case(node: object) -> bool:
-    if isinstance(node, Fn) and node.name in ("max", "min"):
-        return len(node.arguments) > 1
-    return _rooted(node) is not None
+    return _is_maximum(node) or _rooted(node) is not None
+
+
+def _is_maximum(node: object) -> bool:
+    """Whether it is a maximum or a minimum."""
+    return isinstance(node, Fn) and node.name in ("max", "min") and len(node.arguments) > 1
 
 
 def _rooted(node: object) -> tuple[Node, Fraction] | None:
@@ -105,10 +104,7 @@ def unfolded(node: Node) -> Node:
     below = children(node)
     if not below:
         return node
-    parts = tuple(unfolded(part) for part in below)
-    if isinstance(node, Fn):
-        return Fn(node.name, parts)
-    return type(node)(parts) if isinstance(node, Add | Mul) else type(node)(*parts)
+    return rebuilt(node, [unfolded(part) for part in below])
 
 
 def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> bool:
@@ -138,16 +134,15 @@ def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> b
 
 def idle(node: Node, points: Points) -> list[Node]:
     """The arguments of a formula's maxima and minima that were nowhere seen to decide, in order."""
-    node, seen = unfolded(node), set[Decision]()
+    seen: set[Decision] = set()
     for number in range(MORE):
-        _settled(node, points.anywhere(number), seen, ())
         _settled(node, points.inside(number), seen, ())
     return list(_idle(node, seen, ()))
 
 
 def _idle(node: Node, seen: set[Decision], place: tuple[int, ...]) -> Iterator[Node]:
     for number, part in enumerate(children(node)):
-        if _is_case(node) and (place, number) not in seen:
+        if _is_maximum(node) and (place, number) not in seen:
             yield part
         yield from _idle(part, seen, (*place, number))
 
@@ -213,7 +208,7 @@ class _Cases:
         self._formulas, self._points, self._equal = (first, second), points, equal
         names = sorted(symbols(first) | symbols(second))
         self._domains = {name: points.domains[name] for name in names}
-        self._known: dict[tuple[Node, Node, tuple[str, ...]], Signomial | None] = {}
+        self._known: dict[tuple[Node, Node, tuple[str, ...]], _Excess | None] = {}
         self._left = {"cases": MAX_CASES, "proofs": MAX_PROOFS, "searches": MAX_SEARCHES}
         self.vague = False
 
@@ -223,22 +218,18 @@ class _Cases:
         Raises:
             Undecided: there are too many cases.
         """
-        reals = [name for name, domain in self._domains.items() if domain == "real"]
-        if 2 ** len(reals) > MAX_SIGNS:
+        signs = patterns(self._domains)
+        if signs is None:
             self.vague = True
             return None
         verdict: bool | None = True
-        for signs in product((False, True), repeat=len(reals)):
-            negative = tuple(name for name, turned in zip(reals, signs, strict=True) if turned)
+        for negative in signs:
             for left, right, inequalities in self._all(negative):
                 if self._same(left, right):
                     continue
                 known = [one for one in inequalities if one is not None]
                 self._spend("proofs")
-                whole = frozenset(
-                    name for name, domain in self._domains.items() if domain == "positive integer"
-                )
-                if clash(known, whole):
+                if clash(known, from_one(self._domains)):
                     continue
                 if self._differ_inside(known, negative):
                     return False
@@ -290,41 +281,32 @@ class _Cases:
             if place == number:
                 continue
             larger, smaller = case.arguments[number], other
-            one = self._excess(*((smaller, larger) if case.name == "min" else (larger, smaller)), negative)
-            if one is None:
+            known = self._excess(*((smaller, larger) if case.name == "min" else (larger, smaller)), negative)
+            if known is None:
                 holds.append(None)
                 continue
+            one, key, turned = known
             if not one:  # the same argument twice: the first one stands for both
                 if place < number:
                     return None
                 continue
-            key, turned = canonical(one)
             if facts.get(key, found.get(key, turned)) is not turned:
-                return None
-            if all(coefficient < 0 for coefficient in one.values()):
                 return None
             if key not in facts and key not in found:
                 found[key] = turned
                 holds.append(one)
         return holds, found
 
-    def _excess(self, larger: Node, smaller: Node, negative: tuple[str, ...]) -> Signomial | None:
+    def _excess(self, larger: Node, smaller: Node, negative: tuple[str, ...]) -> _Excess | None:
+        """What is above zero where one formula is larger; with its canonical form."""
         key = larger, smaller, negative
         if key not in self._known:
             try:
-                self._known[key] = excess(self._moved(larger, negative), self._moved(smaller, negative))
+                one = excess(*(in_positive(side, self._domains, negative) for side in (larger, smaller)))
+                self._known[key] = one, *canonical(one)
             except NoSignomial:
                 self._known[key] = None
         return self._known[key]
-
-    def _moved(self, node: Node, negative: tuple[str, ...]) -> Node:
-        """The formula in positive symbols: a negative one turned round, of a probability its odds."""
-        for name, domain in self._domains.items():
-            if name in negative:
-                node = substitute(node, name, Neg(Sym(name)))
-            elif domain in ("probability", "unit"):
-                node = substitute(node, name, Div(Sym(name), Add((Num(1), Sym(name)))))
-        return node
 
     def _differ_inside(self, known: Sequence[Signomial], negative: tuple[str, ...]) -> bool:
         """Whether the formulas differ at a point that is looked for inside a case."""
@@ -358,7 +340,7 @@ def _innermost(node: Node) -> Fn | None:
         found = _innermost(part)
         if found is not None:
             return found
-    return node if isinstance(node, Fn) and _is_case(node) else None
+    return node if isinstance(node, Fn) and _is_maximum(node) else None
 
 
 def _replaced(node: Node, part: Node, by: Node) -> Node:
@@ -368,10 +350,7 @@ def _replaced(node: Node, part: Node, by: Node) -> Node:
     below = children(node)
     if not below:
         return node
-    parts = tuple(_replaced(one, part, by) for one in below)
-    if isinstance(node, Fn):
-        return Fn(node.name, parts)
-    return type(node)(parts) if isinstance(node, Add | Mul) else type(node)(*parts)
+    return rebuilt(node, [_replaced(one, part, by) for one in below])
 
 
 def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...]) -> Node | None:
@@ -385,13 +364,11 @@ def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...])
         if settled is None:
             return None
         parts.append(settled)
-    if isinstance(node, Fn):
-        if not _is_case(node):
-            return Fn(node.name, tuple(parts))
-        deciding = _deciding(parts, at, smallest=node.name == "min")
-        seen.update((place, number) for number in deciding)
-        return parts[deciding[0]] if deciding else None
-    return type(node)(tuple(parts)) if isinstance(node, Add | Mul) else type(node)(*parts)
+    if not (isinstance(node, Fn) and _is_maximum(node)):
+        return rebuilt(node, parts)
+    deciding = _deciding(parts, at, smallest=node.name == "min")
+    seen.update((place, number) for number in deciding)
+    return parts[deciding[0]] if deciding else None
 
 
 def _deciding(parts: Sequence[Node], at: Point, *, smallest: bool) -> list[int]:

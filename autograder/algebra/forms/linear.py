@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from flint import fmpq
+
 from autograder.errors import Undecided
 
 MAX_STEPS = 400
 """Exchanges; Bland's rule ends long before for the sizes that occur."""
 
 
-def feasible(rows: list[list[Fraction]]) -> bool:
+def feasible(rows: Sequence[Sequence[Fraction]]) -> bool:
     """Whether equations with right-hand sides from 0 have a solution from 0.
 
     Args:
-        rows: of each equation the coefficients, then the right-hand side. They are changed.
+        rows: of each equation the coefficients, then the right-hand side.
 
     Raises:
         Undecided: it takes too long.
@@ -23,14 +25,14 @@ def feasible(rows: list[list[Fraction]]) -> bool:
     return cheapest(rows, [Fraction(0)] * (len(rows[0]) - 1)) is not None
 
 
-def cheapest(rows: list[list[Fraction]], costs: Sequence[Fraction]) -> list[Fraction] | None:
+def cheapest(rows: Sequence[Sequence[Fraction]], costs: Sequence[Fraction]) -> list[Fraction] | None:
     """A solution from 0 of equations with right-hand sides from 0 for which a linear cost is least.
 
     Each row starts with an artificial variable of its own, whose column is not kept; they leave the basis
     for good. What one of them costs outweighs everything else.
 
     Args:
-        rows: as for `feasible`; they are changed.
+        rows: as for `feasible`.
         costs: of each variable; bounded below on the solutions.
 
     Returns:
@@ -39,41 +41,39 @@ def cheapest(rows: list[list[Fraction]], costs: Sequence[Fraction]) -> list[Frac
     Raises:
         Undecided: it takes too long, or the cost has no least value.
     """
+    table = [[fmpq(value.numerator, value.denominator) for value in row] for row in rows]
     width = len(costs)
-    basis = [width + number for number in range(len(rows))]  # from `width` on: artificial
-    heavy = [-sum(column) for column in zip(*rows, strict=True)]  # what the artificial variables cost
-    light = [*costs, Fraction(0)]
+    basis = [width + number for number in range(len(table))]  # from `width` on: artificial
+    heavy = [-sum(column, fmpq(0)) for column in zip(*table, strict=True)]  # what those cost
+    light = [*(fmpq(cost.numerator, cost.denominator) for cost in costs), fmpq(0)]
     for _ in range(MAX_STEPS):
-        entering = next((at for at in range(width) if (heavy[at], light[at]) < (0, 0)), None)
+        entering = next((at for at in range(width) if (heavy[at] or light[at]) < 0), None)
         if entering is None:
-            if heavy[-1]:
-                return None
-            found = [Fraction(0)] * width
-            for row, variable in zip(rows, basis, strict=True):
-                if variable < width:
-                    found[variable] = row[-1]
-            return found
+            return None if heavy[-1] else _solution(table, basis, width)
         ratios = [
             (row[-1] / row[entering], basis[number], number)
-            for number, row in enumerate(rows)
+            for number, row in enumerate(table)
             if row[entering] > 0
         ]
         if not ratios:
             raise Undecided("a linear program without a least value")
         leaving = min(ratios)[2]
-        _exchange(rows, leaving, entering)
-        for line in (heavy, light):
-            factor = line[entering]
+        pivot = table[leaving][entering]
+        chosen = table[leaving] = [value / pivot for value in table[leaving]]
+        for row in (*table[:leaving], *table[leaving + 1 :], heavy, light):
+            factor = row[entering]
             if factor:
-                line[:] = [value - factor * other for value, other in zip(line, rows[leaving], strict=True)]
+                row[:] = [
+                    value - factor * other if other else value
+                    for value, other in zip(row, chosen, strict=True)
+                ]
         basis[leaving] = entering
     raise Undecided("a linear program that takes too long")
 
 
-def _exchange(rows: list[list[Fraction]], leaving: int, entering: int) -> None:
-    pivot = rows[leaving][entering]
-    rows[leaving] = [value / pivot for value in rows[leaving]]
-    for number, row in enumerate(rows):
-        factor = row[entering]
-        if number != leaving and factor:
-            rows[number] = [value - factor * other for value, other in zip(row, rows[leaving], strict=True)]
+def _solution(table: Sequence[Sequence[fmpq]], basis: Sequence[int], width: int) -> list[Fraction]:
+    found = [Fraction(0)] * width
+    for row, variable in zip(table, basis, strict=True):
+        if variable < width:
+            found[variable] = Fraction(int(row[-1].p), int(row[-1].q))
+    return found

@@ -36,6 +36,8 @@ MARGIN = 0.05
 """Of a logarithm; with so much room on every side no better place is looked for."""
 FARTHEST = 69.0
 """The natural logarithm of 10^30."""
+MAX_SQUARED = 6
+"""Negative terms of one signomial that squares are looked for with."""
 _FINE = 1 << 30
 
 Powers = tuple[tuple[str, Rational], ...]
@@ -44,6 +46,8 @@ Signomial = dict[Powers, Fraction]
 """The number in front of each product of powers; none is zero."""
 Quotient = tuple[Signomial, Signomial]
 
+LOGARITHM = "log "
+"""Begins the name of a logarithm. That of what is at least 1 is positive, of others the sign is open."""
 _ONE: Signomial = {(): Fraction(1)}
 
 
@@ -58,6 +62,8 @@ def excess(larger: Node, smaller: Node) -> Signomial:
         NoSignomial: there is none within the limits.
     """
     above, below = _added(_quotient(larger), _quotient(Neg(smaller)))
+    if any(name.startswith(LOGARITHM) for powers in below for name, _ in powers):
+        raise NoSignomial  # of a sign that is not known, and no product of powers
     signs = {coefficient > 0 for coefficient in below.values()}
     if signs == {True}:
         return above
@@ -70,7 +76,7 @@ def canonical(one: Signomial) -> tuple[tuple[tuple[Powers, Fraction], ...], bool
     """The same for all positive multiples, by numbers and powers; and whether it was turned round."""
     least: dict[str, Rational] = {}
     for place, powers in enumerate(one):
-        own = dict(powers)
+        own = {name: by for name, by in powers if not name.startswith(LOGARITHM)}
         for node in {*least, *own}:
             found = own.get(node, 0)
             least[node] = min(least.get(node, 0 if place else found), found)
@@ -81,6 +87,21 @@ def canonical(one: Signomial) -> tuple[tuple[tuple[Powers, Fraction], ...], bool
     return tuple((powers, coefficient / scale) for powers, coefficient in ordered), scale < 0
 
 
+def positive(one: Signomial, from_one: frozenset[str]) -> bool:
+    """Whether a signomial is surely positive everywhere.
+
+    Args:
+        one: of positive symbols.
+        from_one: the symbols that are 1 or more.
+    """
+    if one and all(value > 0 and _sure(powers, from_one, strictly=True) for powers, value in one.items()):
+        return True
+    shifted = _shifted(one, from_one)
+    if shifted is None or shifted.get((), 0) <= 0:
+        return False
+    return all(value > 0 and _sure(powers, from_one) for powers, value in shifted.items())
+
+
 def clash(several: Sequence[Signomial], from_one: frozenset[str]) -> bool:
     """Whether some signomials are surely nowhere positive together.
 
@@ -88,17 +109,47 @@ def clash(several: Sequence[Signomial], from_one: frozenset[str]) -> bool:
         several: of positive symbols.
         from_one: the symbols that are 1 or more.
     """
-    if any(all(coefficient < 0 for coefficient in one.values()) for one in several):
+    several = [*several, *_known_of_logarithms(several)]
+    if any(all(value < 0 and _sure(powers, from_one) for powers, value in one.items()) for one in several):
         return True
+    sure = [one for one in several if all(_sure(powers, from_one) for powers in one)]
     try:
-        if _weighted(several) or _in_logarithms(several, from_one):
+        if _weighted(several, from_one) or _in_logarithms(sure, from_one):
             return True
         if not from_one:
             return False
         shifted = [_shifted(one, from_one) for one in several]
-        return _weighted([one for one in shifted if one is not None])
+        return _weighted([one for one in shifted if one is not None], from_one)
     except Undecided:
         return False
+
+
+def _sure(powers: Powers, from_one: frozenset[str], *, strictly: bool = False) -> bool:
+    """Whether a product of powers is positive for sure: no logarithm in it may be below zero, or be zero."""
+    return not any(
+        name.startswith(LOGARITHM)
+        and not (
+            name.removeprefix(LOGARITHM).startswith("#")
+            or (name.removeprefix(LOGARITHM) in from_one and not strictly)
+        )
+        for name, _ in powers
+    )
+
+
+def _known_of_logarithms(several: Sequence[Signomial]) -> list[Signomial]:
+    """What is known of the logarithms in some signomials: ``n - 1`` and ``2*sqrt(n) - 2`` are no less."""
+    names = {name for one in several for powers in one for name, _ in powers if name.startswith(LOGARITHM)}
+    found: list[Signomial] = []
+    for name in sorted(names):
+        of = name.removeprefix(LOGARITHM)
+        if "(" in of or of.startswith("#"):
+            continue
+        for root in (1, 2):
+            power: Rational = Fraction(1, root) if root > 1 else 1
+            found.append({
+                ((of, power),): Fraction(root), (): Fraction(-root), ((name, 1),): Fraction(-1)
+            })  # fmt: skip
+    return found
 
 
 def _quotient(node: Node) -> Quotient:
@@ -125,13 +176,37 @@ def _quotient(node: Node) -> Quotient:
             upper, lower = _quotient(numerator)
             above, below = _quotient(denominator)
             return _divided(upper, lower, above, below)
+    return _part(node)
+
+
+def _part(node: Node) -> Quotient:
+    match node:
         case Pow(base, exponent):
             return _power(node, base, _exponent(exponent))
         case Fn("sqrt", (base,)):
             return _power(node, base, Fraction(1, 2))
         case Fn("exp" | "factorial"):
             return _symbol(node), _ONE
+        case Fn("log" | "ln", (argument,)):
+            return _logarithm(argument), _ONE
     raise NoSignomial
+
+
+def _logarithm(argument: Node) -> Signomial:
+    """A sum of logarithms of symbols and numbers; of a sum it is a symbol of its own."""
+    (above, below) = _quotient(argument)
+    if len(above) != 1 or len(below) != 1:
+        return {((f"{LOGARITHM}({_name(argument)})", 1),): Fraction(1)}
+    total: Signomial = {}
+    for part, way in ((above, 1), (below, -1)):
+        ((powers, coefficient),) = part.items()
+        if coefficient < 0:
+            raise NoSignomial
+        numbers = ((f"#{coefficient.numerator}", 1), (f"#{coefficient.denominator}", -1))
+        for name, by in (*powers, *numbers):
+            if name != "#1":
+                total = _sum(total, {((LOGARITHM + name, 1),): Fraction(way * by)})
+    return total
 
 
 def _symbol(node: Node) -> Signomial:
@@ -176,7 +251,7 @@ def _root(one: Signomial, power: Fraction) -> Signomial:
     ((powers, coefficient),) = one.items()
     if coefficient < 0:
         raise NoSignomial
-    raised = tuple((node, by * power) for node, by in powers)
+    raised: Powers = tuple((node, by * power) for node, by in powers)
     for number, way in ((coefficient.numerator, 1), (coefficient.denominator, -1)):
         if number != 1:
             raised = _joined(raised, ((f"#{number}", way * power),))
@@ -258,17 +333,17 @@ def _checked(one: Signomial) -> Signomial:
     return kept
 
 
-def _weighted(several: Sequence[Signomial]) -> bool:
+def _weighted(several: Sequence[Signomial], from_one: frozenset[str]) -> bool:
     """Whether a sum with weights from 0, not all 0, has no positive coefficient.
 
-    Squares may be added to it: they are never negative.
+    Squares may be added to it: they are never negative. Terms whose sign is open must cancel.
     """
     columns = [*several, *_squares(several)]
     terms = sorted({powers for column in columns for powers in column})
     zero = Fraction(0)
     rows = []
     for place, powers in enumerate(terms):
-        slack = [Fraction(place == other) for other in range(len(terms))]
+        slack = [Fraction(place == other and _sure(powers, from_one)) for other in range(len(terms))]
         rows.append([*(column.get(powers, zero) for column in columns), *slack, zero])
     weights = [Fraction(place < len(several)) for place in range(len(columns))]
     rows.append([*weights, *(zero for _ in terms), Fraction(1)])
@@ -280,8 +355,8 @@ def _squares(several: Sequence[Signomial]) -> list[Signomial]:
     found: list[Signomial] = []
     for one in several:
         negative = [powers for powers, coefficient in one.items() if coefficient < 0]
-        for place, first in enumerate(negative):
-            for second in negative[place + 1 :]:
+        for place, first in enumerate(negative[:MAX_SQUARED]):
+            for second in negative[place + 1 : MAX_SQUARED]:
                 middle = tuple((node, Fraction(by) / 2) for node, by in _joined(first, second))
                 if one.get(middle, 0) <= 0:
                     continue
@@ -348,7 +423,7 @@ def _shifted(one: Signomial, from_one: frozenset[str]) -> Signomial | None:
             if by.denominator != 1 or by < 0:
                 return None
             whole = int(by)
-            expanded = {
+            expanded: Signomial = {
                 (((node, part),) if part else ()): Fraction(math.comb(whole, part))
                 for part in range(whole + 1)
             }
@@ -397,7 +472,8 @@ class _Form(Struct, frozen=True):
 
     @classmethod
     def of(cls, one: Signomial, names: Sequence[str]) -> _Form:
-        above, below = [], []
+        above: list[tuple[float, Sequence[float]]] = []
+        below: list[tuple[float, Sequence[float]]] = []
         for powers, coefficient in one.items():
             own = dict(powers)
             size = math.log(abs(coefficient.numerator)) - math.log(coefficient.denominator)

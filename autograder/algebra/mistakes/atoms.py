@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.edits import rebuilt
-from autograder.algebra.nodes import Fn, Node, Pow, Relation, Sym, children, symbols
+from autograder.algebra.nodes import Fn, Node, Pow, Relation, Sym, children, rebuilt, symbols
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 

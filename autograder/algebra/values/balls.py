@@ -32,6 +32,8 @@ THOROUGH = 2
 """Points at which formulas must agree at the highest precision."""
 LEAST_AGREEMENT = 6
 """Points at which formulas must agree as functions of real numbers, the thorough ones among them."""
+LEAST_OF_LARGE = 3
+"""The same for formulas that are too large for more, or have values at few points."""
 LEAST_INSIDE = 4
 """Points of their domains at which they must agree besides."""
 LEAST_WHOLE = 12
@@ -42,8 +44,8 @@ MAX_LOGARITHM = 10_000.0
 """Largest absolute natural logarithm of a value."""
 MAX_GAMMA = 1_000.0
 """Largest argument of a factorial."""
-MAX_WORK = 6_000
-"""What one comparison may cost in all, see `_work`: about five milliseconds."""
+MAX_WORK = 4_000
+"""What one comparison may cost in all, see `_work`: about four milliseconds."""
 _PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
 """Of each precision."""
 _OF_GAMMA = {"factorial": 8, "binomial": 16}
@@ -103,29 +105,32 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
     for number in range(MOST_POINTS):
         own = number % 2 == 1
         tally = inside if own else anywhere
-        steps = _steps(0 if own else anywhere.agree)
+        steps = _steps(THOROUGH if own else anywhere.agree)
         if not own and anywhere.differ:  # only values inside the domains are left to say so
             continue
+        if spent + work * _price(steps, "agree") > MAX_WORK:
+            break
         at = points.inside(number // 2) if own else points.anywhere(number // 2)
         outcome = _compare(first, second, at, steps)
-        spent += work * sum(_PRICES[bits] for bits in steps[: 1 if outcome in _UNUSED else None])
+        spent += work * _price(steps, outcome)
         tally.count(outcome)
         if outcome == "differ" and (own or not whole):
             return False
         enough = anywhere.agree >= LEAST_AGREEMENT and inside.agree >= LEAST_INSIDE
         if enough and number >= 2 * least:
             return True
-        if spent > MAX_WORK:
-            break
     return _few(anywhere, inside)
 
 
-_UNUSED = ("first", "second", "neither")
+def _price(steps: Sequence[int], outcome: _Outcome) -> float:
+    """What a point costs, about: mostly the first precision tells, unless agreement needs the highest one."""
+    first = outcome not in ("agree", "unknown") or (outcome == "agree" and steps == PRECISIONS)
+    return sum(_PRICES[bits] for bits in (steps[:1] if first else steps))
 
 
 def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
     """What is concluded when all points were looked at and not as many agreed as usually do."""
-    if not anywhere.differ and anywhere.agree >= LEAST_AGREEMENT:
+    if not anywhere.differ and anywhere.agree >= LEAST_OF_LARGE:
         return True  # whole numbers may be too large for an exponential function, ends of an interval outside
     if not anywhere.differ and inside.agree >= LEAST_WHOLE:
         return True
@@ -134,6 +139,8 @@ def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
             return False
         if inside.neither >= LEAST_WHOLE and not inside.first + inside.second + anywhere.differ:
             return None
+    if not anywhere.agree + inside.agree + anywhere.unknown + inside.unknown:
+        raise Undecided("the formulas are too large for what they hold")
     raise Undecided(f"the values agree at only {anywhere.agree + inside.agree} points")
 
 

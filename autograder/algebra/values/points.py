@@ -91,7 +91,7 @@ class Points:
         """So many points of either sort show every sign of a few real symbols, and both ends of intervals."""
         domains = list(self.domains.values())
         signs, ends = domains.count("real"), domains.count("unit")
-        return 2 * max(2 ** min(signs, MOST_SIGNED), 3 ** min(ends, MOST_ENDED))
+        return 2 * max(1 << min(signs, MOST_SIGNED), (1, 3, 9)[min(ends, MOST_ENDED)])
 
     def _at(self, number: int, known: dict[int, Point], purpose: str) -> Point:
         point = known.get(number)
@@ -121,13 +121,13 @@ def _ended(value: Fraction, number: int, place: int, stream: Stream) -> Fraction
     """Zero, one or neither: every second point takes the patterns in turn."""
     if number % 2 == 0:
         return value
-    kind = number // 2 // 3**place % 3 if place < MOST_ENDED else stream.below(3)
+    kind = number // 2 // (1, 3)[place] % 3 if place < MOST_ENDED else stream.below(3)
     return value if kind == 2 else Fraction(kind)
 
 
 def _drawn(domain: str, stream: Stream, span: int, *, inside: bool) -> Fraction:
     """A value of a domain, of a scale of its own within so many decades, without a sign."""
-    scale = 10 ** stream.below(span)
+    scale = int(10 ** stream.below(span))
     if domain == "positive integer" and inside:
         return Fraction(scale + stream.below(9 * scale))
     if domain in ("probability", "unit"):

@@ -20,7 +20,7 @@ from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, place
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.planning.targets import Target, nothing_written
 from autograder.checks.values.integers import Whole, whole
@@ -78,29 +78,29 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         self._vocabulary = Vocabulary(rubric.symbols(question))
         self._relations = rubric.assignment.assume
         self._heads: dict[str, Node] = {}
-        self._drawn: dict[Draw, ShapeCheck] = {}
-        self._compare_with(SAMPLE, question)
+        self._by_draw: dict[Draw, ShapeCheck] = {}
+        self.compare_with(SAMPLE, question)
         super().__init__(question, rubric)
 
-    def _compare_with(self, draw: Draw, question: Question) -> None:
+    def compare_with(self, draw: Draw, question: Question) -> None:
         """Compare sizes at the points that follow from a draw."""
         points = Points(self._vocabulary.domains, derived(draw.seed, "points"))
         self._comparer = Comparer(points)
         self._granted: dict[tuple[str, ...], Comparer] = {}
         self._beyond = self._widest(place(question))
+        for options in item_options(question, ShapeItem).values():
+            self._under(options.assume, place(question))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item, at the points of the evidence's draw, which is a secret."""
         draw = evidence.draw or SAMPLE
-        check = self._drawn.get(draw)
+        check = self._by_draw.get(draw)
         if check is None:
             check = copy.copy(self)
-            check._compare_with(draw, self.question)
-            for item in self.items.values():
-                check._under(item.assume, place(self.question))
-            if len(self._drawn) >= MAX_DRAWS:
-                self._drawn.clear()
-            self._drawn[draw] = check
+            check.compare_with(draw, self.question)
+            if len(self._by_draw) >= MAX_DRAWS:
+                self._by_draw.clear()
+            self._by_draw[draw] = check
         return super(ShapeCheck, check).judge(evidence)
 
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:

@@ -15,12 +15,14 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
+from autograder.algebra.equality.cases import idle
 from autograder.algebra.key import AnswerKey, Facts
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Tree
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
@@ -57,6 +59,14 @@ MAX_DRAWS = 4
 """Draws that the check is kept ready for; grading has one."""
 
 
+class IdleArgument(Struct, frozen=True):
+    """An argument of a maximum or minimum that never decides."""
+
+    item: str
+    formula: str
+    argument: str
+
+
 class _Judged(Struct, frozen=True):
     """What came of one item; ``finding`` is None for full points."""
 
@@ -90,11 +100,11 @@ class SymbolicCheck:
         """
         self._question = question
         self._rubric = rubric
-        self._drawn: dict[Draw, SymbolicCheck] = {}
-        self._prepare(SAMPLE)
+        self._by_draw: dict[Draw, SymbolicCheck] = {}
+        self.prepare(SAMPLE)
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
 
-    def _prepare(self, draw: Draw) -> None:
+    def prepare(self, draw: Draw) -> None:
         """Read everything, to be compared at the points that follow from a draw."""
         prepared = prepare(self._question, self._rubric, draw)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
@@ -107,19 +117,40 @@ class SymbolicCheck:
         Grading always has one. Whoever only tries a rubric out gets the same verdict each time they ask.
         """
         draw = draw or SAMPLE
-        known = self._drawn.get(draw)
+        known = self._by_draw.get(draw)
         if known is None:
             known = copy.copy(self)
-            known._prepare(draw)
-            if len(self._drawn) >= MAX_DRAWS:
-                self._drawn.clear()
-            self._drawn[draw] = known
+            known.prepare(draw)
+            if len(self._by_draw) >= MAX_DRAWS:
+                self._by_draw.clear()
+            self._by_draw[draw] = known
         return known
 
     @property
     def graphs(self) -> Mapping[str, CreditGraph]:
         """The credit graph of each automatic item, by its id."""
         return {name: item.graph for name, item in self._items.items() if item.special is None}
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Arguments of maxima and minima in right answers that were nowhere seen to decide.
+
+        Whoever wrote them meant something else, or they tell answers apart that are equal.
+        """
+        points = self._with(evidence.draw).points
+        return tuple(
+            IdleArgument(name, to_text(right), to_text(argument))
+            for name, item in self._items.items()
+            for right in (self._reference(item, evidence)[0], *item.accept)
+            if right is not None
+            for part in (right.elements if isinstance(right, Tuple) else (right,))
+            if not isinstance(part, Relation)
+            for argument in idle(part, points)
+        )
+
+    @property
+    def points(self) -> Points:
+        """Where formulas are compared."""
+        return next(iter(self._items.values())).readings[0].points
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
         """Read the variables whose values the source does not show."""
@@ -133,11 +164,14 @@ class SymbolicCheck:
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item."""
-        check = self._with(evidence.draw)
+        return self._with(evidence.draw).judge_here(evidence)
+
+    def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """The same at the points that this check was prepared with."""
         return tuple(
             manual(self._question, item, evidence)
             if item.manual
-            else check._result(check._items[item.id], evidence)
+            else self._result(self._items[item.id], evidence)
             for item in self._question.items
         )
 
