@@ -26,7 +26,7 @@ test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone' $(PYTEST_ARGS)
 	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
 
-# A hundred thousand pairs of formulas and a million hostile inputs; about a quarter of an hour.
+# Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
 

@@ -17,7 +17,7 @@ REFERENCE = ROOT / "reference"
 LAYERS = (
     {"wording"},
     {"records"},
-    {"errors", "atomic"},
+    {"errors", "atomic", "stream"},
     {"limits", "tables", "timestamps", "syntax"},
     {"variants"},
     {"rubric", "messages"},

@@ -6,7 +6,7 @@ of building one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -163,7 +163,13 @@ def substitute(node: Node, name: str, by: Node) -> Node:
         return by if node.name == name else node
     if isinstance(node, (Num, Const)):
         return node
-    parts = tuple(substitute(part, name, by) for part in children(node))
+    return rebuilt(node, [substitute(part, name, by) for part in children(node)])
+
+
+def rebuilt(node: Node, below: Sequence[Node]) -> Node:
+    """A node of the same kind with other parts."""
+    if isinstance(node, (Num, Const, Sym)):
+        return node
     if isinstance(node, Fn):
-        return Fn(node.name, parts)
-    return type(node)(parts) if isinstance(node, (Add, Mul)) else type(node)(*parts)
+        return Fn(node.name, tuple(below))
+    return type(node)(tuple(below)) if isinstance(node, (Add, Mul)) else type(node)(*below)

@@ -14,10 +14,11 @@ from autograder.algebra.nodes import Tree
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
-from autograder.checks.base import Evidence
+from autograder.checks.base import Draw, Evidence
 from autograder.checks.kinds.symbolic import SymbolicCheck
 from autograder.checks.kinds.symbolic.answers import NoFormula, read
 from autograder.checks.kinds.symbolic.key import prepare
+from autograder.checks.planning.drawing import SAMPLE
 from autograder.course import Course
 from autograder.errors import RubricError, Unreadable
 from autograder.feedback.typeset import caret
@@ -39,6 +40,9 @@ class Asked(Struct, frozen=True):
     item: str
     judged: bool = True
     """There is a right answer to compare with."""
+    draw: Draw | None = None
+    """What grading compares with: that of a course. Without a course nothing is at stake: formulas are then
+    compared at points that anybody can know, the same ones each time."""
 
 
 class Examined(Struct, frozen=True):
@@ -100,12 +104,13 @@ def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Aske
         raise RubricError(
             f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
         )
-    return Asked(rubric, question, item_id or items[0])
+    draw = Draw.for_question(Course.at(course).secret(), rubric, rubric.question(question_id))
+    return Asked(rubric, question, item_id or items[0], draw=draw)
 
 
 def examine(text: str, asked: Asked, language: str) -> Examined:
     """Read a formula, and judge it where there is something to compare it with."""
-    question = prepare(asked.question, asked.rubric)
+    question = prepare(asked.question, asked.rubric, asked.draw or SAMPLE)
     prepared = question.items[asked.item]
     try:
         sides = read(text, prepared.form, question.spoken)
@@ -132,7 +137,7 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
 def _judged(text: str, asked: Asked, name: str) -> ItemResult:
     check = SymbolicCheck(asked.question, asked.rubric)
     answer = Answer(asked.question.answer_cell, "code", f"{name} = {text!r}", changed=True)
-    results = check.judge(Evidence(answer, ()))
+    results = check.judge(Evidence(answer, (), draw=asked.draw))
     return next(result for result in results if result.item == asked.item)
 
 

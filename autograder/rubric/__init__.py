@@ -39,8 +39,9 @@ class Symbol(Struct, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
     domain: str = "positive integer"
-    """``"positive integer"``, ``"positive"`` or ``"real"``; ``"function"`` where the aliases are further
-    spellings of the function it is called as."""
+    """``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1), ``"unit"`` (0 and 1 as
+    well) or ``"real"``; ``"function"`` where the aliases are further spellings of the function it is called
+    as."""
     aliases: tuple[str, ...] = ()
     text: dict[str, str] = {}
 

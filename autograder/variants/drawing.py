@@ -7,14 +7,14 @@ satisfies the rubric's conditions is equally likely.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
 from autograder.errors import RubricError
+from autograder.stream import Stream, derived
 from autograder.variants import arithmetic
 from autograder.variants.arithmetic import Value
 from autograder.variants.options import Draws, Planted
@@ -22,8 +22,6 @@ from autograder.variants.options import Draws, Planted
 MOST_ATTEMPTS = 20_000
 _SHORTEST = 8
 """Characters; ``pass`` or ``return x`` stand in any code."""
-_WORD = 8
-_WORDS = 2 ** (8 * _WORD)
 
 
 class Fault(Struct, frozen=True):
@@ -93,50 +91,21 @@ def draw(
     Raises:
         RubricError: no draw satisfied the conditions, or a catalogue is missing.
     """
-    words = [b"variant", assignment.encode(), canonical_id(student).encode()]
-    key = hmac.digest(secret, b"".join(len(word).to_bytes(8, "big") + word for word in words), "sha256")
+    key = derived(secret, "variant", assignment, canonical_id(student))
     for name, planted in draws.planted.items():
         if planted.faults not in catalogues:
             raise RubricError(f"[variant.draw.{name}]: there is no catalogue of {planted.faults!r}")
     return Variant(
         _values(key, draws),
         {
-            name: _faults(_Stream(key, name), planted, catalogues[planted.faults], counts[name])
+            name: _faults(Stream(key, name), planted, catalogues[planted.faults], counts[name])
             for name, planted in draws.planted.items()
         },
     )
 
 
-class _Stream:
-    """Unbiased integers from a key, independent for each purpose."""
-
-    def __init__(self, key: bytes, purpose: str) -> None:
-        self._key = hmac.digest(key, purpose.encode(), "sha256")
-        self._words = self._endless()
-
-    def _endless(self) -> Iterator[int]:
-        counter = 0
-        while True:
-            block = hmac.digest(self._key, counter.to_bytes(8, "big"), "sha256")
-            yield from (int.from_bytes(block[at : at + _WORD], "big") for at in range(0, len(block), _WORD))
-            counter += 1
-
-    def below(self, bound: int) -> int:
-        """One of ``range(bound)``, each equally likely."""
-        limit = _WORDS - _WORDS % bound
-        return next(word for word in self._words if word < limit) % bound
-
-    def some(self, count: int, total: int) -> list[int]:
-        """So many different ones of ``range(total)``, each set equally likely."""
-        order = list(range(total))
-        for at in range(count):
-            other = at + self.below(total - at)
-            order[at], order[other] = order[other], order[at]
-        return order[:count]
-
-
 def _values(key: bytes, draws: Draws) -> dict[str, Value]:
-    streams = {name: _Stream(key, name) for name in draws.drawn}
+    streams = {name: Stream(key, name) for name in draws.drawn}
     conditions = draws.conditions()
     for _ in range(MOST_ATTEMPTS):
         values = {
@@ -150,7 +119,7 @@ def _values(key: bytes, draws: Draws) -> dict[str, Value]:
     )
 
 
-def _faults(stream: _Stream, planted: Planted, catalogue: Sequence[Fault], count: int) -> tuple[str, ...]:
+def _faults(stream: Stream, planted: Planted, catalogue: Sequence[Fault], count: int) -> tuple[str, ...]:
     offered = [fault for fault in catalogue if not fault.equivalent]
     least, most = planted.difficulty
     place = f"[variant] faults of {planted.faults!r}"

@@ -15,7 +15,7 @@ from autograder.grading.pipeline import Grader
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
-from autograder.verify.credit import Ways, credit
+from autograder.verify.credit import Ways, credit, idle_arguments
 from autograder.verify.findings import Finding, Mark, Matrix, Row, Verified
 from autograder.verify.matrix import coverage, most
 from autograder.verify.papers import KEY, of_key, of_release, sit
@@ -36,7 +36,7 @@ def validate(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
     leftovers.sweep_groups()
     grader = Grader(assignment, pool)
     key = sit(grader)
-    return (*of_key(key), *of_visible(grader, key), *of_release(grader))
+    return (*of_key(key), *of_visible(grader, key), *of_release(grader), *idle_arguments(grader))
 
 
 def verify(
@@ -78,7 +78,7 @@ def verify(
     if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
         spent = headroom.least(spent, sit(grader).graded.spent)
     slow = headroom.over(spent, limits)
-    findings = [*of_key(key), *of_visible(grader, key), *of_release(grader)]
+    findings = [*of_key(key), *of_visible(grader, key), *of_release(grader), *idle_arguments(grader)]
     findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
     findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
     run = Run(grader, key, workers or os.cpu_count() or 1, slow)

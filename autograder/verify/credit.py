@@ -1,13 +1,19 @@
-"""What every way through the partial credit of formulas is worth."""
+"""What every way through the partial credit of formulas is worth; and formulas with parts that do not matter."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from autograder.checks import make_check
+from autograder.checks.base import Draw, Evidence
 from autograder.checks.kinds.symbolic import SymbolicCheck
 from autograder.checks.kinds.symbolic.graph import Way
+from autograder.grading.pipeline import Grader
+from autograder.records import Answer
 from autograder.rubric import Rubric
+from autograder.verify.findings import Finding
 
 
 class Ways(Struct, frozen=True):
@@ -32,3 +38,22 @@ def credit(rubric: Rubric) -> tuple[Ways, ...]:
         for item, graph in check.graphs.items() if isinstance(check, SymbolicCheck) else ():
             found.append(Ways(f"{question.id}.{item}", graph.stated, tuple(graph.ways())))
     return tuple(found)
+
+
+def idle_arguments(grader: Grader) -> Iterator[Finding]:
+    """Right answers with an argument of ``max`` or ``min`` that never decides, named."""
+    for question in grader.assignment.rubric.questions:
+        check = grader.assignment.checks[question.id]
+        if not isinstance(check, SymbolicCheck):
+            continue
+        draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
+        expected = grader.sittings.common.expected.get(question.id, ())
+        evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)
+        for found in check.idle_arguments(evidence):
+            yield Finding(
+                "rubric",
+                f"{question.id}.{found.item}",
+                "every argument of max and min decides for some values of the symbols",
+                f"{found.argument} was nowhere seen to decide in {found.formula}",
+                "leave it out, or write what was meant",
+            )

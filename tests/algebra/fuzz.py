@@ -1,5 +1,7 @@
 """Fuzzing the algebra: `python -m tests.algebra.fuzz [--pairs N] [--inputs N] [--seed N]`, or `make fuzz`.
 
+The seed decides about the pairs and inputs, and about the secret that the points follow from.
+
 Pairs: a random formula and a second one, equal because identities rewrote it or unequal because exact values
 at some point say so; both in random hands, both read, the verdict compared. Inputs: random bytes, mutated
 notations, loose tokens, and hostile texts; each is read, judged and written back. Whatever is no tree and
@@ -17,20 +19,25 @@ import sys
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import AnswerKey
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, Tree
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
+from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.reading import unreadable
-from tests.algebra.exam import FORMULAS, VOCABULARY
+from autograder.rubric import Symbol
+from tests.algebra.exam import FORMULAS, RUBRIC, VOCABULARY
+from tests.algebra.grammars import SHARES, lattice_pair, related_pair, share_pair
 from tests.algebra.hostile import DECIDED, REFUSED
-from tests.algebra.notations import HANDS
+from tests.algebra.notations import HANDS, Hand
 from tests.algebra.test_compare import value
 from tests.algebra.test_tokens import MORE_PIECES
 
@@ -178,29 +185,66 @@ def pair(draw: random.Random) -> tuple[Node, Node, bool]:
         return first, second, equal
 
 
-def check_pairs(count: int, seed: int) -> Counter[str]:
-    """How many verdicts were right, wrong, left open; how many texts were refused for a stated reason."""
+class Sort(NamedTuple):
+    """A sort of pairs."""
+
+    below: float
+    """A number between 0 and 1 is drawn; the first sort that it is below of is taken."""
+    pair: Callable[[random.Random], tuple[Node | Relation, Node | Relation, bool]]
+    hands: tuple[Hand, ...]
+
+
+_ANY = tuple(HANDS.values())
+_BARE = tuple(hand for hand in _ANY if hand.symbol is str and hand.around == "{}")
+"""Hands that write every symbol by its name, and can write a side of a relation."""
+_CALLING = tuple(hand for hand in _ANY if hand.function == "{}({})")
+"""Hands that write functions of several arguments."""
+SORTS: Mapping[str, Sort] = {
+    "maxima": Sort(0.1, lattice_pair, _CALLING),
+    "probabilities": Sort(0.2, share_pair, _BARE),
+    "relations": Sort(0.3, related_pair, _BARE),
+    "formulas": Sort(1, pair, _ANY),
+}
+SYMBOLS = Vocabulary({**RUBRIC.assignment.symbols, **dict.fromkeys(SHARES, Symbol("probability"))})
+
+
+def check_pairs(count: int, seed: int) -> dict[str, Counter[str]]:
+    """By sort, how many verdicts were right, wrong, left open; how many texts were refused for a reason."""
     draw = random.Random(seed)
-    comparer = Comparer(Points(VOCABULARY.domains))
-    hands = tuple(HANDS.values())
-    outcomes: Counter[str] = Counter()
-    while outcomes["right"] + outcomes["wrong"] + outcomes["undecided"] < count:
-        first, second, equal = pair(draw)
-        try:
-            texts = [draw.choice(hands)(tree) for tree in (first, second)]
-            answer, right = (parse(text, VOCABULARY) for text in texts)
-            verdict = comparer.equal(answer, right)
-        except Unreadable as error:
-            if error.code not in REFUSALS:
-                raise AssertionError(f"{texts}: {error}") from error
-            outcomes["refused"] += 1
-        except Undecided:
-            outcomes["undecided"] += 1
-        else:
-            outcomes["right" if verdict is equal else "wrong"] += 1
-            if verdict is not equal:
-                print("WRONG", equal, texts, file=sys.stderr)
+    comparer = Comparer(Points(SYMBOLS.domains, f"a secret of the seed {seed}".encode()))
+    outcomes: dict[str, Counter[str]] = {name: Counter() for name in SORTS}
+    judged = 0
+    while judged < count:
+        kind = draw.random()
+        name = next(name for name, sort in SORTS.items() if kind < sort.below)
+        outcome = _pair_outcome(SORTS[name], draw, comparer)
+        outcomes[name][outcome] += 1
+        judged += outcome != "refused"
     return outcomes
+
+
+def _pair_outcome(sort: Sort, draw: random.Random, comparer: Comparer) -> str:
+    first, second, equal = sort.pair(draw)
+    texts = [_written(tree, draw.choice(sort.hands)) for tree in (first, second)]
+    try:
+        read = parse_single if isinstance(first, Relation) else parse
+        answer, right = (read(text, SYMBOLS) for text in texts)
+        verdict = comparer.equal(answer, right)
+    except Unreadable as error:
+        if error.code not in REFUSALS:
+            raise AssertionError(f"{texts}: {error}") from error
+        return "refused"
+    except Undecided:
+        return "undecided of equal" if equal else "undecided"
+    if verdict is not equal:
+        print("WRONG", equal, texts, file=sys.stderr, flush=True)
+    return "right" if verdict is equal else "wrong"
+
+
+def _written(tree: Node | Relation, hand: Hand) -> str:
+    if isinstance(tree, Relation):
+        return f"{hand(tree.left)} {tree.sign} {hand(tree.right)}"
+    return hand(tree)
 
 
 def anything(draw: random.Random, depth: int) -> Node:
@@ -269,7 +313,7 @@ class Judge:
     """Everything that is done to an answer, in the order in which it is done."""
 
     def __init__(self) -> None:
-        plain = Comparer(Points(VOCABULARY.domains))
+        plain = Comparer(Points(VOCABULARY.domains, b"a test"))
         layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
         self._key = AnswerKey([parse(layer, VOCABULARY)], [plain])
         self.written: list[tuple[Tree, str]] = []
@@ -369,7 +413,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pairs", type=int, default=100_000)
+    parser.add_argument("--pairs", type=int, default=200_000)
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     options = parser.parse_args()
@@ -378,7 +422,7 @@ def main() -> None:
     print(json.dumps({"pairs": pairs}), flush=True)
     inputs = check_inputs(options.inputs, options.seed)
     print(json.dumps({"seed": options.seed, "pairs": pairs, "inputs": inputs}))
-    if pairs["wrong"]:
+    if any(outcomes["wrong"] for outcomes in pairs.values()):
         sys.exit(1)
 
 

@@ -11,7 +11,6 @@ from itertools import combinations
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.diagnose import Difference
-from autograder.algebra.mistakes.edits import rebuilt
 from autograder.algebra.nodes import (
     Add,
     Div,
@@ -25,6 +24,7 @@ from autograder.algebra.nodes import (
     Sym,
     Tree,
     children,
+    rebuilt,
     substitute,
     symbols,
 )
@@ -46,8 +46,8 @@ class Judge:
     """Undoes what a diagnosis names, under one reading."""
 
     def __init__(self, reading: Comparer) -> None:
-        self._comparer = Comparer(Points(dict.fromkeys(reading.points.exact[0], "positive integer")))
-        self._comparer = Comparer(self._comparer.points, _relations(reading))
+        points = Points(dict.fromkeys(reading.points.exact[0], "positive integer"), b"a test")
+        self._comparer = Comparer(points, _relations(reading))
 
     def true_of(self, difference: Difference, wrong: Node, right: list[Node]) -> bool:
         """Whether a diagnosis of a wrong formula is true for one of the right ones."""

@@ -17,7 +17,7 @@ from autograder.errors import AlgebraError, Undecided
 from autograder.rubric import Symbol
 from tests.algebra.examples import NAMES, VOCABULARY, polynomials
 
-COMPARER = Comparer(Points(VOCABULARY.domains))
+COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = COMPARER.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
 
 
@@ -111,7 +111,6 @@ def test_different(first: str, second: str) -> None:
         ("exp(exp(exp(exp(n))))", "n"),
         ("(((d^1000)^1000)^1000)", "d"),
         ("1/(d-d)", "2/(h-h)"),
-        ("sqrt(-d)", "sqrt(-h)"),
         ("sqrt(d) + 2^(-900)", "sqrt(d)"),
         ("(d+1)^200/(d-d)", "(h+1)^200"),
         ("n*2^(10^-900)", "n"),
@@ -293,6 +292,6 @@ def test_a_changed_formula_is_different(node: Node, name: str) -> None:
 def test_domains_decide(domain: str, same: bool) -> None:
     """max(1, x) is x for whole numbers, not for all numbers."""
     vocabulary = Vocabulary({"x": Symbol(domain=domain)})
-    comparer = Comparer(Points({"x": domain}))
+    comparer = Comparer(Points({"x": domain}, b"a test"))
     for _ in range(3):
         assert same == comparer.equal(parse("max(1, x)", vocabulary), parse("x", vocabulary))

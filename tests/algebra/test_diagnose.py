@@ -20,7 +20,7 @@ from tests.algebra.examples import VOCABULARY
 from tests.algebra.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants
 from tests.algebra.repairs import Judge
 
-RAW = Comparer(Points(VOCABULARY.domains))
+RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 GRANTED = [
     (formula, granted) for formula in FORMULAS for granted in (True, False) if granted or formula.assume
 ]

@@ -20,7 +20,7 @@ from tests.algebra.examples import VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
 
 Reader = Callable[[str, Vocabulary], Tree]
-PLAIN = Comparer(Points(VOCABULARY.domains))
+PLAIN = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = PLAIN.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
 KEYS = {
     "a polynomial": AnswerKey([parse("8*d_model^2", VOCABULARY)], [PLAIN]),

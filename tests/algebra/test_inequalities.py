@@ -13,7 +13,7 @@ from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY
 
-COMPARER = Comparer(Points(VOCABULARY.domains))
+COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 SPELLINGS = {
     "=": ("=", "==", "＝", ":=", "≔", "≙", "≡", r"\equiv ", "&="),
     "<": ("<", "&lt;", r"\lt ", "＜"),

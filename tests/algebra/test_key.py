@@ -13,7 +13,7 @@ from autograder.errors import Undecided
 from autograder.messages.algebra import SENTENCES
 from tests.algebra.examples import VOCABULARY
 
-RAW = Comparer(Points(VOCABULARY.domains))
+RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = RAW.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
 LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 

@@ -27,7 +27,7 @@ MIXED = Vocabulary({
     "n": Symbol(), "d": Symbol(), "h": Symbol(), "p": Symbol("positive"), "x": Symbol("real"),
     "y": Symbol("real"), "z": Symbol("real"),
 })  # fmt: skip
-COMPARER = Comparer(Points(MIXED.domains))
+COMPARER = Comparer(Points(MIXED.domains, b"a test"))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from autograder.errors import RubricError, Unreadable
 from autograder.rubric import Symbol
 from tests.algebra.examples import NOTATIONS, VOCABULARY
 
-COMPARER = Comparer(Points(VOCABULARY.domains))
+COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 D, H, N = Sym("d_model"), Sym("n_heads"), Sym("n")
 
 

@@ -17,7 +17,7 @@ from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from tests.algebra.examples import VOCABULARY
 
-COMPARER = Comparer(Points(VOCABULARY.domains))
+COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 
 
 def equal(first: str, second: str) -> bool:

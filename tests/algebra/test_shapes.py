@@ -39,7 +39,9 @@ VOCABULARY = Vocabulary(
         "d_model": Symbol(aliases=("d",)),
     }
 )
-COMPARER = Comparer(Points(VOCABULARY.domains), [parse_relation("d_model = n_heads*d_head", VOCABULARY)])
+COMPARER = Comparer(
+    Points(VOCABULARY.domains, b"a test"), [parse_relation("d_model = n_heads*d_head", VOCABULARY)]
+)
 NAMES = {"batch": ["batch"], "n_heads": ["n_heads"]}
 QUERY = tuple(map(Sym, ("batch", "n_heads", "seq", "d_head")))
 

@@ -4,7 +4,8 @@
 2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a
    probability below degree / 2^89, and the degree is below 2^6;
 3. beyond a size, the value modulo a secret random prime, up to degree 2^20;
-4. radicals, logarithms, symbolic exponents: balls (`balls`); ceilings and floors: `rounding`;
+4. maxima, minima and absolute values: case by case, each by the other methods (`cases`); radicals,
+   logarithms, symbolic exponents: balls (`balls`); ceilings and floors: `rounding`;
 5. `Undecided`: a human's job.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from autograder.algebra.equality.cases import equal_by_cases, has_cases
 from autograder.algebra.equality.inequalities import same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.values.balls import equal_at
@@ -25,8 +27,6 @@ MAX_MONOMIAL = 8
 """Largest exponent in the factor by which two arrangements of one equation may differ."""
 RECENT = 64
 """Formulas whose value a comparer remembers."""
-LEAST_AGREEMENT = 6
-"""Points at which balls must agree."""
 
 Assumption = tuple[str, Node]
 """A symbol and the formula that stands for it."""
@@ -154,9 +154,12 @@ class Comparer:
     def _equal_otherwise(self, first: Node, second: Node) -> bool:
         for name, formula in reversed(self.assumptions):
             first, second = substitute(first, name, formula), substitute(second, name, formula)
+        if has_cases(first) or has_cases(second):
+            plain = Comparer(self.points)
+            return equal_by_cases(first, second, self.points, plain.equal)
         if rounds(first) or rounds(second):
-            return equal_rounded(first, second, self.points.domains)
-        return equal_at(first, second, self.points.real, LEAST_AGREEMENT)
+            return equal_rounded(first, second, self.points)
+        return equal_at(first, second, self.points)
 
     def _same_relation(self, first: Relation, second: Relation) -> bool:
         """Rearranged: the differences of the sides have a ratio that is a number times powers of symbols.

@@ -21,9 +21,16 @@ MAX_MONOMIAL = 8
 SMALL = (1, 2, 3)
 """Small values at which two inequalities may be seen to differ, e.g. where both sides are equal."""
 MAX_SMALL = 243
+SECRET = 16
+"""Secret values inside the symbols' domains."""
 MAX_WORK = 10_000
 """Parts of formulas that are evaluated to see a difference: a few milliseconds."""
 
+_SMALL_SHARES: Mapping[str, tuple[Rational, ...]] = {
+    "probability": (Fraction(1, 2), Fraction(1, 3), Fraction(2, 3)),
+    "unit": (0, Fraction(1, 2), 1),
+}
+"""The same for the domains that reach from 0 to 1."""
 _TURNED: Mapping[str, str] = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "="}
 _POWERS: Mapping[Fraction, int] = {
     Fraction(2) ** power: power for power in range(-MAX_MONOMIAL, MAX_MONOMIAL + 1)
@@ -123,14 +130,13 @@ def _whole(node: Node, points: Points) -> bool:
 
 def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rational]]:
     """Values at which two inequalities may differ: secret ones, and small ones."""
-    yield from points.exact
-    for at in points.real:
-        yield {
-            name: int(value) if points.domains[name] == "positive integer" else value
-            for name, value in at.items()
-        }
+    if not any(points.domains[name] in ("probability", "unit") for name in names):
+        yield from points.exact
+    for number in range(SECRET):
+        yield points.inside(number)
     ordered = sorted(names)
-    for values in islice(product(SMALL, repeat=len(ordered)), MAX_SMALL):
+    small = [_SMALL_SHARES.get(points.domains[name], SMALL) for name in ordered]
+    for values in islice(product(*small), MAX_SMALL):
         yield dict(zip(ordered, values, strict=True))
 
 

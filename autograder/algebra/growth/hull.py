@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from autograder.algebra.forms.linear import feasible
 from autograder.algebra.growth.scales import Path, Product, bounded, names, paths, quotient, unbounded_along
-from autograder.errors import Undecided
 
 ROOM = Fraction(1, 1000)
 """A power of a symbol that is looked for in the place of its logarithms."""
-MAX_STEPS = 400
-"""Exchanges of the simplex method; Bland's rule ends long before for the sizes that occur."""
 
 Atom = tuple[str, int]
 
@@ -100,39 +98,4 @@ def _below_hull(
         surplus = [Fraction(-way if number == other else 0) for other in range(len(atoms))]
         rows.append([*(way * corner.get(atom, zero) for corner in corners), *surplus, way * right])
     rows.append([*(Fraction(1) for _ in corners), *(zero for _ in atoms), Fraction(1)])
-    return _feasible(rows)
-
-
-def _feasible(rows: list[list[Fraction]]) -> bool:
-    """Whether equations with right-hand sides from 0 have a solution from 0: the simplex method.
-
-    Each row starts with an artificial variable of its own, whose column is not kept; they leave the
-    basis for good, and the equations have a solution when all of them can become zero.
-    """
-    width = len(rows[0]) - 1
-    basis: list[int] = [width + number for number in range(len(rows))]  # from `width` on: artificial
-    for _ in range(MAX_STEPS):
-        cost = [sum(row[column] for row, base in zip(rows, basis, strict=True) if base >= width)
-                for column in range(width + 1)]  # fmt: skip
-        if cost[-1] == 0:
-            return True
-        entering = next((column for column in range(width) if cost[column] > 0), None)
-        if entering is None:
-            return False
-        _, _, leaving = min(
-            (row[-1] / row[entering], basis[number], number)
-            for number, row in enumerate(rows)
-            if row[entering] > 0
-        )
-        _exchange(rows, leaving, entering)
-        basis[leaving] = entering
-    raise Undecided("a convex hull that takes too long")
-
-
-def _exchange(rows: list[list[Fraction]], leaving: int, entering: int) -> None:
-    pivot = rows[leaving][entering]
-    rows[leaving] = [value / pivot for value in rows[leaving]]
-    for number, row in enumerate(rows):
-        factor = row[entering]
-        if number != leaving and factor:
-            rows[number] = [value - factor * other for value, other in zip(row, rows[leaving], strict=True)]
+    return feasible(rows)

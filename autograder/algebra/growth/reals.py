@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from flint import arb, ctx, fmpz
+from flint import arb, fmpz
 from msgspec import Struct
 
+from autograder.algebra.values.precision import precision
 from autograder.errors import Undecided
 
 MAX_FACTORED_BITS = 64
@@ -81,8 +82,8 @@ def sign(value: Exact) -> int:
         return (value > 0) - (value < 0)
     if len(value.parts) == 1:  # every atom is positive
         return 1 if value.parts[0][1] > 0 else -1
-    for precision in PRECISIONS:
-        with ctx.workprec(precision):
+    for bits in PRECISIONS:
+        with precision(bits):
             ball = sum((_ball(product) * _number(factor) for product, factor in value.parts), arb(0))
             if ball > 0:
                 return 1

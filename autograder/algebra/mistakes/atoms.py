@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.edits import rebuilt
-from autograder.algebra.nodes import Fn, Node, Pow, Relation, Sym, children, symbols
+from autograder.algebra.nodes import Fn, Node, Pow, Relation, Sym, children, rebuilt, symbols
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 
@@ -31,7 +30,8 @@ class Atoms:
         for tree in right:
             self._find(tree)
         known = dict.fromkeys(comparer.points.exact[0], "positive integer")
-        self._points = Points({**known, **dict.fromkeys(self._names.values(), "positive integer")})
+        domains = {**known, **dict.fromkeys(self._names.values(), "positive integer")}
+        self._points = Points(domains, comparer.points.derived("atoms"))
 
     def replaced(self, node: Node) -> Node:
         """The formula with a symbol for each of these parts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 from math import gcd, lcm
 
 from msgspec import Struct
@@ -14,12 +14,16 @@ from autograder.algebra.mistakes.atoms import Atoms
 from autograder.algebra.mistakes.misreadings import misread
 from autograder.algebra.mistakes.monomials import Monomial, Recogniser
 from autograder.algebra.mistakes.slips import Material, Slip, slips
-from autograder.algebra.nodes import Add, Mul, Node, Num, Sym, substitute, symbols
+from autograder.algebra.nodes import Add, Mul, Node, Num, Sym, substitute, symbols, walk
 from autograder.algebra.terms import terms
 from autograder.algebra.values.evaluate import Rational
 
 MOST_NAMES = 12
 """Symbols that slips are tried with."""
+MOST_WORK = 6_000
+"""Parts of formulas in all slips together, about ten milliseconds: of a formula of 38 roots in one another
+there are hundreds of slips, each as large as itself."""
+LEAST_SLIPS = 20
 
 
 class Base(Struct, frozen=True, eq=False):
@@ -68,7 +72,8 @@ class Base(Struct, frozen=True, eq=False):
             _writings(right, parts), tuple(trees), written, _names(right, comparer), _sums(comparer)
         )
         inside = () if atoms is None else _inside(original, atoms)
-        for slip in chain(inside, slips(material)):
+        size = sum(1 for _ in walk(original))
+        for slip in islice(chain(inside, slips(material)), max(LEAST_SLIPS, MOST_WORK // size)):
             at = comparer.value(slip.tree)
             if at is not None and at != value:
                 table.setdefault(at, slip)

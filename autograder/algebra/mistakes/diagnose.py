@@ -16,10 +16,9 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.atoms import Atoms
 from autograder.algebra.mistakes.bases import Base
-from autograder.algebra.mistakes.edits import rebuilt
 from autograder.algebra.mistakes.monomials import Monomial, changed, small_ratio
 from autograder.algebra.mistakes.slips import Slip
-from autograder.algebra.nodes import Add, Fn, Mul, Neg, Node, Pow, children, symbols
+from autograder.algebra.nodes import Add, Fn, Mul, Neg, Node, Pow, children, rebuilt, symbols
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.terms import terms
 from autograder.algebra.values.evaluate import Rational

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, substitute
+from autograder.algebra.nodes import (
+    Add,
+    Div,
+    Mul,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    rebuilt,
+    substitute,
+)
 
 
 def one_place(node: Node, name: str, made: Node) -> Iterator[Node]:
@@ -19,24 +30,6 @@ def one_place(node: Node, name: str, made: Node) -> Iterator[Node]:
     for index, child in enumerate(below):
         for other in one_place(child, name, made):
             yield rebuilt(node, (*below[:index], other, *below[index + 1 :]))
-
-
-def rebuilt(node: Node, below: Sequence[Node]) -> Node:
-    """A node of the same kind with other parts."""
-    match node:
-        case Neg():
-            return Neg(below[0])
-        case Add():
-            return Add(tuple(below))
-        case Mul():
-            return Mul(tuple(below))
-        case Div():
-            return Div(below[0], below[1])
-        case Pow():
-            return Pow(below[0], below[1])
-        case Fn(name, _):
-            return Fn(name, tuple(below))
-    return node
 
 
 def times(part: Node, name: str, power: int) -> Node:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograder.algebra.mistakes.edits import product, rebuilt, total
-from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, children
+from autograder.algebra.mistakes.edits import product, total
+from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, children, rebuilt
 
 
 def misread(node: Node) -> Iterator[tuple[str, Node, Node]]:

@@ -19,7 +19,7 @@ _MARKUP = re.compile(
     r"\\(?:text|mathrm|mathit|mathsf|mathbf|mathtt|mathnormal|mathcal|boldsymbol|bm|operatorname"
     r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
 )
-_DOMAINS = ("positive integer", "positive", "real", "function")
+_DOMAINS = ("positive integer", "positive", "probability", "unit", "real", "function")
 _LATEX_FORMS = (
     "{}_{{{}}}", "{}\\_{}", "{}_{{\\text{{{}}}}}", "{}_{{\\mathrm{{{}}}}}", "{}_\\text{{{}}}",
     "{}_\\mathrm{{{}}}",
@@ -64,7 +64,8 @@ class Vocabulary:
     Attributes:
         names: every accepted spelling → the declared name.
         nodes: every accepted spelling → the symbol's tree.
-        domains: declared name → ``"positive integer"``, ``"positive"`` or ``"real"``.
+        domains: declared name → ``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1),
+            ``"unit"`` (0 and 1 as well) or ``"real"``.
         functions: further spellings of functions → the function.
         words: see `Words`.
         decimal_comma: whether a comma may stand before decimals, and a point separate thousands.

@@ -1,8 +1,13 @@
 """Values as balls (python-flint): a midpoint and a radius that surely holds the true value.
 
-Disjoint balls prove that two formulas differ. That two formulas are equal is concluded from several
-secret points at which the difference shrinks with the precision; terms that are too small to be seen
-beside the others are looked at with more precision, or leave the question undecided.
+Disjoint balls prove that two formulas differ. That two formulas are equal is concluded from many secret
+points at which they agree to hundreds of digits; terms that are too small to be seen beside the others are
+looked at with more precision, or leave the point unused.
+
+Formulas are compared where both have a value, so ``log(a^2*b)`` equals ``2*log(a) + log(b)`` although it has
+values for negative ``a``, too. One that has none wherever the other has some is different. Where neither has
+any inside the symbols' domains, as ``ln(p/(1-p))`` for a whole ``p``, they are compared as functions of real
+numbers instead.
 """
 
 from __future__ import annotations
@@ -11,17 +16,30 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Literal
 
 from flint import arb, ctx
 
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, walk
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
 from autograder.algebra.values.evaluate import TooLarge, Undefined, constant_value
+from autograder.algebra.values.points import Point, Points
+from autograder.algebra.values.precision import precision
 from autograder.errors import Undecided
 
 PRECISIONS = (128, 512, 1408)
 """Bits, tried in turn; the last is more than the digits that a number may be written with."""
 THOROUGH = 2
 """Points at which formulas must agree at the highest precision."""
+LEAST_AGREEMENT = 6
+"""Points at which formulas must agree as functions of real numbers, the thorough ones among them."""
+LEAST_OF_LARGE = 3
+"""The same for formulas that are too large for more, or have values at few points."""
+LEAST_INSIDE = 4
+"""Points of their domains at which they must agree besides."""
+LEAST_WHOLE = 12
+"""Points of their domains that suffice where formulas have no value between whole numbers."""
+MOST_POINTS = 96
+"""Points that are looked at, of both sorts together."""
 MAX_LOGARITHM = 10_000.0
 """Largest absolute natural logarithm of a value."""
 MAX_GAMMA = 1_000.0
@@ -32,39 +50,105 @@ _PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
 """Of each precision."""
 _OF_GAMMA = {"factorial": 8, "binomial": 16}
 """What the functions made of gamma functions cost; every other one costs 4."""
-_THOROUGH = (PRECISIONS[0], PRECISIONS[-1])
-"""To see a difference, and to believe in agreement."""
+
+_Outcome = Literal["differ", "agree", "first", "second", "neither", "unknown"]
+"""What two formulas do at a point: which of them alone has a value there; that neither has; or nothing that
+is known for certain."""
 
 
 class _Invisible(Exception):
     """A term is lost beside a far larger one at this precision."""
 
 
-def equal_at(first: Node, second: Node, points: Sequence[Mapping[str, Fraction]], least: int) -> bool:
-    """Whether two formulas agree at the points where both are defined.
+class _Tally:
+    """What became of the points of one sort."""
+
+    __slots__ = ("agree", "differ", "first", "neither", "second", "unknown")
+
+    def __init__(self) -> None:
+        self.agree = self.differ = self.first = self.second = self.neither = self.unknown = 0
+
+    def count(self, outcome: _Outcome) -> None:
+        setattr(self, outcome, getattr(self, outcome) + 1)
+
+
+def equal_at(first: Node, second: Node, points: Points) -> bool:
+    """Whether two formulas agree wherever both have values.
 
     Args:
         first: a formula.
         second: another.
-        points: values of every symbol.
-        least: how many points must speak for equality.
+        points: the symbols' domains, and what is drawn.
 
     Raises:
         Undecided: too few points are conclusive.
     """
-    agreed, work, spent = 0, _work(first) + _work(second), 0.0
-    for number, at in enumerate(points):
-        precisions = _THOROUGH if number < THOROUGH else PRECISIONS if agreed < number else PRECISIONS[:1]
-        spent += work * sum(_PRICES[precision] for precision in precisions)
-        if spent > MAX_WORK:
-            raise Undecided("the formulas are too large for what they hold")
-        verdict = _compare(first, second, at, thorough=number < THOROUGH)
-        if verdict is False:
+    verdict = _verdict(first, second, points)
+    if verdict is None:  # no values inside the domains: as functions of real numbers
+        names = symbols(first) | symbols(second)
+        verdict = _verdict(first, second, Points(dict.fromkeys(names, "real"), points.derived("real")))
+    if verdict is None:
+        raise Undecided("neither formula has a value anywhere")
+    return verdict
+
+
+def _verdict(first: Node, second: Node, points: Points) -> bool | None:
+    """The same inside the symbols' domains; None where neither formula has a value there.
+
+    Raises:
+        Undecided: too few points are conclusive.
+    """
+    anywhere, inside = _Tally(), _Tally()
+    names = symbols(first) | symbols(second)
+    whole, least = any(points.domains[name] == "positive integer" for name in names), points.least
+    work, spent = _work(first) + _work(second), 0.0
+    for number in range(MOST_POINTS):
+        own = number % 2 == 1
+        tally = inside if own else anywhere
+        steps = _steps(THOROUGH if own else anywhere.agree)
+        if not own and anywhere.differ:  # only values inside the domains are left to say so
+            continue
+        if spent + work * _price(steps, "agree") > MAX_WORK:
+            break
+        at = points.inside(number // 2) if own else points.anywhere(number // 2)
+        outcome = _compare(first, second, at, steps)
+        spent += work * _price(steps, outcome)
+        tally.count(outcome)
+        if outcome == "differ" and (own or not whole):
             return False
-        agreed += verdict is True
-        if agreed + len(points) - number - 1 < least:
-            raise Undecided(f"the values agree at only {agreed} of {number + 1} points")
-    return True
+        enough = anywhere.agree >= LEAST_AGREEMENT and inside.agree >= LEAST_INSIDE
+        if enough and number >= 2 * least:
+            return True
+    return _few(anywhere, inside)
+
+
+def _price(steps: Sequence[int], outcome: _Outcome) -> float:
+    """What a point costs, about: mostly the first precision tells, unless agreement needs the highest one."""
+    first = outcome not in ("agree", "unknown") or (outcome == "agree" and steps == PRECISIONS)
+    return sum(_PRICES[bits] for bits in (steps[:1] if first else steps))
+
+
+def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
+    """What is concluded when all points were looked at and not as many agreed as usually do."""
+    if not anywhere.differ and anywhere.agree >= LEAST_OF_LARGE:
+        return True  # whole numbers may be too large for an exponential function, ends of an interval outside
+    if not anywhere.differ and inside.agree >= LEAST_WHOLE:
+        return True
+    if not inside.agree + anywhere.agree:
+        if inside.first + inside.second >= LEAST_WHOLE:
+            return False
+        if inside.neither >= LEAST_WHOLE and not inside.first + inside.second + anywhere.differ:
+            return None
+    if not anywhere.agree + inside.agree + anywhere.unknown + inside.unknown:
+        raise Undecided("the formulas are too large for what they hold")
+    raise Undecided(f"the values agree at only {anywhere.agree + inside.agree} points")
+
+
+def _steps(agreed: int) -> tuple[int, ...]:
+    """The precisions for a point: first one that sees most differences, then such as agreement needs."""
+    if agreed >= THOROUGH:
+        return PRECISIONS
+    return (PRECISIONS[0], PRECISIONS[-1]) if agreed == 0 else PRECISIONS[-1:]
 
 
 def _work(node: Node) -> int:
@@ -75,38 +159,73 @@ def _work(node: Node) -> int:
     )
 
 
-def differ_somewhere(first: Node, second: Node, points: Iterable[Mapping[str, Fraction]]) -> bool:
+def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
     """Whether two formulas certainly differ at one of the points, as far as `MAX_WORK` reaches."""
     each = (_work(first) + _work(second)) * sum(_PRICES.values())
     affordable = itertools.islice(points, int(MAX_WORK // each))
-    return any(_compare(first, second, at, thorough=False) is False for at in affordable)
+    return any(_compare(first, second, at, PRECISIONS) == "differ" for at in affordable)
 
 
-def _compare(first: Node, second: Node, at: Mapping[str, Fraction], *, thorough: bool) -> bool | None:
-    """At one point: differ (proven), agree, or None for undefined or beyond the limits.
-
-    Being thorough, only agreement at the highest precision counts.
-    """
-    for precision in _THOROUGH if thorough else PRECISIONS:
-        with ctx.workprec(precision):
+def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int]:
+    """The place of the formula with the largest (or smallest) value at a point; none where it is open."""
+    for bits in PRECISIONS:
+        with precision(bits):
             values = {name: _number(value) for name, value in at.items()}
             try:
-                left, right = ball(first, values), ball(second, values)
+                found = [ball(part, values) for part in parts]
             except _Invisible:
                 continue
             except (TooLarge, Undefined):
-                return None
+                return []
+            if smallest:
+                found = [-one for one in found]
+            for place, one in enumerate(found):
+                if all(one > other for number, other in enumerate(found) if number != place):
+                    return [place]
+    return []
+
+
+def _compare(first: Node, second: Node, at: Mapping[str, Fraction], steps: Sequence[int]) -> _Outcome:
+    """What two formulas do at one point.
+
+    Args:
+        first: a formula.
+        second: another.
+        at: the point.
+        steps: precisions, tried in turn. When the highest is among the first two of them only agreement at
+            the last one counts.
+    """
+    thorough = len(steps) < len(PRECISIONS)
+    for bits in steps:
+        with precision(bits):
+            values = {name: _number(value) for name, value in at.items()}
+            try:
+                left, right = _defined(first, values), _defined(second, values)
+            except _Invisible:
+                continue
+            except TooLarge:
+                return "unknown"
+            if left is None or right is None:
+                return "neither" if left is right else "second" if left is None else "first"
             if not (left.is_finite() and right.is_finite()):
                 continue
             difference = left - right
             if not difference.contains(0):
-                return False
-            scale = abs(left).max(abs(right))
-            if thorough and precision < PRECISIONS[-1]:
+                return "differ"
+            if thorough and bits < PRECISIONS[-1]:
                 continue
-            if difference.abs_upper() <= scale * arb(2) ** (-precision // 2):
-                return True
-    return None
+            scale = abs(left).max(abs(right))
+            if difference.abs_upper() <= scale * arb(2) ** (-bits // 2):
+                return "agree"
+    return "unknown"
+
+
+def _defined(node: Node, at: Mapping[str, arb]) -> arb | None:
+    """The value of a formula; None where it certainly has none."""
+    try:
+        return ball(node, at)
+    except Undefined:
+        return None
 
 
 def ball(node: Node, at: Mapping[str, arb]) -> arb:
@@ -165,13 +284,14 @@ def _quotient(numerator: arb, denominator: arb) -> arb:
 def _power(node: Pow, at: Mapping[str, arb]) -> arb:
     base = ball(node.base, at)
     constant = constant_value(node.exponent)
-    if isinstance(constant, int):
-        if base.is_zero() and constant < 0:
+    exponent = ball(node.exponent, at) if constant is None else _number(constant)
+    whole = exponent.unique_fmpz() if exponent.is_exact() else None
+    if whole is not None and (constant is not None or not base > 0):
+        if base.is_zero() and whole < 0:
             raise Undefined
         if not base.is_zero():
-            _limit(constant * _size(abs(base)))
-        return base**constant
-    exponent = _number(constant) if constant is not None else ball(node.exponent, at)
+            _limit(exponent * _size(abs(base)))
+        return base**whole
     if base < 0:
         raise Undefined
     _limit(exponent * _size(base))

@@ -1,81 +1,156 @@
-"""Secret random points. Nobody who reads this code can write two formulas that agree by design.
+"""Points at which formulas are compared. Nobody without the seed can write two formulas that agree there.
 
-Points are drawn once per process from the operating system and kept in an object that is passed on.
+Every number follows from the seed, so the same two formulas get the same verdict in every process. Grading
+makes the seed of the course secret and the question.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from fractions import Fraction
 
 from flint import fmpz
+
+from autograder.stream import Stream, derived
 
 POINTS = 1
 """Exact points; and primes."""
 BITS = 90
 """Three of the digits that the interpreter computes with: as fast as 61, and two different formulas of
 degree 2^20 agree with a probability below 2^-69."""
-MAGNITUDES = (4, 12, 40, 4000, 40_000_000, 10**30)
-"""Upper ends of the ranges that points for balls are drawn from. At each, one point is drawn and one
-with the symbols' order reversed, so that neither ``max(n, d)`` nor ``sqrt((n-d)^2)`` hides a case; the last
-is beyond what ``min(n, 10^9)`` could hide."""
+SPANS = (1, 3, 2, 9, 1, 4, 2, 30)
+"""Decades over which the symbols of a point are spread, each on its own; in turn."""
+MOST_SIGNED = 3
+"""Real symbols of which every pattern of signs is tried; of seven every pattern of two."""
+_BITS_OF_SIGNS = (1, 2, 4, 3, 5, 6, 7)
+"""Of the number of a pattern, for each real symbol; an odd number of them makes the symbol negative."""
+MOST_ENDED = 2
+"""Symbols of the domain ``unit`` of which every pattern of ends is tried."""
+_SCALE = 1 << 40
+
+Point = Mapping[str, Fraction]
+"""Values of every symbol."""
 
 
 class Points:
-    """Values of every symbol at a few secret points.
+    """Values of every symbol at secret points.
 
     Attributes:
         domains: name → domain.
-        exact: integers of `BITS` bits.
-        primes: as many random primes of `BITS` bits.
-        real: fractions of moderate size, for transcendental functions.
+        exact: integers of `BITS` bits, for polynomials and their quotients: where two of them agree there
+            they agree everywhere, so the domain does not matter beyond the sign of what is positive.
     """
 
-    __slots__ = ("domains", "exact", "primes", "real")
+    __slots__ = ("_anywhere", "_inside", "_primes", "_seed", "domains", "exact")
 
-    def __init__(self, domains: Mapping[str, str]) -> None:
+    def __init__(self, domains: Mapping[str, str], seed: bytes) -> None:
         """Draw points for symbols.
 
         Args:
-            domains: name → ``"positive integer"``, ``"positive"`` or ``"real"``.
+            domains: name → domain, as in `Vocabulary.domains`.
+            seed: what every point follows from; whoever knows it can cheat.
         """
         self.domains = dict(domains)
-        self.exact = tuple({name: _whole(domains[name]) for name in domains} for _ in range(POINTS))
-        self.primes = tuple(_prime() for _ in range(POINTS))
-        self.real = tuple(
-            {name: _placed(domains[name], value) for name, value in zip(domains, ranked, strict=True)}
-            for magnitude in MAGNITUDES
-            for ranked in _ranked(len(domains), magnitude)
-        )
+        self._seed = seed
+        exact = self.stream("exact")
+        self.exact = tuple({name: _whole(domains[name], exact) for name in domains} for _ in range(POINTS))
+        self._primes: tuple[int, ...] = ()
+        self._anywhere: dict[int, Point] = {}
+        self._inside: dict[int, Point] = {}
+
+    @property
+    def primes(self) -> tuple[int, ...]:
+        """As many random primes of `BITS` bits as there are exact points."""
+        if not self._primes:
+            stream = self.stream("primes")
+            self._primes = tuple(_prime(stream) for _ in range(POINTS))
+        return self._primes
+
+    def stream(self, purpose: str) -> Stream:
+        """Numbers for a purpose of its own, from the beginning each time they are asked for."""
+        return Stream(self._seed, purpose)
+
+    def derived(self, purpose: str) -> bytes:
+        """A seed for points of a purpose of its own."""
+        return derived(self._seed, purpose)
+
+    def anywhere(self, number: int) -> Point:
+        """A point where formulas are seen as functions of real numbers: a whole symbol has a fraction too.
+
+        What agrees at such points by more than chance agrees everywhere, so they speak louder than the small
+        whole numbers that an exponential function can be evaluated at.
+        """
+        return self._at(number, self._anywhere, "anywhere")
+
+    def inside(self, number: int) -> Point:
+        """A point of the symbols' domains; the ends of an interval are drawn, too."""
+        return self._at(number, self._inside, "inside")
+
+    @property
+    def least(self) -> int:
+        """So many points of either sort show every sign of a few real symbols, and both ends of intervals."""
+        domains = list(self.domains.values())
+        signs, ends = domains.count("real"), domains.count("unit")
+        return 2 * max(1 << min(signs, MOST_SIGNED), (1, 3, 9)[min(ends, MOST_ENDED)])
+
+    def _at(self, number: int, known: dict[int, Point], purpose: str) -> Point:
+        point = known.get(number)
+        if point is None:  # two threads that draw it at once draw the same
+            stream, span = self.stream(f"{purpose} {number}"), SPANS[number % len(SPANS)]
+            point, real, units = {}, 0, 0
+            for name, domain in self.domains.items():
+                value = _drawn(domain, stream, span, inside=purpose == "inside")
+                if domain == "real":
+                    value, real = _signed(value, number, real, stream), real + 1
+                elif domain == "unit" and purpose == "inside":
+                    value, units = _ended(value, number, units, stream), units + 1
+                point[name] = value
+            known[number] = point
+        return point
 
 
-def _whole(domain: str) -> int:
-    return _sign(domain) * ((1 << (BITS - 1)) + secrets.randbelow(1 << (BITS - 1)))
-
-
-def _sign(domain: str) -> int:
-    return secrets.choice((-1, 1)) if domain == "real" else 1
-
-
-def _placed(domain: str, value: Fraction) -> Fraction:
-    """A value of the domain made from one above 1."""
-    if domain == "positive integer":
+def _signed(value: Fraction, number: int, place: int, stream: Stream) -> Fraction:
+    """With a sign: every second point is positive, the others take the patterns of signs in turn."""
+    if number % 2 == 0:
         return value
-    return _sign(domain) * secrets.choice((value, 1 / value))
+    bits = _BITS_OF_SIGNS[place] if place < len(_BITS_OF_SIGNS) else stream.below(2**MOST_SIGNED)
+    return -value if (number // 2 + 1 & bits).bit_count() % 2 else value
 
 
-def _ranked(count: int, magnitude: int) -> tuple[list[Fraction], list[Fraction]]:
-    """Distinct values between 1 and a magnitude, in a random order and in the reverse order."""
-    scale = 1 << 40
-    values = sorted({1 + Fraction(secrets.randbelow(magnitude * scale), scale) for _ in range(count + 8)})
-    drawn = values[:count]
-    order = sorted(range(count), key=lambda _: secrets.randbits(64))
-    return [drawn[rank] for rank in order], [drawn[count - 1 - rank] for rank in order]
+def _ended(value: Fraction, number: int, place: int, stream: Stream) -> Fraction:
+    """Zero, one or neither: every second point takes the patterns in turn."""
+    if number % 2 == 0:
+        return value
+    kind = number // 2 // (1, 3)[place] % 3 if place < MOST_ENDED else stream.below(3)
+    return value if kind == 2 else Fraction(kind)
 
 
-def _prime() -> int:
+def _drawn(domain: str, stream: Stream, span: int, *, inside: bool) -> Fraction:
+    """A value of a domain, of a scale of its own within so many decades, without a sign."""
+    scale = int(10 ** stream.below(span))
+    if domain == "positive integer" and inside:
+        return Fraction(scale + stream.below(9 * scale))
+    if domain in ("probability", "unit"):
+        return _share(stream, scale)
+    value = scale * (1 + Fraction(stream.below(9 * _SCALE), _SCALE))
+    return value if domain == "positive integer" or stream.below(2) else 1 / value
+
+
+def _share(stream: Stream, scale: int) -> Fraction:
+    """A value between 0 and 1, as often as not close to one of them."""
+    value = Fraction(1 + stream.below(_SCALE - 1), _SCALE)
+    if stream.below(2):
+        value /= scale
+    return 1 - value if stream.below(2) else value
+
+
+def _whole(domain: str, stream: Stream) -> int:
+    value = (1 << (BITS - 1)) + stream.below(1 << (BITS - 1))
+    return -value if domain == "real" and stream.below(2) else value
+
+
+def _prime(stream: Stream) -> int:
     while True:
-        candidate = (1 << (BITS - 1)) | secrets.randbits(BITS - 1) | 1
+        candidate = (1 << (BITS - 1)) | stream.below(1 << (BITS - 1)) | 1
         if fmpz(candidate).is_prime():  # proven, not only probable
             return candidate

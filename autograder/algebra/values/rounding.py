@@ -12,7 +12,6 @@ import functools
 import hashlib
 import itertools
 import math
-import secrets
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -26,7 +25,9 @@ from autograder.algebra.values.evaluate import (
     constant_value,
     exact,
 )
+from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
+from autograder.stream import Stream
 
 ROUNDING = frozenset(("ceil", "floor"))
 MAX_CLASSES = 64
@@ -45,32 +46,33 @@ def rounds(node: Node) -> bool:
     return any(isinstance(part, Fn) and part.name in ROUNDING for part in walk(node))
 
 
-def equal_rounded(first: Node, second: Node, domains: Mapping[str, str]) -> bool:
+def equal_rounded(first: Node, second: Node, points: Points) -> bool:
     """Whether two formulas are equal for all values of the symbols.
 
     Args:
         first: a formula.
         second: another.
-        domains: name → domain, as in `Vocabulary.domains`.
+        points: the symbols' domains, and what is drawn.
 
     Raises:
         Undecided: neither could be proven.
     """
     names = sorted(symbols(first) | symbols(second))
+    domains, stream = points.domains, points.stream("rounding")
     witnesses = [
-        {name: _drawn(domains[name], largest) for name in names}
+        {name: _drawn(domains[name], largest, stream) for name in names}
         for largest in WITNESSES
         for _ in range(_TRIES)
     ]
     try:
         # Fractions for whole symbols too: an argument that is whole here is whole everywhere.
-        at = {name: _drawn("positive", 1 << _BITS) for name in names}
-        unknown = _unknowns(secrets.token_bytes(16))
+        at = {name: _drawn("positive", 1 << _BITS, stream) for name in names}
+        unknown = _unknowns(points.derived("unknowns"))
         if _value(first, at, unknown) == _value(second, at, unknown):
             return True
         if any(_differ(first, second, at) for at in witnesses):
             return False
-        return _equal_in_classes(first, second, domains)
+        return _equal_in_classes(first, second, points)
     except Irrational as error:
         fractions = ({name: Fraction(value) for name, value in at.items()} for at in witnesses)
         if differ_somewhere(first, second, fractions):
@@ -82,7 +84,8 @@ def equal_rounded(first: Node, second: Node, domains: Mapping[str, str]) -> bool
         raise Undecided("division by zero") from error
 
 
-def _equal_in_classes(first: Node, second: Node, domains: Mapping[str, str]) -> bool:
+def _equal_in_classes(first: Node, second: Node, points: Points) -> bool:
+    domains, stream = points.domains, points.stream("classes")
     names = sorted(symbols(first) | symbols(second))
     rounded = [
         part
@@ -95,16 +98,16 @@ def _equal_in_classes(first: Node, second: Node, domains: Mapping[str, str]) -> 
     whole = all(domains[name] == "positive integer" for name in inside)
     if not whole or not modulus or modulus ** len(inside) > MAX_CLASSES:
         raise Undecided("rounded values that agree where they were looked at")
-    unknown = _unknowns(secrets.token_bytes(16))
+    unknown = _unknowns(points.derived("unknowns in classes"))
 
     def rounding(name: str, value: Rational) -> int:
         # At a random point only a number leaves a small divisor.
         return unknown(name, value) if modulus % value.denominator else _rounded(name, value)
 
     for remainders in itertools.product(range(modulus), repeat=len(inside)):
-        at = {name: _drawn(domains[name], 1 << _BITS) for name in names}
+        at = {name: _drawn(domains[name], 1 << _BITS, stream) for name in names}
         for name, remainder in zip(inside, remainders, strict=True):
-            at[name] = modulus * ((1 << _BITS) + secrets.randbits(_BITS)) + remainder
+            at[name] = modulus * ((1 << _BITS) + stream.below(1 << _BITS)) + remainder
         if _value(first, at, rounding) != _value(second, at, rounding):
             if _differ(first, second, at):
                 return False
@@ -158,11 +161,14 @@ def _content(denominator: Node) -> int:
     return 0
 
 
-def _drawn(domain: str, largest: int) -> Rational:
-    value: Rational = 1 + secrets.randbelow(largest)
+def _drawn(domain: str, largest: int, stream: Stream) -> Rational:
+    value: Rational = 1 + stream.below(largest)
+    if domain in ("probability", "unit"):  # the ends of the interval, where it has them
+        least, parts = (0, largest) if domain == "unit" else (1, largest + 1)
+        return Fraction(least + stream.below(parts + 1 - 2 * least), parts)
     if domain != "positive integer":
-        value = Fraction(value) / (1 + secrets.randbelow(largest))
-    return -value if domain == "real" and secrets.randbelow(2) else value
+        value = Fraction(value) / (1 + stream.below(largest))
+    return -value if domain == "real" and stream.below(2) else value
 
 
 def _differ(first: Node, second: Node, at: Mapping[str, Rational]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -19,17 +20,20 @@ from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, place
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.planning.targets import Target, nothing_written
 from autograder.checks.values.integers import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.reading import unreadable
-from autograder.records import Opaque, Status, Tensor
+from autograder.records import ItemResult, Opaque, Status, Tensor
 from autograder.rubric import Item, Question, Rubric
+from autograder.stream import derived
 
 MAX_AXES = 16
+MAX_DRAWS = 4
+"""Draws that the check is kept ready for; grading has one."""
 MOST_WRITTEN_BITS = 400
 
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
@@ -73,12 +77,32 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         """Validate the options; see `autograder.checks.base.Check`."""
         self._vocabulary = Vocabulary(rubric.symbols(question))
         self._spoken = self._vocabulary.spoken(rubric.assignment.languages)
-        self._comparer = Comparer(Points(self._vocabulary.domains))
         self._relations = rubric.assignment.assume
+        self._heads: dict[str, Node] = {}
+        self._by_draw: dict[Draw, ShapeCheck] = {}
+        self.compare_with(SAMPLE, question)
+        super().__init__(question, rubric)
+
+    def compare_with(self, draw: Draw, question: Question) -> None:
+        """Compare sizes at the points that follow from a draw."""
+        points = Points(self._vocabulary.domains, derived(draw.seed, "points"))
+        self._comparer = Comparer(points)
         self._granted: dict[tuple[str, ...], Comparer] = {}
         self._beyond = self._widest(place(question))
-        self._heads: dict[str, Node] = {}
-        super().__init__(question, rubric)
+        for options in item_options(question, ShapeItem).values():
+            self._under(options.assume, place(question))
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item, at the points of the evidence's draw, which is a secret."""
+        draw = evidence.draw or SAMPLE
+        check = self._by_draw.get(draw)
+        if check is None:
+            check = copy.copy(self)
+            check.compare_with(draw, self.question)
+            if len(self._by_draw) >= MAX_DRAWS:
+                self._by_draw.clear()
+            self._by_draw[draw] = check
+        return super(ShapeCheck, check).judge(evidence)
 
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The axes as formulas; plain sizes are numbers."""

@@ -7,6 +7,7 @@ apart for remarks and mistakes. A question may carry forward the student's own e
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import ClassVar
@@ -14,12 +15,14 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
+from autograder.algebra.equality.cases import idle
 from autograder.algebra.key import AnswerKey, Facts
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Tree
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
@@ -42,6 +45,7 @@ from autograder.checks.kinds.symbolic.relations import asserted, chain_trouble, 
 from autograder.checks.kinds.symbolic.special import Special
 from autograder.checks.kinds.symbolic.trials import ItemTrials, earlier_question
 from autograder.checks.options import item_options
+from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, Read
 from autograder.checks.values.literal import answer_literal
 from autograder.errors import Undecided, Unreadable
@@ -51,6 +55,16 @@ from autograder.rubric import Question, Rubric
 
 MAX_KEYS = 512
 """Answer keys kept: one for each item and each own result that is carried forward."""
+MAX_DRAWS = 4
+"""Draws that the check is kept ready for; grading has one."""
+
+
+class IdleArgument(Struct, frozen=True):
+    """An argument of a maximum or minimum that never decides."""
+
+    item: str
+    formula: str
+    argument: str
 
 
 class _Judged(Struct, frozen=True):
@@ -86,17 +100,58 @@ class SymbolicCheck:
         """
         self._question = question
         self._rubric = rubric
-        prepared = prepare(question, rubric)
+        self._by_draw: dict[Draw, SymbolicCheck] = {}
+        self.prepare(SAMPLE)
+        self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
+
+    def prepare(self, draw: Draw) -> None:
+        """Read everything, to be compared at the points that follow from a draw."""
+        prepared = prepare(self._question, self._rubric, draw)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._spoken = prepared.spoken
-        self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
         self._keys: dict[tuple[str, _Basis], AnswerKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
+
+    def _with(self, draw: Draw | None) -> SymbolicCheck:
+        """The same check at the points of a draw, which is a secret; at those of `SAMPLE` without one.
+
+        Grading always has one. Whoever only tries a rubric out gets the same verdict each time they ask.
+        """
+        draw = draw or SAMPLE
+        known = self._by_draw.get(draw)
+        if known is None:
+            known = copy.copy(self)
+            known.prepare(draw)
+            if len(self._by_draw) >= MAX_DRAWS:
+                self._by_draw.clear()
+            self._by_draw[draw] = known
+        return known
 
     @property
     def graphs(self) -> Mapping[str, CreditGraph]:
         """The credit graph of each automatic item, by its id."""
         return {name: item.graph for name, item in self._items.items() if item.special is None}
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Arguments of maxima and minima in right answers that were nowhere seen to decide.
+
+        Whoever wrote them meant something else, or they tell answers apart that are equal.
+        """
+        points = self._with(evidence.draw).points
+        return tuple(
+            IdleArgument(name, to_text(right), to_text(argument))
+            for name, item in self._items.items()
+            for right in (self._reference(item, evidence)[0], *item.accept)
+            if right is not None
+            for part in (right.elements if isinstance(right, Tuple) else (right,))
+            if not isinstance(part, Relation)
+            for argument in idle(part, points)
+        )
+
+    @property
+    def points(self) -> Points:
+        """Where formulas are compared."""
+        return next(iter(self._items.values())).readings[0].points
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
         """Read the variables whose values the source does not show."""
@@ -110,6 +165,10 @@ class SymbolicCheck:
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item."""
+        return self._with(evidence.draw).judge_here(evidence)
+
+    def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """The same at the points that this check was prepared with."""
         return tuple(
             manual(self._question, item, evidence)
             if item.manual

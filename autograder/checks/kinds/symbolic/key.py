@@ -17,6 +17,7 @@ from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
+from autograder.checks.base import Draw
 from autograder.checks.kinds.symbolic.asymptotics import Asymptotics
 from autograder.checks.kinds.symbolic.collections import Collection
 from autograder.checks.kinds.symbolic.earlier import Source, carried_from
@@ -37,6 +38,7 @@ from autograder.checks.options import item_options, place, question_options
 from autograder.errors import AlgebraError, RubricError, Unreadable
 from autograder.messages.reading import reason
 from autograder.rubric import Item, Question, Rubric
+from autograder.stream import derived
 
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
@@ -124,8 +126,13 @@ class Prepared(Struct, frozen=True, eq=False):
     """The automatic items by id."""
 
 
-def prepare(question: Question, rubric: Rubric) -> Prepared:
+def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     """Read the options of a question and every formula in them.
+
+    Args:
+        question: of the kind ``symbolic``.
+        rubric: that it belongs to.
+        draw: what the points follow from at which formulas are compared.
 
     Raises:
         RubricError: names the question, the item and the formula.
@@ -144,7 +151,7 @@ def prepare(question: Question, rubric: Rubric) -> Prepared:
             raise RubricError(f"{at}: {OWN!r} is needed and cannot be a symbol of its own")
         source = carried_from(carry.source, vocabulary, question, rubric, at)
     wider = vocabulary if carry is None else vocabulary.extended(OWN)
-    comparer = Comparer(Points(wider.domains))
+    comparer = Comparer(Points(wider.domains, derived(draw.seed, "points")))
     relations = {
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from autograder.algebra.equality.inequalities import turned, with_sign
+from autograder.algebra.equality.positive import always
 from autograder.algebra.nodes import Relation, Tree
 from autograder.algebra.printing.text import to_text
 from autograder.checks.judging import results
@@ -17,12 +18,15 @@ from autograder.errors import Undecided
 def asserted(sides: Sequence[Tree], item: PreparedItem) -> Tree:
     """What is judged: the last side, or of a chain of relations the first that says something.
 
-    A link such as ``2*d = d + d`` in a chain holds always and says nothing.
+    A link such as ``2*d = d + d`` in a chain holds always and says nothing, and so does ``0 < n`` for a
+    positive ``n``; unless that is what is asked for.
     """
     links = [side for side in sides if isinstance(side, Relation)]
     if item.form != "relation" or not links:
         return sides[-1]
-    return next((link for link in links if not _holds_always(link, item)), links[0])
+    telling = (link for link in links if not _holds_always(link, item))
+    asked = (link for link in links if any(_equal(link, right, item) for right in item.accept))
+    return next(telling, next(asked, links[0]))
 
 
 def chain_trouble(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
@@ -63,7 +67,10 @@ def _equal(first: Tree, second: Tree, item: PreparedItem) -> bool:
 
 
 def _holds_always(link: Relation, item: PreparedItem) -> bool:
+    comparer = item.readings[0]
+    if link.sign != "=":
+        return always(link, comparer.points.domains)
     try:
-        return link.sign == "=" and item.readings[0].equal(link.left, link.right)
+        return comparer.equal(link.left, link.right)
     except Undecided:
         return False

@@ -1,0 +1,383 @@
+"""Formulas with ``max``, ``min`` and roots of squares, compared case by case.
+
+In each case it is settled which argument of every maximum decides, so two formulas without any are left to
+compare. A case in which they differ must have no place: its inequalities clash. A point inside it where the
+values differ proves the opposite. Where neither is found a person decides, unless the arguments are no
+signomials: then it counts that each of them decided at a point where the formulas agreed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from autograder.algebra.equality.positive import from_one, in_positive, patterns
+from autograder.algebra.forms.signomials import NoSignomial, Signomial, canonical, clash, excess, inside
+from autograder.algebra.nodes import (
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    children,
+    rebuilt,
+    symbols,
+    walk,
+)
+from autograder.algebra.values.balls import certainly_largest, differ_somewhere
+from autograder.algebra.values.evaluate import (
+    Irrational,
+    Rational,
+    TooLarge,
+    Undefined,
+    constant_value,
+    exact,
+)
+from autograder.algebra.values.points import Point, Points
+from autograder.errors import Undecided
+
+MAX_CASES = 4_000
+"""Cases that are looked at in one comparison."""
+MAX_PROOFS = 400
+"""Cases whose inequalities are looked at."""
+MAX_SEARCHES = 40
+"""Cases in which a point is looked for."""
+LOOKED_AT = 24
+"""Points that are looked at before anything else."""
+MORE = 200
+"""Points at which an argument may show that it decides."""
+
+Equal = Callable[[Node, Node], bool]
+"""Compares two formulas without maxima."""
+_Excess = tuple[Signomial, object, bool]
+Decision = tuple[tuple[int, ...], int]
+"""The place of a maximum in a formula, and the argument that decides."""
+
+
+def has_cases(node: Node) -> bool:
+    """Whether a maximum, a minimum or the root of a square occurs."""
+    return any(_is_case(part) for part in walk(node))
+
+
+def _is_case(node: object) -> bool:
+    return _is_maximum(node) or _rooted(node) is not None
+
+
+def _is_maximum(node: object) -> bool:
+    """Whether it is a maximum or a minimum."""
+    return isinstance(node, Fn) and node.name in ("max", "min") and len(node.arguments) > 1
+
+
+def _rooted(node: object) -> tuple[Node, Fraction] | None:
+    """A base and a power when a node is a root of an even power, such as ``sqrt(x^2)``."""
+    if isinstance(node, Fn) and node.name == "sqrt":
+        base, power = node.arguments[0], Fraction(1, 2)
+    elif isinstance(node, Pow) and isinstance(outer := _number(node.exponent), Fraction):
+        base, power = node.base, outer
+    else:
+        return None
+    if isinstance(base, Mul) and len(base.factors) == 2 and base.factors[0] == base.factors[1]:
+        base = Pow(base.factors[0], Num(2))
+    inner = _number(base.exponent) if isinstance(base, Pow) else None
+    if not isinstance(base, Pow) or not isinstance(inner, int) or inner % 2 or power.denominator % 2:
+        return None
+    return (base.base, power * inner) if symbols(base.base) else None
+
+
+def _number(node: Node) -> Rational | None:
+    try:
+        return constant_value(node)
+    except (TooLarge, Undefined):
+        return None
+
+
+def unfolded(node: Node) -> Node:
+    """The formula with absolute values as maxima: ``max(x, -x)`` for ``sqrt(x^2)``."""
+    rooted = _rooted(node)
+    if rooted is not None:
+        base, power = unfolded(rooted[0]), rooted[1]
+        size = Fn("max", (base, Neg(base)))
+        exponent = Num(int(power) if power.denominator == 1 else power) if power > 0 else Neg(Num(-power))
+        return size if power == 1 else Pow(size, exponent)
+    below = children(node)
+    if not below:
+        return node
+    return rebuilt(node, [unfolded(part) for part in below])
+
+
+def equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> bool:
+    """Whether two formulas are equal for all values of the symbols.
+
+    Args:
+        first: a formula.
+        second: another.
+        points: the symbols' domains, and what is drawn.
+        equal: compares formulas without maxima.
+
+    Raises:
+        Undecided: neither could be proven.
+    """
+    first, second = unfolded(first), unfolded(second)
+    remembered = _Remembered(equal)
+    if any(_differ(first, second, points.inside(number), remembered) for number in range(LOOKED_AT)):
+        return False
+    cases = _Cases(first, second, points, remembered)
+    verdict = cases.verdict()
+    if verdict is None and cases.vague and _all_decided(first, second, points, remembered):
+        return True
+    if verdict is None:
+        raise Undecided("a maximum or minimum of which not every case could be decided")
+    return verdict
+
+
+def idle(node: Node, points: Points) -> list[Node]:
+    """The arguments of a formula's maxima and minima that were nowhere seen to decide, in order."""
+    seen: set[Decision] = set()
+    for number in range(MORE):
+        _settled(node, points.inside(number), seen, ())
+    return list(_idle(node, seen, ()))
+
+
+def _idle(node: Node, seen: set[Decision], place: tuple[int, ...]) -> Iterator[Node]:
+    for number, part in enumerate(children(node)):
+        if _is_maximum(node) and (place, number) not in seen:
+            yield part
+        yield from _idle(part, seen, (*place, number))
+
+
+def _all_decided(first: Node, second: Node, points: Points, equal: Equal) -> bool:
+    """Whether each argument decides somewhere, and the formulas agree wherever that was looked at."""
+    seen: tuple[set[Decision], set[Decision]] = set(), set()
+    for number in range(MORE):
+        at = points.anywhere(number)
+        left, right = _settled(first, at, seen[0], ()), _settled(second, at, seen[1], ())
+        if left is None or right is None:
+            continue
+        if not equal(left, right):
+            return False
+        if not any(_idle(first, seen[0], ())) and not any(_idle(second, seen[1], ())):
+            return True
+    return False
+
+
+class _Remembered:
+    """Compares formulas without maxima, each pair once."""
+
+    def __init__(self, equal: Equal) -> None:
+        self._equal = equal
+        self._known: dict[tuple[Node, Node], bool | Undecided] = {}
+
+    def __call__(self, first: Node, second: Node) -> bool:
+        outcome = self._known.get((first, second))
+        if outcome is None:
+            try:
+                outcome = self._equal(first, second)
+            except Undecided as error:
+                outcome = error
+            self._known[first, second] = outcome
+        if isinstance(outcome, Undecided):
+            raise outcome
+        return outcome
+
+
+def _differ(first: Node, second: Node, at: Point, equal: Equal) -> bool:
+    """Whether two formulas certainly differ at a point."""
+    left, right = _settled(first, at, set(), ()), _settled(second, at, set(), ())
+    if left is None or right is None:
+        return False
+    try:
+        if equal(left, right):
+            return False
+        return exact(left, at) != exact(right, at)
+    except (Irrational, TooLarge):
+        return differ_somewhere(left, right, [at])
+    except (Undefined, Undecided):
+        return False
+
+
+class _Cases:
+    """All cases of two formulas.
+
+    Attributes:
+        vague: whether a case could not be decided for what its arguments are made of.
+    """
+
+    def __init__(self, first: Node, second: Node, points: Points, equal: Equal) -> None:
+        self._formulas, self._points, self._equal = (first, second), points, equal
+        names = sorted(symbols(first) | symbols(second))
+        self._domains = {name: points.domains[name] for name in names}
+        self._known: dict[tuple[Node, Node, tuple[str, ...]], _Excess | None] = {}
+        self._left = {"cases": MAX_CASES, "proofs": MAX_PROOFS, "searches": MAX_SEARCHES}
+        self.vague = False
+
+    def verdict(self) -> bool | None:
+        """Whether the formulas are equal in all cases; None where that is open for one.
+
+        Raises:
+            Undecided: there are too many cases.
+        """
+        signs = patterns(self._domains)
+        if signs is None:
+            self.vague = True
+            return None
+        verdict: bool | None = True
+        for negative in signs:
+            for left, right, inequalities in self._all(negative):
+                if self._same(left, right):
+                    continue
+                known = [one for one in inequalities if one is not None]
+                self._spend("proofs")
+                if clash(known, from_one(self._domains)):
+                    continue
+                if self._differ_inside(known, negative):
+                    return False
+                verdict = None
+                self.vague = self.vague or any(map(self._is_vague, inequalities))
+        return verdict
+
+    def _is_vague(self, one: Signomial | None) -> bool:
+        return one is None or any(name not in self._domains for powers in one for name, _ in powers)
+
+    def _same(self, left: Node, right: Node) -> bool:
+        try:
+            return self._equal(left, right)
+        except Undecided:
+            self.vague = True
+            return False
+
+    def _spend(self, what: str) -> None:
+        self._left[what] -= 1
+        if self._left[what] < 0:
+            raise Undecided(f"maxima and minima with too many {what}")
+
+    def _all(self, negative: tuple[str, ...]) -> Iterator[tuple[Node, Node, list[Signomial | None]]]:
+        """Every case that is not impossible at first sight: what is left of the formulas, and what holds."""
+        waiting: list[tuple[Node, Node, list[Signomial | None], dict[object, bool]]]
+        waiting = [(*self._formulas, [], {})]
+        while waiting:
+            left, right, holds, facts = waiting.pop()
+            self._spend("cases")
+            case = _innermost(left) or _innermost(right)
+            if case is None:
+                yield left, right, holds
+                continue
+            for number, chosen in enumerate(case.arguments):
+                beside = self._chosen(case, number, negative, facts)
+                if beside is not None:
+                    waiting.append((
+                        _replaced(left, case, chosen), _replaced(right, case, chosen),
+                        [*holds, *beside[0]], {**facts, **beside[1]},
+                    ))  # fmt: skip
+
+    def _chosen(
+        self, case: Fn, number: int, negative: tuple[str, ...], facts: Mapping[object, bool]
+    ) -> tuple[list[Signomial | None], dict[object, bool]] | None:
+        """What holds when one argument decides; None where that is impossible or said already."""
+        holds: list[Signomial | None] = []
+        found: dict[object, bool] = {}
+        for place, other in enumerate(case.arguments):
+            if place == number:
+                continue
+            larger, smaller = case.arguments[number], other
+            known = self._excess(*((smaller, larger) if case.name == "min" else (larger, smaller)), negative)
+            if known is None:
+                holds.append(None)
+                continue
+            one, key, turned = known
+            if not one:  # the same argument twice: the first one stands for both
+                if place < number:
+                    return None
+                continue
+            if facts.get(key, found.get(key, turned)) is not turned:
+                return None
+            if key not in facts and key not in found:
+                found[key] = turned
+                holds.append(one)
+        return holds, found
+
+    def _excess(self, larger: Node, smaller: Node, negative: tuple[str, ...]) -> _Excess | None:
+        """What is above zero where one formula is larger; with its canonical form."""
+        key = larger, smaller, negative
+        if key not in self._known:
+            try:
+                one = excess(*(in_positive(side, self._domains, negative) for side in (larger, smaller)))
+                self._known[key] = one, *canonical(one)
+            except NoSignomial:
+                self._known[key] = None
+        return self._known[key]
+
+    def _differ_inside(self, known: Sequence[Signomial], negative: tuple[str, ...]) -> bool:
+        """Whether the formulas differ at a point that is looked for inside a case."""
+        if self._left["searches"] <= 0 or any(map(self._is_vague, known)):
+            return False
+        self._spend("searches")
+        stream = self._points.stream("cases")
+        for found in inside(known, tuple(self._domains), self._least(), stream):
+            at = {name: self._placed(name, value, negative) for name, value in found.items()}
+            if _differ(*self._formulas, at, self._equal):
+                return True
+        return False
+
+    def _least(self) -> Mapping[str, float]:
+        return {name: 0.0 for name, domain in self._domains.items() if domain == "positive integer"}
+
+    def _placed(self, name: str, logarithm: float, negative: tuple[str, ...]) -> Fraction:
+        """A value of the symbol's domain from the logarithm of what stands for it."""
+        value = Fraction(math.exp(logarithm))
+        domain = self._domains[name]
+        if domain == "positive integer":
+            return Fraction(max(1, round(value)))
+        if domain in ("probability", "unit"):
+            return value / (1 + value)
+        return -value if name in negative else value
+
+
+def _innermost(node: Node) -> Fn | None:
+    """A maximum or minimum whose arguments have none."""
+    for part in children(node):
+        found = _innermost(part)
+        if found is not None:
+            return found
+    return node if isinstance(node, Fn) and _is_maximum(node) else None
+
+
+def _replaced(node: Node, part: Node, by: Node) -> Node:
+    """A formula with another part in every place of one."""
+    if node == part:
+        return by
+    below = children(node)
+    if not below:
+        return node
+    return rebuilt(node, [_replaced(one, part, by) for one in below])
+
+
+def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...]) -> Node | None:
+    """The formula that holds around a point: each maximum is the argument that decides there."""
+    below = children(node)
+    if not below:
+        return node
+    parts: list[Node] = []
+    for number, part in enumerate(below):
+        settled = _settled(part, at, seen, (*place, number))
+        if settled is None:
+            return None
+        parts.append(settled)
+    if not (isinstance(node, Fn) and _is_maximum(node)):
+        return rebuilt(node, parts)
+    deciding = _deciding(parts, at, smallest=node.name == "min")
+    seen.update((place, number) for number in deciding)
+    return parts[deciding[0]] if deciding else None
+
+
+def _deciding(parts: Sequence[Node], at: Point, *, smallest: bool) -> list[int]:
+    """The places of the largest (or smallest) value; none where that is not certain."""
+    try:
+        values = [exact(part, at) for part in parts]
+    except (Irrational, TooLarge):
+        return certainly_largest(parts, at, smallest=smallest)
+    except Undefined:
+        return []
+    top = min(values) if smallest else max(values)
+    return [number for number, value in enumerate(values) if value == top]
