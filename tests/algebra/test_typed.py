@@ -41,7 +41,7 @@ ENGLISH = Vocabulary(
     }
 )
 SPOKEN = {"en": ENGLISH, "de": ENGLISH.spoken(["de"]), "both": ENGLISH.spoken(["en", "de"])}
-COMPARER = Comparer(Points(ENGLISH.domains))
+COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
 FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
 _LINE = re.compile(r"(?:\[(?P<about>[a-z,]+)\] )?(?P<text>.*?) => (?P<meant>.+)")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
