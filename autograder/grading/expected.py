@@ -32,7 +32,7 @@ Expected = Mapping[str, Sequence[Observations]]
 MOST_SECONDS = 604_800
 """The most processor time any box is given."""
 PATIENCE = 10
-"""So many times a student's time is allowed: enough to find a loop without end; a busy machine stops no class."""
+"""So many times a student's time is allowed: a loop without end is found, a busy machine stops no class."""
 _CHECKSUM = hashlib.sha256().digest_size
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
