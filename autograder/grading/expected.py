@@ -31,6 +31,8 @@ Expected = Mapping[str, Sequence[Observations]]
 
 MOST_SECONDS = 604_800
 """The most processor time any box is given."""
+PATIENCE = 10
+"""So many times a student's time is allowed: a loop without end is found, a busy machine stops no class."""
 _CHECKSUM = hashlib.sha256().digest_size
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -191,7 +193,7 @@ def ask_reference(
         box: of the reference's environment.
         named: what is imported.
         plan: what to ask.
-        limits: how long a cell and a call may take.
+        limits: how long a cell and a call of a student's may take.
 
     Raises:
         CourseError: it is missing, raises, or ends its box.
@@ -205,7 +207,7 @@ def ask_reference(
     source = f"from reference.{match[1]} import {match[2]} as {named.name}"
     where = f"{named.where}: {named.reference!r}"
     try:
-        run = box.run_cell(source, seconds=limits.cell_seconds)
+        run = box.run_cell(source, seconds=PATIENCE * limits.cell_seconds)
     except BoxEnded as ended:
         raise CourseError(f"{where} ended its box: {ended}") from ended
     if run.error:
@@ -213,7 +215,7 @@ def ask_reference(
         # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
         why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
         raise CourseError(f"{where} cannot be imported:{why}")
-    observed = box.ask(plan, seconds=limits.call_seconds)
+    observed = box.ask(plan, seconds=PATIENCE * limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:
             if one.ending:

@@ -147,3 +147,11 @@ def test_what_is_asked_otherwise_is_computed_anew(counted: Counted) -> None:
     assert expected._key(counted.assignment, SECRET, plans) != expected._key(
         counted.assignment, SECRET, other
     )
+
+
+def test_a_busy_machine_stops_no_class(counted: Counted) -> None:
+    """A reference that needs longer than a student may is waited for: its time bounds faults, not answers."""
+    assert counted.assignment.rubric.assignment.limits.call_seconds == 2
+    slow = "import time\ndef twice(x):\n    time.sleep(2.5)\n    return x + x\n"
+    (counted.assignment.course.reference / "arithmetic.py").write_text(slow, encoding="utf-8")
+    assert ["double"] == list(counted.values())
