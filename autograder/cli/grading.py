@@ -18,7 +18,7 @@ from autograder.cli.options import (
     CourseOption,
     IsolationOption,
     JsonOption,
-    LanguageOption,
+    PagesLanguageOption,
     NameArgument,
     WorkersOption,
 )
@@ -120,7 +120,7 @@ def grade_class(
 
 
 def feedback(
-    name: NameArgument, course: CourseOption = HERE, language: LanguageOption = "", json: JsonOption = False
+    name: NameArgument, course: CourseOption = HERE, language: PagesLanguageOption = "", json: JsonOption = False
 ) -> None:
     """Write the feedback pages: one HTML file per student, and a summary for staff."""
     from autograder.cli import report
@@ -162,7 +162,7 @@ def write_feedback(course: Course, name: str, language: str) -> list[Path]:
     submitted = {handin.student: handin.submitted_at for handin in handins}
     timings = {handin.student: handin.timing for handin in handins if handin.timing}
     rubrics = {student: assignment.rubric_of(student) for student in results}
-    chosen = language or assignment.rubric.assignment.languages[0]
+    chosen = language or assignment.language
     common = assignment.rubric
     pages = publish.pages(
         course, common, results, rubrics, standings, submitted=submitted, timings=timings, language=chosen

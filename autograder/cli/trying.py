@@ -17,7 +17,7 @@ from autograder.cli.options import (
     CourseOption,
     IsolationOption,
     JsonOption,
-    LanguageOption,
+    PagesLanguageOption,
     WorkersOption,
 )
 
@@ -28,7 +28,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
-    language: LanguageOption = "",
+    language: PagesLanguageOption = "",
     json: JsonOption = False,
 ) -> None:
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""

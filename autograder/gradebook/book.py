@@ -103,6 +103,7 @@ class Gradebook:
         rubric: Rubric,
         submitted_at: datetime.datetime | None = None,
         *,
+        language: str = "",
         within: sa.Connection | None = None,
     ) -> None:
         """Write one student's automatic marks; recording the same again changes nothing.
@@ -114,6 +115,7 @@ class Gradebook:
             graded: the result.
             rubric: the rubric it was graded by.
             submitted_at: when it was handed in; a time without zone is taken as UTC.
+            language: of the comments; default: the assignment's first.
             within: a transaction to take part in; otherwise the call is one of its own.
 
         Raises:
@@ -121,7 +123,7 @@ class Gradebook:
         """
         if within is None:
             with self.transaction() as connection:
-                self.record(graded, rubric, submitted_at, within=connection)
+                self.record(graded, rubric, submitted_at, language=language, within=connection)
             return
         score = graded.score
         with tables.refusals(f"the marks of {score.student!r} could not be recorded"):
@@ -133,7 +135,7 @@ class Gradebook:
             scores = marks.cell_scores(score, rubric)
             marks.write_grades(within, submission, scores, resubmitted=resubmitted)
             commented = {(place.notebook, place.name) for place in places if place.type in cells.COMMENTED}
-            marks.write_comments(within, submission, comment_texts(score, rubric, commented))
+            marks.write_comments(within, submission, comment_texts(score, rubric, commented, language))
 
     def person_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
         """What people gave in formgrader, by student and (notebook, cell).

@@ -68,7 +68,7 @@ def grade_class(
     """
     leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
-    records = _Records(assignment, gradebook, ledger)
+    records = _Records(assignment, gradebook, ledger, assignment.language)
     environment = assignment.digest()
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
@@ -136,6 +136,8 @@ class _Records(Struct, frozen=True):
     assignment: Assignment
     gradebook: Gradebook
     ledger: Ledger
+    language: str
+    """Of the comments."""
 
     def keep(self, key: Key, graded: Graded, handin: Handin, run: int | None = None) -> Outcome:
         """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it.
@@ -150,7 +152,7 @@ class _Records(Struct, frozen=True):
         graded = _timed(graded, handin.timing)
         rubric = self.assignment.rubric_of(graded.score.student)
         with self.gradebook.transaction() as within:
-            self.gradebook.record(graded, rubric, submitted_at, within=within)
+            self.gradebook.record(graded, rubric, submitted_at, language=self.language, within=within)
             self.ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
         write_autograded(self.assignment.course.root, graded, self.assignment.release_bytes)
         return Outcome(handin.student, graded, submitted_at, fresh=run is not None, timing=handin.timing)
