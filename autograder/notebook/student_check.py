@@ -60,10 +60,10 @@ class _Cells(Struct, frozen=True):
     answers: tuple[str, ...]
 
 
-class _Times(Struct, frozen=True):
-    start: _Moment
+class _Times(Struct, frozen=True, omit_defaults=True):
     end: _Moment
     zone: str
+    start: _Moment | None = None
     own: bool = False
 
 
@@ -148,7 +148,8 @@ def in_window(source: str, window: Window) -> str:
 
 
 def _times(window: Window) -> dict[str, Any]:
-    times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
+    start = {"start": window.start.isoformat()} if window.start else {}
+    times = {**start, "end": window.end.isoformat(), "zone": window.zone}
     return {**times, "own": True} if window.own else times
 
 
