@@ -49,7 +49,7 @@ class Assignment(Struct, frozen=True, eq=False):
 
     @property
     def language(self) -> str:
-        """What students are told in: the language of the release, or the assignment's first where it has all."""
+        """What students are told in: the release's language, or the assignment's first where it shows all."""
         released = released_language(self.course.release(self.name) / FILE_NAME)
         languages = self.rubric.assignment.languages
         return released if released in languages else next(iter(languages), "en")

@@ -233,7 +233,10 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
         ("id,assignment,points\nada,exam,1,5\n", "line 2: expected 3 values, got more"),
         ("id,assignment,points\nada,exam,1\nada,exam,2\n", "line 3: 'ada' stands twice"),
         ("id,assignment,points\n,exam,1\n", "line 2: the id is empty"),
-        ("id,assignment,points\nada,exma,1\n", "line 2: assignment: 'exma' is not in the course; did you mean 'exam'"),
+        (
+            "id,assignment,points\nada,exma,1\n",
+            "line 2: assignment: 'exma' is not in the course; did you mean 'exam'",
+        ),
         ("id,assignment,points\nada,Exam,1\n", "did you mean 'exam'"),
         ("id,assignment,points\nada,,1\n", "known are: exam, other"),
         ("id;assignment;points\nada;exam;1\n", "separate values with commas, not semicolons"),

@@ -42,7 +42,7 @@ def demo(
     with report.at_isolation(isolation):
         for name, people in classes.items():
             started = time.monotonic()
-            outcomes[name] = grade_class(place, name, [], workers, isolation)
+            outcomes[name] = grade_class(place, name, [], workers, isolation).outcomes
             graded = time.monotonic()
             write_feedback(place, name, language)
             verdict = demo_course.compare(people, outcomes[name])

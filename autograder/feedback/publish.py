@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -27,6 +27,7 @@ def pages(
     submitted: Mapping[str, datetime | None],
     timings: Mapping[str, Timing] | None = None,
     language: str,
+    remarks: Sequence[str] = (),
 ) -> Iterator[Path]:
     """Write one page per student, and for staff one for marking by hand and the summary.
 
@@ -42,6 +43,7 @@ def pages(
         timings: how that stands to the time allowed, where there is one.
         language: ``"en"`` or ``"de"``; the pages for staff are in English, but for what the rubric says
             to those who mark by hand.
+        remarks: about the class as a whole, for the summary.
     """
     name = rubric.assignment.name
     for student, graded in results.items():
@@ -56,7 +58,8 @@ def pages(
         yield _write(course.feedback(student, name) / f"{name}.html", page)
     marking = render_marking(list(results.values()), rubric, standings, language)
     yield _write(course.root / "staff" / f"{name}-marking.html", marking)
-    yield _write(course.root / "staff" / f"{name}.html", render_summary(results.values(), rubric, standings))
+    summary = render_summary(results.values(), rubric, standings, remarks)
+    yield _write(course.root / "staff" / f"{name}.html", summary)
 
 
 def _write(path: Path, page: str) -> Path:

@@ -160,10 +160,11 @@ class Gradebook:
             found = overwritten.overwritten(connection, name, scores)
         if not found:
             return ()
+        listed = self.submissions(name)
         with self.transaction() as connection:
             found = overwritten.overwritten(connection, name, scores)
             overwritten.put_back(connection, found)
-            for student in found:
+            for student in listed & results.keys():  # where all scores are 0 anyway, comments alone were lost
                 self._comment(connection, results[student].score, rubrics[student], language)
         return tuple(sorted(found))
 

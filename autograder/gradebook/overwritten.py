@@ -6,6 +6,7 @@ What people gave is never touched: neither their marks nor whether one is to be 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,7 +18,7 @@ from autograder.grades import CellName
 
 def overwritten(
     connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
-) -> dict[str, list[dict[str, object]]]:
+) -> dict[str, list[dict[str, Any]]]:
     """The grade rows whose automatic score differs, by student, each with what it is to be again.
 
     Args:
@@ -27,7 +28,7 @@ def overwritten(
     """
     grade = tables.GRADE
     columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
-    found: dict[str, list[dict[str, object]]] = {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for student, notebook, cell, row, auto, manual, again in connection.execute(
         of_class(grade, assignment, *columns)
     ):
@@ -38,10 +39,13 @@ def overwritten(
     return found
 
 
-def put_back(connection: sa.Connection, rows: Mapping[str, list[dict[str, object]]]) -> None:
+def put_back(connection: sa.Connection, rows: Mapping[str, list[dict[str, Any]]]) -> None:
     """Write the scores that `overwritten` found."""
     grade = tables.GRADE
     update = sa.update(grade).where(grade.c.id == sa.bindparam("row"))
-    values = {"auto_score": sa.bindparam("auto"), "needs_manual_grade": sa.bindparam("pending")}
+    values: dict[str, Any] = {
+        "auto_score": sa.bindparam("auto"),
+        "needs_manual_grade": sa.bindparam("pending"),
+    }
     for changes in rows.values():
         connection.execute(update.values(values), changes)

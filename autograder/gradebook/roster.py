@@ -123,7 +123,9 @@ def read_rows(
     except csv.Error as error:
         raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
     if not set(needed) <= set(names):
-        semicolons = "; separate values with commas, not semicolons" if any(";" in one for one in names) else ""
+        semicolons = (
+            "; separate values with commas, not semicolons" if any(";" in one for one in names) else ""
+        )
         raise CourseError(
             f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
         )

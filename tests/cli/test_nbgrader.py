@@ -81,7 +81,8 @@ from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
 served = FormgradeExtension()
 served.root_dir = os.getcwd()
 served.initialize([])
-api = NbGraderAPI(coursedir=served.coursedir, authenticator=served.authenticator, parent=served.coursedir.parent)
+served.coursedir.parent.load_config_file()
+api = NbGraderAPI(served.coursedir, served.authenticator, parent=served.coursedir.parent)
 sys.stdout.write(json.dumps(api.autograde(sys.argv[1], sys.argv[2])))
 """
 """What formgrader does for its button: `BaseHandler.api` and `AutogradeHandler` of its server extension."""
@@ -115,7 +116,7 @@ def test_nbgrader_does_not_autograde(course: Path, configuration: str) -> None:
         (course / "nbgrader_config.py").write_text(CONFIGURATION, encoding="utf-8")
     student = min(path.name for path in (course / "autograded").iterdir())
     before = contents(course)
-    for more in ([], ["--force"], [f"--student={student}", "--force", "--create"]):
+    for more in (["--force"], [f"--student={student}", "--force", "--create"]):
         done = run_cold("autograde", ASSIGNMENT, *more, cwd=course, program="nbgrader")
         named = f" --student {student}" if more[1:] else ""
         assert 0 != done.returncode

@@ -80,7 +80,9 @@ def test_the_list_is_read_strictly(tmp_path: Path) -> None:
         found, "exam", CELLS, ("exam", "other")
     )
     found.write_text("assignment,cell,group,points\nexam,task3-b-why,ab,1\n")
-    assert (Decision("task3-b-why", "ab", Decimal(1)),) == read_decisions(found, "exam", CELLS, ("exam", "other"))
+    assert (Decision("task3-b-why", "ab", Decimal(1)),) == read_decisions(
+        found, "exam", CELLS, ("exam", "other")
+    )
 
 
 @pytest.mark.parametrize(
