@@ -208,7 +208,11 @@ def test_an_end_suffices(course: Course) -> None:
     ("old", "new", "message"),
     [
         ("end = 2026-02-12T11:40:00\n", "", "expected start, end, or both; neither is stated"),
-        ("start = 2026-02-12T12:00:00\nend = 2026-02-12T14:00:00", "start = 2026-02-12T12:00:00", "no common start"),
+        (
+            "start = 2026-02-12T12:00:00\nend = 2026-02-12T14:00:00",
+            "start = 2026-02-12T12:00:00",
+            "no common start",
+        ),
         ("end = 2026-02-12T14:00:00", "end = 2026-02-12T11:00:00", "is not after the start"),
     ],
 )
