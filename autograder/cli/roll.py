@@ -33,7 +33,7 @@ class Roll(Struct, frozen=True):
     remarks: tuple[str, ...]
     """For staff, a sentence each."""
     attention: bool = False
-    """Something is to be put right: what was handed in and not graded, or graded and in no class list."""
+    """Something is to be put right: it was handed in, and is not graded."""
 
 
 def restored(assignment: Assignment, gradebook: Gradebook) -> tuple[str, ...]:
@@ -90,8 +90,7 @@ def called(assignment: Assignment, gradebook: Gradebook) -> Roll:
     remarks = list(_gone(name, gone, gradebook.submissions(name)))
     if course.roster.is_file():
         roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
-        wrong += _strangers(name, handed_in, roster)
-        remarks += _absent(name, roster, handed_in)
+        remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]
     return Roll(results, gone, (*wrong, *remarks), bool(wrong))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import CourseError
+from autograder.notebook import closed
 from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
 from autograder.timestamps import Window
@@ -53,6 +55,10 @@ class _Entry(Struct, frozen=True):
     symbols: dict[str, _Symbol]
     library: str
     visible: tuple[dict[str, Any], ...]
+    given: str = ""
+    """The answer's cell of code as it is handed out; empty in files of earlier versions."""
+    closed: tuple[str, ...] = ()
+    """Marks of all options, where the notebook names them; see `autograder.notebook.closed.mark`."""
 
 
 class _Cells(Struct, frozen=True):
@@ -246,8 +252,35 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
             for name, symbol in symbols.items()
         },
         "library": str(question.options.get("library", "torch")),
+        "given": _given(question, release),
+        "closed": _closed(question, release),
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
+
+
+def _given(question: Question, release: Release | None) -> str:
+    cell = release.by_id[release.answer_cell(question)] if release else None
+    return cell.source if cell and cell.cell_type == "code" else ""
+
+
+def _closed(question: Question, release: Release | None) -> list[str]:
+    """Marks of the options of a choice; none where students are not shown all of them, or may name others."""
+    if question.kind != "choice" or release is None:
+        return []
+    if any(item.options.get("others") == "review" for item in question.items):
+        return []
+    stated: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
+    stated += [(one["id"], *one.get("aliases", ())) for one in question.options.get("option", ())]
+    words = _words("\n".join(cell.source for cell in release.cells))
+    shown = all(any(f" {_words(name)} " in f" {words} " for name in names) for names in stated)
+    if question.options.get("preset") == "yes-no":
+        stated += [(name, *others) for name, others in closed.YES_NO.items()]
+    return sorted({closed.mark(name) for names in stated for name in names}) if shown else []
+
+
+def _words(text: str) -> str:
+    """A text as words alone, so that it tells whether one stands in another."""
+    return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
 def _plain(value: Any) -> Any:
