@@ -18,8 +18,10 @@ from autograder.variants.drawing import canonical_id
 
 if TYPE_CHECKING:
     from autograder.assignment import Assignment
+    from autograder.course import Course
     from autograder.gradebook import Gradebook
 
+CONFIGURATION = "nbgrader_config.py"
 _MOST_NAMED = 20
 
 
@@ -67,7 +69,20 @@ def restored(assignment: Assignment, gradebook: Gradebook) -> tuple[str, ...]:
             f"{book}: removed from it, but submitted/<student>/{name} is there: {_names(lost)}. autograder "
             "grade enters them again; move the folder away if somebody no longer belongs to the class"
         )
-    return tuple(sentences)
+    return (*sentences, *_not_switched_off(assignment.course))
+
+
+def _not_switched_off(course: Course) -> Iterator[str]:
+    """Whether nbgrader, where it is configured at all, would grade in our place."""
+    path = course.root / CONFIGURATION
+    if path.is_file() and "Autograde.exporter_class" not in path.read_text(
+        encoding="utf-8", errors="replace"
+    ):
+        yield (
+            f"{CONFIGURATION}: nbgrader's own autograde, one click in formgrader, is not switched off: it would "
+            "run student code without a sandbox and replace automatic scores by 0. Take over the file that "
+            "autograder new writes into an empty folder"
+        )
 
 
 def called(assignment: Assignment, gradebook: Gradebook) -> Roll:

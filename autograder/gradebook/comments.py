@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import sentence, visible
+from autograder.grades import standing
 from autograder.records import ItemResult, Score, Status, Text
 from autograder.rubric import Question, Rubric
 
@@ -39,6 +40,7 @@ def comment_texts(
         language: of the comments; default: the assignment's first.
     """
     labels = Labels(language or next(iter(rubric.assignment.languages), "en"))
+    final = standing(score, rubric).final  # what people give does not change the comment that is written now
     results = {(result.question, result.item): result for result in score.items}
     lines: dict[tuple[str, str], list[str]] = {}
     for question in rubric.questions:
@@ -46,7 +48,7 @@ def comment_texts(
             place = _place(question, item.cell or question.id, commented)
             result = results.get((question.id, item.id))
             if place is not None and result is not None:
-                text = labels.pick(item.text, item.id)
+                text = labels.pick(item.title(final=final), item.id)
                 lines.setdefault(place, []).append(_line(text, result, labels))
     told = _STAMP[labels.language].format(isolation=score.isolation)
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"

@@ -109,6 +109,16 @@ def test_the_shipped_configuration_is_that_of_new_courses() -> None:
     assert CONFIGURATION + 'c.CourseDirectory.course_id = "autograder"\n' == shipped
 
 
+def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
+    """An older configuration would let one click replace all automatic scores."""
+    told = "nbgrader_config.py: nbgrader's own autograde, one click in formgrader, is not switched off"
+    assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
+    (course / "nbgrader_config.py").write_text('c.CourseDirectory.source_directory = "assignments"\n')
+    assert told in run("grades", ASSIGNMENT, cwd=course).stderr
+    (course / "nbgrader_config.py").unlink()
+    assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
+
+
 @pytest.mark.parametrize("configuration", ["shipped", "new"])
 def test_nbgrader_does_not_autograde(course: Path, configuration: str) -> None:
     """`nbgrader autograde` and formgrader's button say in words what to do, before anything is touched."""
