@@ -12,6 +12,7 @@ from autograder.tables import hint
 
 _ALIKE = 0.85
 """How like two names are that one person meant to be the same; `difflib`'s measure."""
+_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
 _DIGITS = re.compile(r"[0-9]+")
 _SIGNS = re.compile(r"[\W_]+")
 
@@ -27,9 +28,12 @@ def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> li
     submitted = course.root / "submitted"
     others = set(course.assignments()) - {assignment}
     sentences = []
-    for loose in _notebooks(submitted):
+    for loose in (*_notebooks(submitted), *_packed(submitted)):
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
+    for link in _links(submitted):
+        place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
+        sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):
         folder = student / assignment
         sentences += [
@@ -44,7 +48,8 @@ def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> li
         found = [one for one in _notebooks(folder) if one.name not in {f"{name}.ipynb" for name in notebooks}]
         found += [one for inner in _folders(folder) for one in _notebooks(inner)]
         if not folder.exists():
-            found += [one for one in _notebooks(student) if one.stem.startswith(missing[0])]
+            beside = (*_notebooks(student), *_packed(student))
+            found += [one for one in beside if one.stem.startswith(missing[0])]
         sentences += [_sentence(submitted, one, wanted) for one in found]
     return [*sentences, *_earlier(course, assignment)]
 
@@ -102,7 +107,8 @@ def _is_same(one: Path, other: Path) -> bool:
 def _sentence(above: Path, found: Path, wanted: str) -> str:
     place = ascii(str(found.relative_to(above)))[1:-1]
     return (
-        f"{above.name}/{place} is not graded; expected {above.name}/{ascii(wanted)[1:-1]}: move or rename it"
+        f"{above.name}/{place} is not graded; expected {above.name}/{ascii(wanted)[1:-1]}: "
+        f"{'unpack' if found.suffix.casefold() in _ARCHIVES else 'move or rename'} it"
     )
 
 
@@ -110,6 +116,19 @@ def _notebooks(folder: Path) -> list[Path]:
     if not _is_folder(folder):
         return []
     return sorted(path for path in folder.iterdir() if path.suffix.casefold() == ".ipynb")
+
+
+def _packed(folder: Path) -> list[Path]:
+    """Archives, as other systems hand submissions out."""
+    if not _is_folder(folder):
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix.casefold() in _ARCHIVES and path.is_file())
+
+
+def _links(folder: Path) -> list[Path]:
+    if not _is_folder(folder):
+        return []
+    return sorted(entry for entry in folder.iterdir() if entry.is_symlink() and entry.is_dir())
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -79,9 +79,9 @@ def _not_switched_off(course: Course) -> Iterator[str]:
         encoding="utf-8", errors="replace"
     ):
         yield (
-            f"{CONFIGURATION}: nbgrader's own autograde, one click in formgrader, is not switched off: it would "
-            "run student code without a sandbox and replace automatic scores by 0. Take over the file that "
-            "autograder new writes into an empty folder"
+            f"{CONFIGURATION}: nbgrader's own autograde, one click in formgrader, is not switched off: it "
+            "would run student code without a sandbox and replace automatic scores by 0. Take over the file "
+            "that autograder new writes into an empty folder"
         )
 
 
@@ -103,6 +103,9 @@ def called(assignment: Assignment, gradebook: Gradebook) -> Roll:
     notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
     wrong = [*misplaced(course, name, notebooks), *misnamed_files(course)]
     remarks = list(_gone(name, gone, gradebook.submissions(name)))
+    waiting = sorted(handed_in - everybody.keys())
+    if waiting:
+        remarks.append(f"handed in, but not graded yet: {_names(waiting)}; run: autograder grade {name}")
     if course.roster.is_file():
         roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
         remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]

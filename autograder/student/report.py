@@ -195,7 +195,8 @@ def _still_given(asked: Asked, value: Any, language: str) -> Line | None:
     if callable(value):
         return unwritten(asked.name, source_of(value), asked.given, language)
     handed_out = literal(asked.given, asked.name)
-    if handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value:
+    same = handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value
+    if same and value not in ([], (), {}):  # an empty list may be what somebody means
         return Line(MISSING, sentence("as-given", language, name=asked.name))
     missing = gaps(value) if asked.form == "entries" else []
     if missing:

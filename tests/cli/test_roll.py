@@ -68,6 +68,8 @@ def put(course: Course, place: str) -> None:
             "submitted/ivo/captioning/captioning.IPYNB",
             "submitted/ivo/captioning/captioning.IPYNB is not graded",
         ),
+        ("submitted/ivo.zip", "submitted/ivo.zip is not graded; expected submitted/<student>/captioning/"),
+        ("submitted/ivo/captioning_ivo.tar.gz", "submitted/ivo/captioning/captioning.ipynb: unpack it"),
         (
             "earlier/bob/Captioning/1/captioning.ipynb",
             "earlier/bob/Captioning is not graded; expected earlier/bob/",
@@ -100,6 +102,13 @@ def test_what_is_right_is_not_told(empty: Course, place: str) -> None:
     """Other assignments, however like in name, and attempts that were kept in their place."""
     put(empty, place)
     assert [] == misplaced(empty, NAME, [NAME])
+
+
+def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
+    """Links are never followed below submitted/; a class behind one would be left out without a word."""
+    (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")
+    told = ["submitted/eve is a link and is not graded: put the folder itself there"]
+    assert told == misplaced(empty, NAME, [NAME])
 
 
 def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
@@ -169,6 +178,17 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
     back = run("grade", ASSIGNMENT, cwd=course)
     assert f"removed from it, but submitted/<student>/{ASSIGNMENT} is there: {ghost}" in back.stderr
     assert everybody == only_object(run("grades", ASSIGNMENT, "--json", cwd=course).stdout)["students"]
+
+
+@pytest.mark.sandbox
+def test_who_is_not_graded_yet_is_told(course: Path) -> None:
+    """Somebody who handed in after the last run is in no list of grades, which says so."""
+    student, other, *_ = sorted(path.name for path in (course / "submitted").iterdir())
+    shutil.copytree(course / "submitted" / student / ASSIGNMENT, course / "submitted" / "zoe" / ASSIGNMENT)
+    told = f"handed in, but not graded yet: zoe; run: autograder grade {ASSIGNMENT}"
+    assert told in run("grades", ASSIGNMENT, cwd=course).stderr
+    assert told in run("grade", ASSIGNMENT, "--student", other, cwd=course).stderr
+    assert "not graded yet" not in run("grade", ASSIGNMENT, cwd=course).stderr
 
 
 @pytest.mark.sandbox
