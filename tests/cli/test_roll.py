@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from autograder import assignment as assignments
 from autograder import generate
 from autograder.authoring import start
 from autograder.cli.misplaced import misnamed_files, misplaced
+from autograder.cli.roll import called
 from autograder.course import Course
+from autograder.gradebook import Gradebook
+from autograder.gradebook.ledger import Key, Ledger
+from autograder.records import Graded, Score
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 
 NAME = "captioning"
@@ -180,15 +185,26 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
     assert everybody == only_object(run("grades", ASSIGNMENT, "--json", cwd=course).stdout)["students"]
 
 
-@pytest.mark.sandbox
-def test_who_is_not_graded_yet_is_told(course: Path) -> None:
+def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     """Somebody who handed in after the last run is in no list of grades, which says so."""
-    student, other, *_ = sorted(path.name for path in (course / "submitted").iterdir())
-    shutil.copytree(course / "submitted" / student / ASSIGNMENT, course / "submitted" / "zoe" / ASSIGNMENT)
-    told = f"handed in, but not graded yet: zoe; run: autograder grade {ASSIGNMENT}"
-    assert told in run("grades", ASSIGNMENT, cwd=course).stderr
-    assert told in run("grade", ASSIGNMENT, "--student", other, cwd=course).stderr
-    assert "not graded yet" not in run("grade", ASSIGNMENT, cwd=course).stderr
+    assignment = assignments.load(empty, NAME)
+    with Gradebook(empty.gradebook) as book:
+        key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
+        Ledger(book.engine).record(key, Graded(Score("bob", NAME, 1, ())))
+        before = called(assignment, book)
+        assert (["bob"], [], (), False) == (
+            [*before.results],
+            [*before.gone],
+            before.remarks,
+            before.attention,
+        )
+        put(empty, f"submitted/zoe/{NAME}/{NAME}.ipynb")
+        shutil.rmtree(empty.root / "submitted" / "bob")
+        after = called(assignment, book)
+    assert ([], ["bob"]) == ([*after.results], [*after.gone])
+    gone, waiting = after.remarks
+    assert f"submitted/<student>/{NAME} is gone: bob (0 points)" in gone
+    assert f"handed in, but not graded yet: zoe; run: autograder grade {NAME}" == waiting
 
 
 @pytest.mark.sandbox
