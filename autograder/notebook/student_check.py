@@ -252,8 +252,9 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
             for name, symbol in symbols.items()
         },
         "library": str(question.options.get("library", "torch")),
-        "given": _given(question, release),
-        "closed": _closed(question, release),
+        # What is drawn differs from sheet to sheet, and the file beside all of them is the same.
+        "given": _given(question, release) if rubric.draws is None else "",
+        "closed": _closed(question, release) if rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
 
