@@ -23,7 +23,7 @@ from autograder.course.manifest import HandedOut, Manifest
 from autograder.errors import CourseError, NotebookError, PreloadMissing, RubricError
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
-from autograder.notebook.student_check import FILE_NAME, SILENT
+from autograder.notebook.student_check import FILE_NAME, SILENT, released_language
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.base import Environment
@@ -72,6 +72,13 @@ class Assignment(Struct, frozen=True, eq=False):
     def name(self) -> str:
         """The assignment's name."""
         return self.rubric.assignment.name
+
+    @property
+    def language(self) -> str:
+        """What students are told in: the release's language, or the assignment's first where it shows all."""
+        released = released_language(self.course.release(self.name) / FILE_NAME)
+        languages = self.rubric.assignment.languages
+        return released if released in languages else next(iter(languages), "en")
 
     def environment(self, notebook: NotebookFile) -> Environment:
         """What a student's box contains for one notebook.

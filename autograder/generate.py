@@ -10,6 +10,7 @@ from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.course import Course, schedule
+from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, RubricError
 from autograder.messages import LANGUAGES
 from autograder.notebook.build import build_release
@@ -53,6 +54,7 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
         _check_languages(rubric)
         for question in rubric.questions:
             make_check(question, rubric)
+        check_references(course, rubric)
     files = build(course, rubric, language)
     folder = course.release(name)
     folder.mkdir(parents=True, exist_ok=True)

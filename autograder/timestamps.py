@@ -52,7 +52,8 @@ class Stamp(Struct, frozen=True):
 class Window(Struct, frozen=True):
     """From when to when somebody may work. Both moments have a zone."""
 
-    start: datetime
+    start: datetime | None
+    """None: a deadline alone is stated."""
     end: datetime
     zone: str
     """As people call it: ``Europe/Berlin``."""

@@ -219,7 +219,7 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
     """The list gives points by student and assignment; other assignments' lines are not read."""
     found = tmp_path / "bonus.csv"
     found.write_text("id,assignment,points\nada,exam,1.5\ngrace,other,x\nalan, exam ,3\n")
-    assert {"ada": Decimal("1.5"), "alan": Decimal(3)} == read_bonus(found, "exam")
+    assert {"ada": Decimal("1.5"), "alan": Decimal(3)} == read_bonus(found, "exam", ("exam", "other"))
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,13 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
         ("id,assignment,points\nada,exam,1,5\n", "line 2: expected 3 values, got more"),
         ("id,assignment,points\nada,exam,1\nada,exam,2\n", "line 3: 'ada' stands twice"),
         ("id,assignment,points\n,exam,1\n", "line 2: the id is empty"),
+        (
+            "id,assignment,points\nada,exma,1\n",
+            "line 2: assignment: 'exma' is not in the course; did you mean 'exam'",
+        ),
+        ("id,assignment,points\nada,Exam,1\n", "did you mean 'exam'"),
+        ("id,assignment,points\nada,,1\n", "known are: exam, other"),
+        ("id;assignment;points\nada;exam;1\n", "separate values with commas, not semicolons"),
     ],
 )
 def test_slips_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -240,7 +247,7 @@ def test_slips_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, 
     found = tmp_path / "bonus.csv"
     found.write_text(text)
     with pytest.raises(CourseError, match=message):
-        read_bonus(found, "exam")
+        read_bonus(found, "exam", ("exam", "other"))
 
 
 def test_sums_are_exact() -> None:

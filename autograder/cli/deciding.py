@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autograder.course import Course
     from autograder.gradebook import Decision, Gradebook
+    from autograder.records import Graded
     from autograder.rubric import Rubric
 
 
@@ -24,20 +25,26 @@ def decided(course: Course, rubric: Rubric) -> tuple[Decision, ...]:
     if not course.decisions.is_file():
         return ()
     points = {cell.name: cell.question.cells()[cell.name] for cell in marked_cells(rubric) if cell.whole}
-    return read_decisions(course.decisions, rubric.assignment.name, points)
+    return read_decisions(course.decisions, rubric.assignment.name, points, course.assignments())
 
 
-def enter_decisions(rubric: Rubric, gradebook: Gradebook, decisions: Sequence[Decision]) -> None:
+def enter_decisions(
+    rubric: Rubric, gradebook: Gradebook, decisions: Sequence[Decision], results: Sequence[Graded]
+) -> None:
     """Give everybody's answer the mark of its group, and say on standard error what became of it.
+
+    Args:
+        rubric: of the assignment.
+        gradebook: of the course.
+        decisions: of people.
+        results: of everybody who belongs to the class.
 
     Raises:
         GradebookError: the database refused.
     """
     from autograder.feedback.answers import marked_cells
-    from autograder.gradebook.ledger import Ledger
 
     name = rubric.assignment.name
-    results = list(Ledger(gradebook.engine).current(name).values())
     wanted = {(one.cell, one.group): one for one in decisions}
     given = {}
     used = set()

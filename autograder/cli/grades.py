@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.assignment import Assignment
+    from autograder.cli.roll import Roll
     from autograder.gradebook import Gradebook
     from autograder.grades import Standing
     from autograder.records import Graded, Note
@@ -32,32 +33,36 @@ def grades(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show points and grades, with what people gave in formgrader and bonus points; nothing is written."""
+    """Show points and grades, with what people gave in formgrader and bonus points.
+
+    Nothing is written, but for automatic scores in the gradebook that are not ours: they are put back.
+    """
     from autograder import assignment as assignments
-    from autograder.cli import report
+    from autograder.cli import report, roll
     from autograder.course import Course
     from autograder.gradebook import Gradebook
-    from autograder.gradebook.ledger import Ledger
 
     place = Course.at(course)
     assignment = assignments.load(place, name)
     if not place.gradebook.is_file():
         raise CourseError(f"{place.gradebook}: there is no gradebook yet; run: autograder grade {name}")
     with Gradebook(place.gradebook) as gradebook:
-        results = Ledger(gradebook.engine).current(name)
-        standings = class_standings(assignment, gradebook, results)
-    rows = [(one, _time(results[student])) for student, one in standings.items()]
+        restored = roll.restored(assignment, gradebook)
+        called = roll.called(assignment, gradebook)
+        standings = class_standings(assignment, gradebook, called)
+    remarks = (*restored, *called.remarks)
+    tell(remarks)
+    rows = [(one, _time(called.results[student])) for student, one in standings.items()]
     if json:
-        report.print_json({"assignment": name, "students": [_plain(*row) for row in rows]})
+        plain = {"students": [_plain(*row) for row in rows], "gone": list(called.gone), "remarks": remarks}
+        report.print_json({"assignment": name, **plain})
     elif as_csv:
         sys.stdout.write(csv_text(rows))
     else:
         report.console().print(_table(rows, name))
 
 
-def class_standings(
-    assignment: Assignment, gradebook: Gradebook, results: Mapping[str, Graded]
-) -> dict[str, Standing]:
+def class_standings(assignment: Assignment, gradebook: Gradebook, called: Roll) -> dict[str, Standing]:
     """Where every student with a result stands, in the results' order.
 
     Raises:
@@ -70,8 +75,9 @@ def class_standings(
 
     course = assignment.course
     marks = gradebook.person_marks(assignment.name)
-    given = read_bonus(course.bonus, assignment.name) if course.bonus.is_file() else {}
-    known = {*results, *course.students()}
+    every = course.assignments()
+    given = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}
+    known = {*called.results, *called.gone, *course.students()}
     if course.roster.is_file():
         known |= {one.id for one in read_roster(course.roster)}
     strangers = {student: hint(student, known) for student in given if student not in known}
@@ -85,8 +91,14 @@ def class_standings(
         student: standing(
             graded.score, assignment.rubric_of(student), marks.get(student), given.get(student, NOTHING)
         )
-        for student, graded in results.items()
+        for student, graded in called.results.items()
     }
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """What staff must know, on standard error."""
+    for sentence in sentences:
+        sys.stderr.write(f"autograder: {sentence}\n")
 
 
 def tell_strangers(strangers: Mapping[str, str], what: str) -> None:

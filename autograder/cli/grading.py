@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from autograder.cli.deciding import decided, enter_decisions
-from autograder.cli.grades import class_standings, tell_strangers
+from autograder.cli.grades import class_standings, tell, tell_strangers
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -18,8 +19,8 @@ from autograder.cli.options import (
     CourseOption,
     IsolationOption,
     JsonOption,
-    LanguageOption,
     NameArgument,
+    PagesLanguageOption,
     WorkersOption,
 )
 from autograder.sandbox.levels import Isolation
@@ -40,23 +41,26 @@ def grade(
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
-    from autograder import rubric as rubrics
     from autograder.cli import report
-    from autograder.cli.misplaced import misplaced
     from autograder.course import Course
 
     started = time.monotonic()
     place = Course.at(course)
     with report.at_isolation(isolation):
-        outcomes = grade_class(place, name, student or [], workers, isolation, again=again)
+        graded = grade_class(place, name, student or [], workers, isolation, again=again)
+        outcomes = graded.outcomes
         figures = report.grading_summary(outcomes, time.monotonic() - started)
         misnamed = place.misnamed(name)
-        notebooks = [one.name for one in rubrics.load(place.rubric(name)).assignment.notebooks]
-        unseen = misplaced(place, name, notebooks)
         if json:
             marks = {one.student: one.graded.score.points for one in outcomes}
             report.print_json(
-                {"assignment": name, **figures, "not graded for the name": misnamed, "points": marks}
+                {
+                    "assignment": name,
+                    **figures,
+                    "not graded for the name": misnamed,
+                    "remarks": graded.remarks,
+                    "points": marks,
+                }
             )
         else:
             console = report.console()
@@ -66,14 +70,13 @@ def grade(
             console.print(f"with what people gave: autograder grades {name}", soft_wrap=True, markup=False)
         for folder, fault in misnamed.items():
             sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")
-        for sentence in unseen:
-            sys.stderr.write(f"autograder: {sentence}\n")
+        tell(graded.remarks)
         faults = tell_faults(outcomes, name)
         if not outcomes:
             sys.stderr.write(
                 f"autograder: nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb\n"
             )
-    if misnamed or unseen or faults or not outcomes:
+    if misnamed or graded.attention or faults or not outcomes:
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -91,6 +94,16 @@ def tell_faults(outcomes: Sequence[Outcome], name: str) -> bool:
     return bool(faults)
 
 
+class GradedClass(Struct, frozen=True):
+    """What came of grading a class."""
+
+    outcomes: list[Outcome]
+    remarks: tuple[str, ...]
+    """About who belongs to the class and what was found in the gradebook, a sentence each."""
+    attention: bool
+    """Some of it is for a person to put right."""
+
+
 def grade_class(
     course: Course,
     name: str,
@@ -99,10 +112,10 @@ def grade_class(
     isolation: Isolation,
     *,
     again: bool = False,
-) -> list[Outcome]:
+) -> GradedClass:
     """Grade what lies there of a class, or of some students of it, showing how far it has come."""
     from autograder import assignment as assignments
-    from autograder.cli import report
+    from autograder.cli import report, roll
     from autograder.course import schedule
     from autograder.errors import CourseError
     from autograder.gradebook import Gradebook, read_roster
@@ -128,25 +141,34 @@ def grade_class(
             gradebook.enrol(roster)
         elif times:
             tell_strangers(times.strangers(handed_in), f"{course.exams.name}: {{}} has times of their own")
+        restored = roll.restored(assignment, gradebook)
         graded = batch.grade_class(assignment, handins, gradebook, pool, workers=workers or None, again=again)
         outcomes = list(report.with_progress(graded, len(handins), "grading"))
+        called = roll.called(assignment, gradebook)
         if decisions:
-            enter_decisions(assignment.rubric, gradebook, decisions)
-        return outcomes
+            enter_decisions(assignment.rubric, gradebook, decisions, list(called.results.values()))
+        remarks = (*restored, *called.remarks)
+        return GradedClass(outcomes, remarks, attention=bool(restored) or called.attention)
 
 
 def feedback(
-    name: NameArgument, course: CourseOption = HERE, language: LanguageOption = "", json: JsonOption = False
+    name: NameArgument,
+    course: CourseOption = HERE,
+    language: PagesLanguageOption = "",
+    json: JsonOption = False,
 ) -> None:
     """Write the feedback pages: one HTML file per student, and a summary for staff."""
     from autograder.cli import report
     from autograder.course import Course
 
     place = Course.at(course)
-    pages = write_feedback(place, name, language)
+    pages, remarks = write_feedback(place, name, language)
+    tell(remarks)
     written = [page.path for page in pages if not page.trouble]
     if json:
-        report.print_json({"assignment": name, "pages": len(written), "folder": str(place.root / "feedback")})
+        folder = str(place.root / "feedback")
+        found = {"pages": len(written), "folder": folder, "remarks": remarks}
+        report.print_json({"assignment": name, **found})
     else:
         staff = [path for path in written if place.root / "staff" in path.parents]
         console = report.console()
@@ -157,18 +179,20 @@ def feedback(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def write_feedback(course: Course, name: str, language: str) -> list[Page]:
+def write_feedback(course: Course, name: str, language: str) -> tuple[list[Page], tuple[str, ...]]:
     """Write the pages of everybody who has a result, showing how far it has come.
 
     What could not be written is said on standard error.
+
+    Returns:
+        The pages, and what staff must know of the class, a sentence each.
     """
     from autograder import assignment as assignments
-    from autograder.cli import report
+    from autograder.cli import report, roll
     from autograder.course import schedule
     from autograder.errors import CourseError
     from autograder.feedback import publish
     from autograder.gradebook import Gradebook
-    from autograder.gradebook.ledger import Ledger
 
     assignment = assignments.load(course, name)
     known = assignment.rubric.assignment.languages
@@ -177,18 +201,28 @@ def write_feedback(course: Course, name: str, language: str) -> list[Page]:
     if not course.gradebook.is_file():
         raise CourseError(f"{course.gradebook}: there is no gradebook yet; run: autograder grade {name}")
     with Gradebook(course.gradebook) as gradebook:
-        results = Ledger(gradebook.engine).current(name)
-        standings = class_standings(assignment, gradebook, results)
+        restored = roll.restored(assignment, gradebook)
+        called = roll.called(assignment, gradebook)
+        standings = class_standings(assignment, gradebook, called)
+    remarks, results = (*restored, *called.remarks), called.results
     times = schedule.load(course, assignment.rubric)
     handins = schedule.settled(course, times, course.handins(name), name)
     submitted = {handin.student: handin.submitted_at for handin in handins}
     timings = {handin.student: handin.timing for handin in handins if handin.timing}
     rubrics = {student: assignment.rubric_of(student) for student in results}
-    chosen = language or assignment.rubric.assignment.languages[0]
+    chosen = language or assignment.language
     common = assignment.rubric
     pages = publish.pages(
-        course, common, results, rubrics, standings, submitted=submitted, timings=timings, language=chosen
+        course,
+        common,
+        results,
+        rubrics,
+        standings,
+        submitted=submitted,
+        timings=timings,
+        language=chosen,
+        remarks=remarks,
     )
     written = list(report.with_progress(pages, len(results) + 2, "feedback"))
     sys.stderr.writelines(f"autograder: {page.trouble}\n" for page in written if page.trouble)
-    return written
+    return written, remarks

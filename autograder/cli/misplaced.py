@@ -1,15 +1,24 @@
-"""Notebooks that were collected, but lie or are called otherwise than grading looks for them."""
+"""What was collected, but lies or is called otherwise than grading looks for it."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Collection
 from pathlib import Path
 
 from autograder.course import Course
+from autograder.tables import hint
+
+_ALIKE = 0.85
+"""How like two names are that one person meant to be the same; `difflib`'s measure."""
+_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
+_DIGITS = re.compile(r"[0-9]+")
+_SIGNS = re.compile(r"[\W_]+")
 
 
 def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> list[str]:
-    """A sentence for each notebook below submitted/ that is not graded for its place or its name.
+    """A sentence for each notebook below submitted/ or earlier/ that is not graded for its place or name.
 
     Args:
         course: whose folder of submissions.
@@ -17,38 +26,125 @@ def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> li
         notebooks: the names of its notebooks, without the ending.
     """
     submitted = course.root / "submitted"
+    others = set(course.assignments()) - {assignment}
     sentences = []
-    for loose in _notebooks(submitted):
+    for loose in (*_notebooks(submitted), *_packed(submitted)):
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
-    for student in sorted(entry for entry in submitted.iterdir() if _is_folder(entry)):
+    for link in _links(submitted):
+        place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
+        sentences.append(f"{place} is a link and is not graded: put the folder itself there")
+    for student in _folders(submitted):
         try:
-            sentences += _of_student(student, assignment, notebooks)
+            sentences += _of_student(student, assignment, notebooks, others)
         except OSError as error:  # an archive may bring folders that nobody can enter
             name = ascii(student.name)[1:-1]
             sentences.append(f"submitted/{name} cannot be looked at: {error.strerror}; change its rights")
+    return [*sentences, *_earlier(course, assignment)]
+
+
+def _of_student(
+    student: Path, assignment: str, notebooks: Collection[str], others: Collection[str]
+) -> list[str]:
+    submitted, folder = student.parent, student / assignment
+    sentences = [
+        _sentence(submitted, one, f"{student.name}/{assignment}/")
+        for one in _folders(student)
+        if one.name not in others and _is_like(one.name, assignment) and not _is_same(one, folder)
+    ]
+    missing = [name for name in sorted(notebooks) if not (folder / f"{name}.ipynb").exists()]
+    if not missing:
+        return sentences
+    wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
+    found = [one for one in _notebooks(folder) if one.name not in {f"{name}.ipynb" for name in notebooks}]
+    found += [one for inner in _folders(folder) for one in _notebooks(inner)]
+    if not folder.exists():
+        beside = (*_notebooks(student), *_packed(student))
+        found += [one for one in beside if one.stem.startswith(missing[0])]
+    return [*sentences, *(_sentence(submitted, one, wanted) for one in found)]
+
+
+def misnamed_files(course: Course) -> list[str]:
+    """A sentence for each file beside the course's lists that is called almost as one of them."""
+    known = [path.name for path in (course.roster, course.bonus, course.decisions, course.exams)]
+    beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
+    sentences = []
+    for name in beside:
+        close = difflib.get_close_matches(name.casefold(), known, n=1, cutoff=_ALIKE)
+        if close and name not in known and close[0] not in beside and Path(name).suffix:
+            sentences.append(f"{ascii(name)[1:-1]} is not read; expected {close[0]}: rename it")
     return sentences
 
 
-def _of_student(student: Path, assignment: str, notebooks: Collection[str]) -> list[str]:
-    folder = student / assignment
-    missing = [name for name in sorted(notebooks) if not (folder / f"{name}.ipynb").exists()]
-    if not missing:
-        return []
-    wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
-    found = [one for one in _notebooks(folder) if one.stem not in notebooks]
-    if not folder.exists():
-        found += [one for one in _notebooks(student) if one.stem.startswith(missing[0])]
-    return [_sentence(student.parent, one, wanted) for one in found]
+def _earlier(course: Course, assignment: str) -> list[str]:
+    """Attempts that staff kept, where nobody looks for them."""
+    kept = course.root / "earlier"
+    others = set(course.assignments()) - {assignment}
+    known = course.students()
+    sentences = []
+    for student in _folders(kept):
+        if student.name not in known:
+            place = f"earlier/{ascii(student.name)[1:-1]}"
+            near = hint(student.name, known)
+            sentences.append(f"{place} is not looked at: nobody of this id handed anything in; {near}")
+            continue
+        wanted = f"{student.name}/{assignment}/"
+        sentences += [
+            _sentence(kept, one, wanted)
+            for one in _folders(student)
+            if one.name not in others and _is_like(one.name, assignment)
+        ]
+        wanted += "<any name>/"
+        sentences += [_sentence(kept, one, wanted + one.name) for one in _notebooks(student / assignment)]
+    return sentences
 
 
-def _sentence(submitted: Path, found: Path, wanted: str) -> str:
-    place = ascii(str(found.relative_to(submitted)))[1:-1]
-    return f"submitted/{place} is not graded; expected submitted/{ascii(wanted)[1:-1]}: move or rename it"
+def _is_like(name: str, wanted: str) -> bool:
+    """Whether a folder was meant to be called so: other letters' sizes, other signs between, or a slip."""
+    if name == wanted:
+        return False
+    one, other = (_SIGNS.sub("", text.casefold()) for text in (name, wanted))
+    if _DIGITS.findall(one) != _DIGITS.findall(other):
+        return False  # homework1 is not homework2
+    return one == other or bool(difflib.get_close_matches(one, [other], cutoff=_ALIKE))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Where a file system takes large and small letters for the same, both are one folder."""
+    return other.exists() and one.samefile(other)
+
+
+def _sentence(above: Path, found: Path, wanted: str) -> str:
+    place = ascii(str(found.relative_to(above)))[1:-1]
+    return (
+        f"{above.name}/{place} is not graded; expected {above.name}/{ascii(wanted)[1:-1]}: "
+        f"{'unpack' if found.suffix.casefold() in _ARCHIVES else 'move or rename'} it"
+    )
 
 
 def _notebooks(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.ipynb")) if _is_folder(folder) else []
+    if not _is_folder(folder):
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix.casefold() == ".ipynb")
+
+
+def _packed(folder: Path) -> list[Path]:
+    """Archives, as other systems hand submissions out."""
+    if not _is_folder(folder):
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix.casefold() in _ARCHIVES and path.is_file())
+
+
+def _links(folder: Path) -> list[Path]:
+    if not _is_folder(folder):
+        return []
+    return sorted(entry for entry in folder.iterdir() if entry.is_symlink() and entry.is_dir())
+
+
+def _folders(folder: Path) -> list[Path]:
+    if not _is_folder(folder):
+        return []
+    return sorted(entry for entry in folder.iterdir() if _is_folder(entry) and not entry.name.startswith("."))
 
 
 def _is_folder(path: Path) -> bool:

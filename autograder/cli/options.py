@@ -28,5 +28,11 @@ IsolationOption = Annotated[
     ),
 ]
 LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]
+PagesLanguageOption = Annotated[
+    str,
+    typer.Option(
+        "--language", help="en or de; default: the release's; the assignment's first where it shows all."
+    ),
+]
 HERE = Path()
 FULL = Isolation.NAMESPACES

@@ -36,7 +36,7 @@ def generate(
     isolation: IsolationOption = FULL,
     json: JsonOption = False,
 ) -> None:
-    """Make the release that students get: solutions and hidden tests removed, checks added.
+    """Make the release that students get: solutions removed, checks added.
 
     Where the rubric draws variants and the course has a roster.csv, each student's own release is written
     below personal/ as well.

@@ -17,7 +17,7 @@ from autograder.cli.options import (
     CourseOption,
     IsolationOption,
     JsonOption,
-    LanguageOption,
+    PagesLanguageOption,
     WorkersOption,
 )
 
@@ -28,7 +28,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
-    language: LanguageOption = "",
+    language: PagesLanguageOption = "",
     json: JsonOption = False,
 ) -> None:
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
@@ -42,9 +42,9 @@ def demo(
     with report.at_isolation(isolation):
         for name, people in classes.items():
             started = time.monotonic()
-            outcomes[name] = grade_class(place, name, [], workers, isolation)
+            outcomes[name] = grade_class(place, name, [], workers, isolation).outcomes
             graded = time.monotonic()
-            pages = write_feedback(place, name, language)
+            pages, _ = write_feedback(place, name, language)
             verdict = demo_course.compare(people, outcomes[name])
             troubled = tell_faults(outcomes[name], name) or any(page.trouble for page in pages)
             exact = exact and verdict.exact and not troubled

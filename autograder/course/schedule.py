@@ -43,7 +43,8 @@ class Own(Struct, frozen=True):
 class Times(Struct, frozen=True):
     """When one assignment is sat. TOML: ``[<assignment>]``."""
 
-    start: datetime
+    start: datetime | None = None
+    """Default: none; then the end is a deadline, and nothing is too early."""
     end: datetime | None = None
     """Default: the start and the minutes that the rubric allows."""
     zone: str = ""
@@ -117,7 +118,7 @@ class Schedule(Struct, frozen=True):
         told = f"The time of handing in is {stated}, which is"
         if moment > now + CLOCKS_DIFFER:
             timing = Timing(window, doubt=f"{told} still to come.", rule=rule)
-        elif moment < window.start:
+        elif window.start and moment < window.start:
             timing = Timing(window, doubt=f"{told} before the start.", rule=rule)
         else:
             timing = Timing(window, max(moment - window.end, _NOTHING), rule=rule)
@@ -184,12 +185,17 @@ def read(table: Any, rubric: Rubric, place: str) -> Schedule:
 def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
     times = tables.convert(table, Times, place)
     exam = rubric.assignment.exam
-    if times.end is None and exam is None:
-        raise RubricError(f"{place}: end: is needed, since the rubric states no [assignment.exam] minutes")
     needed = timedelta(minutes=exam.whole_minutes if exam else 0)
     zone = _zone(times, place)
-    start = _at(times.start, zone, f"{place}: start")
-    end = _at(times.end, zone, f"{place}: end") if times.end else _after(start, needed)
+    start = _at(times.start, zone, f"{place}: start") if times.start else None
+    if times.end is not None:
+        end = _at(times.end, zone, f"{place}: end")
+    elif start is None:
+        raise RubricError(f"{place}: expected start, end, or both; neither is stated")
+    elif exam is None:
+        raise RubricError(f"{place}: end: is needed, since the rubric states no [assignment.exam] minutes")
+    else:
+        end = _after(start, needed)
     common = _window(start, end, needed, times.zone, place)
     own: dict[str, Window] = {}
     decided: dict[str, Rule] = {}
@@ -213,11 +219,17 @@ def _own(
     if own.end and own.extra_minutes:
         raise RubricError(f"{place}: state either end or extra_minutes, not both")
     start = _at(own.start, zone, f"{place}: start") if own.start else common.start
+    extra = timedelta(minutes=own.extra_minutes)
     if own.end:
         end = _at(own.end, zone, f"{place}: end")
+    elif own.start is None or start is None:
+        end = _after(common.end, extra)
+    elif common.start is None:
+        raise RubricError(
+            f"{place}: end: is needed beside start, since no common start says how long all have"
+        )
     else:
-        length = common.end.astimezone(UTC) - common.start.astimezone(UTC)
-        end = _after(start, length + timedelta(minutes=own.extra_minutes))
+        end = _after(start, common.end.astimezone(UTC) - common.start.astimezone(UTC) + extra)
     return _window(start, end, needed, zone_name, place)
 
 
@@ -247,13 +259,14 @@ def _after(start: datetime, length: timedelta) -> datetime:
     return (start.astimezone(UTC) + length).astimezone(start.tzinfo)
 
 
-def _window(start: datetime, end: datetime, needed: timedelta, zone: str, place: str) -> Window:
-    length = end.astimezone(UTC) - start.astimezone(UTC)
-    if length <= _NOTHING:
-        raise RubricError(f"{place}: end: {end} is not after the start, {start}")
-    if length < needed:
-        raise RubricError(
-            f"{place}: {timestamps.duration(length)} from start to end, but the rubric allows "
-            f"{timestamps.duration(needed)}"
-        )
+def _window(start: datetime | None, end: datetime, needed: timedelta, zone: str, place: str) -> Window:
+    if start is not None:
+        length = end.astimezone(UTC) - start.astimezone(UTC)
+        if length <= _NOTHING:
+            raise RubricError(f"{place}: end: {end} is not after the start, {start}")
+        if length < needed:
+            raise RubricError(
+                f"{place}: {timestamps.duration(length)} from start to end, but the rubric allows "
+                f"{timestamps.duration(needed)}"
+            )
     return Window(start, end, zone or f"{end:%Z}")

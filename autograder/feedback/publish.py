@@ -38,6 +38,7 @@ def pages(
     submitted: Mapping[str, datetime | None],
     timings: Mapping[str, Timing] | None = None,
     language: str,
+    remarks: Sequence[str] = (),
 ) -> Iterator[Page]:
     """Write one page per student, and for staff one for marking by hand and the summary.
 
@@ -53,6 +54,7 @@ def pages(
         timings: how that stands to the time allowed, where there is one.
         language: ``"en"`` or ``"de"``; the pages for staff are in English, but for what the rubric says
             to those who mark by hand.
+        remarks: about the class as a whole, for the summary.
     """
     name = rubric.assignment.name
     for student, graded in results.items():
@@ -76,7 +78,7 @@ def pages(
         return render_marking(some, rubric, standings, language)
 
     def summary(some: Sequence[Graded]) -> str:
-        return render_summary(some, rubric, standings)
+        return render_summary(some, rubric, standings, remarks)
 
     everybody = list(results.values())
     yield _of_all(staff / f"{name}-marking.html", marking, everybody)

@@ -36,7 +36,10 @@ class _Row(Struct, frozen=True):
 
 
 def render_summary(
-    results: Iterable[Graded], rubric: Rubric, standings: Mapping[str, Standing] | None = None
+    results: Iterable[Graded],
+    rubric: Rubric,
+    standings: Mapping[str, Standing] | None = None,
+    remarks: Sequence[str] = (),
 ) -> str:
     """The spread of the grades and all students, for staff: one HTML file without scripts or requests.
 
@@ -46,6 +49,7 @@ def render_summary(
         results: the results of a run, in the order in which they are to stand.
         rubric: the rubric they were graded by.
         standings: the students' marks with what people gave; default: the automatic ones alone.
+        remarks: about the class as a whole, a sentence each.
     """
     labels = Labels("en")
     graded = list(results)
@@ -65,6 +69,7 @@ def render_summary(
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
+            remarks=[visible(remark, 4 * _MOST_NOTE) for remark in remarks],
             marking=f"{rubric.assignment.name}-marking.html" if _by_hand(rubric) else "",
             grades=distribution(stands, scale, labels) if scale else None,
             label=labels,

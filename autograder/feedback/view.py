@@ -153,6 +153,7 @@ def page_view(
             labels=labels,
             typesetter=Typesetter(rubric.symbols(question)) if question.symbols else common,
             notebooks=notebooks,
+            final=standing.final,
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
@@ -195,6 +196,7 @@ def _question_view(
     labels: Labels,
     typesetter: Typesetter,
     notebooks: Sequence[NotebookView],
+    final: bool,
 ) -> QuestionView:
     pending = sum((cell.most - cell.least for cell in points.cells), NOTHING)
     names = (question.answer_cell, question.id)
@@ -215,7 +217,7 @@ def _question_view(
         earned_percent=_percent(points.points, question.points),
         pending_percent=_percent(pending, question.points),
         table=question.kind == "repair",
-        items=tuple(_item_view(question, line, labels, typesetter) for line in decided),
+        items=tuple(_item_view(question, line, labels, typesetter, final=final) for line in decided),
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,
         marked=tuple(_of(cell.points, cell.possible, labels) for cell in together(question, points)),
@@ -224,16 +226,20 @@ def _question_view(
     )
 
 
-def _item_view(question: Question, line: Line, labels: Labels, typesetter: Typesetter) -> ItemView:
+def _item_view(
+    question: Question, line: Line, labels: Labels, typesetter: Typesetter, *, final: bool
+) -> ItemView:
     result = line.result
     item = question.item(result.item)
     partly = result.status is Status.FAILED and result.points > 0
     silent = result.student.code == _SILENT
     reading = typesetter.markup(result.reading)
     settled = line.marked and result.status is not Status.NEEDS_REVIEW
+    hidden = bool(item.shown) and not final
+    anchor = question.items.index(item) + 1 if hidden else result.item  # an id may tell what the text would
     return ItemView(
-        anchor=f"item-{question.id}-{result.item}",
-        text=labels.pick(item.text, result.item),
+        anchor=f"item-{question.id}-{anchor}",
+        text=labels.pick(item.title(final=final), result.item),
         status="marked" if settled else "partly" if partly else result.status.value,
         worth="" if line.shared else _worth(result, labels),
         lost=labels.number(-line.lost) if line.lost else "",

@@ -11,11 +11,11 @@ from typing import Self
 import sqlalchemy as sa
 
 from autograder.errors import GradebookError
-from autograder.gradebook import cells, decisions, ledger, marks, people, tables
+from autograder.gradebook import cells, decisions, ledger, marks, overwritten, people, tables
 from autograder.gradebook.comments import comment_texts
 from autograder.gradebook.roster import Student
 from autograder.grades import CellName, PersonMark
-from autograder.records import Graded
+from autograder.records import Graded, Score
 from autograder.rubric import Rubric
 
 
@@ -103,6 +103,7 @@ class Gradebook:
         rubric: Rubric,
         submitted_at: datetime.datetime | None = None,
         *,
+        language: str = "",
         within: sa.Connection | None = None,
     ) -> None:
         """Write one student's automatic marks; recording the same again changes nothing.
@@ -114,6 +115,7 @@ class Gradebook:
             graded: the result.
             rubric: the rubric it was graded by.
             submitted_at: when it was handed in; a time without zone is taken as UTC.
+            language: of the comments; default: the assignment's first.
             within: a transaction to take part in; otherwise the call is one of its own.
 
         Raises:
@@ -121,7 +123,7 @@ class Gradebook:
         """
         if within is None:
             with self.transaction() as connection:
-                self.record(graded, rubric, submitted_at, within=connection)
+                self.record(graded, rubric, submitted_at, language=language, within=connection)
             return
         score = graded.score
         with tables.refusals(f"the marks of {score.student!r} could not be recorded"):
@@ -132,8 +134,53 @@ class Gradebook:
             resubmitted = marks.note_digest(within, score, graded.digest)
             scores = marks.cell_scores(score, rubric)
             marks.write_grades(within, submission, scores, resubmitted=resubmitted)
-            commented = {(place.notebook, place.name) for place in places if place.type in cells.COMMENTED}
-            marks.write_comments(within, submission, comment_texts(score, rubric, commented))
+            self._comment(within, score, rubric, language)
+
+    def restore(
+        self, results: Mapping[str, Graded], rubrics: Mapping[str, Rubric], *, language: str = ""
+    ) -> tuple[str, ...]:
+        """Put automatic scores back that something else has written over, with their comments.
+
+        People's marks stay, and so does whether one of them is to be looked at again.
+
+        Args:
+            results: what was recorded last, by student, of one assignment.
+            rubrics: what each of them was graded by.
+            language: of the comments; default: the assignment's first.
+
+        Returns:
+            The students whose scores were not ours.
+
+        Raises:
+            GradebookError: the database refused.
+        """
+        scores = {one: marks.cell_scores(graded.score, rubrics[one]) for one, graded in results.items()}
+        name = next((graded.score.assignment for graded in results.values()), "")
+        with tables.refusals("the marks could not be read"), self.engine.connect() as connection:
+            found = overwritten.overwritten(connection, name, scores)
+        if not found:
+            return ()
+        listed = self.submissions(name)
+        with self.transaction() as connection:
+            found = overwritten.overwritten(connection, name, scores)
+            overwritten.put_back(connection, found)
+            for student in listed & results.keys():  # where all scores are 0 anyway, comments alone were lost
+                self._comment(connection, results[student].score, rubrics[student], language)
+        return tuple(sorted(found))
+
+    def submissions(self, assignment: str) -> frozenset[str]:
+        """The students of whom nbgrader has a submission: those that formgrader lists.
+
+        Raises:
+            GradebookError: the database refused.
+        """
+        query = (
+            sa.select(tables.SUBMISSION.c.student_id)
+            .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.SUBMISSION.c.assignment_id)
+            .where(tables.ASSIGNMENT.c.name == assignment)
+        )
+        with tables.refusals("the gradebook could not be read"), self.engine.connect() as connection:
+            return frozenset(map(str, connection.execute(query).scalars()))
 
     def person_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
         """What people gave in formgrader, by student and (notebook, cell).
@@ -155,6 +202,13 @@ class Gradebook:
         """
         with self.transaction() as connection:
             return decisions.enter(connection, assignment, given)
+
+    def _comment(self, connection: sa.Connection, score: Score, rubric: Rubric, language: str) -> None:
+        """Write the automatic comments of a student whose submission is known."""
+        places = self._cells(connection, score.assignment)
+        commented = {(place.notebook, place.name) for place in places if place.type in cells.COMMENTED}
+        submission = marks.enter_submission(connection, score, None)
+        marks.write_comments(connection, submission, comment_texts(score, rubric, commented, language))
 
     def _cells(self, connection: sa.Connection, assignment: str) -> tuple[cells.Place, ...]:
         places = self._places.get(assignment) or cells.load(connection, assignment)

@@ -6,23 +6,29 @@ characters that look alike. Only the students' texts are used: students see thes
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
+from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import sentence, visible
-from autograder.records import ItemResult, Score, Status
+from autograder.grades import standing
+from autograder.records import ItemResult, Score, Status, Text
 from autograder.rubric import Question, Rubric
 
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
-_WORDS = {
-    Status.PASSED: "right",
-    Status.FAILED: "not right",
-    Status.NO_ANSWER: "no answer",
-    Status.NEEDS_REVIEW: "a person still looks at this",
+_WORDS: Mapping[Status, Text] = {
+    Status.PASSED: {"en": "right", "de": "richtig"},
+    Status.FAILED: {"en": "not right", "de": "nicht richtig"},
+    Status.NO_ANSWER: {"en": "no answer", "de": "keine Antwort"},
+    Status.NEEDS_REVIEW: {"en": "a person still looks at this", "de": "ein Mensch sieht sich das noch an"},
+}
+_STAMP: Text = {
+    "en": "(Graded with isolation: {isolation})",
+    "de": "(Bewertet mit Abschottung: {isolation})",
 }
 
 
 def comment_texts(
-    score: Score, rubric: Rubric, commented: Collection[tuple[str, str]]
+    score: Score, rubric: Rubric, commented: Collection[tuple[str, str]], language: str = ""
 ) -> dict[tuple[str, str], str]:
     """The comment for each (notebook, cell) that can carry one.
 
@@ -31,8 +37,10 @@ def comment_texts(
         rubric: gives the items' texts and cells.
         commented: the cells that have a comment in nbgrader: its solution and task cells. An item whose own
             cell has none is told at the question's answer cell.
+        language: of the comments; default: the assignment's first.
     """
-    language = rubric.assignment.languages[0] if rubric.assignment.languages else "en"
+    labels = Labels(language or next(iter(rubric.assignment.languages), "en"))
+    final = standing(score, rubric).final  # what people give does not change the comment that is written now
     results = {(result.question, result.item): result for result in score.items}
     lines: dict[tuple[str, str], list[str]] = {}
     for question in rubric.questions:
@@ -40,9 +48,10 @@ def comment_texts(
             place = _place(question, item.cell or question.id, commented)
             result = results.get((question.id, item.id))
             if place is not None and result is not None:
-                text = item.text.get(language) or item.text.get("en") or item.id
-                lines.setdefault(place, []).append(_line(text, result, language))
-    stamp = "" if score.isolation == "namespaces" else f"\n\n(Graded with isolation: {score.isolation})"
+                text = labels.pick(item.title(final=final), item.id)
+                lines.setdefault(place, []).append(_line(text, result, labels))
+    told = _STAMP[labels.language].format(isolation=score.isolation)
+    stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
     return {place: harmless("\n".join(texts) + stamp) for place, texts in lines.items()}
 
 
@@ -57,7 +66,7 @@ def _place(question: Question, cell: str, commented: Collection[tuple[str, str]]
     return next((place for place in candidates if place in commented), None)
 
 
-def _line(text: str, result: ItemResult, language: str) -> str:
-    told = sentence(result.student, language, 600).replace("\n", " ")
-    status = _WORDS[result.status]
-    return f"- {text.strip()}: {result.points:f} of {result.possible:f} ({status}). {told}".rstrip()
+def _line(text: str, result: ItemResult, labels: Labels) -> str:
+    told = sentence(result.student, labels.language, 600).replace("\n", " ")
+    points = f"{labels.number(result.points)} {labels('of')} {labels.number(result.possible)}"
+    return f"- {text.strip()}: {points} ({_WORDS[result.status][labels.language]}). {told}".rstrip()

@@ -5,7 +5,7 @@ What somebody gave in formgrader stays. What came from the file follows the file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from autograder.errors import CourseError
 from autograder.gradebook import tables
 from autograder.gradebook.people import of_class
-from autograder.gradebook.roster import points_of, read_rows
+from autograder.gradebook.roster import assignment_of, points_of, read_rows
 
 COLUMNS = ("assignment", "cell", "group", "points", "comment")
 
@@ -41,22 +41,26 @@ class Entered(Struct, frozen=True):
     """Where somebody gave another mark in formgrader, which stays."""
 
 
-def read_decisions(path: Path, assignment: str, cells: Mapping[str, Decimal]) -> tuple[Decision, ...]:
+def read_decisions(
+    path: Path, assignment: str, cells: Mapping[str, Decimal], assignments: Collection[str]
+) -> tuple[Decision, ...]:
     """Read what was decided about one assignment.
 
     Args:
         path: of the list.
         assignment: whose lines count.
         cells: the cells that can be decided by group, and their points.
+        assignments: all that the course has: a line of another one is misspelt, and would decide nothing.
 
     Raises:
-        CourseError: the list is not a CSV file with these columns, or a line names a cell that cannot be
+        CourseError: the list is not a CSV file with these columns, or a line names an assignment that the
+            course does not have, a cell that cannot be
             decided, points that it cannot have, or a group for the second time; names the line.
     """
     found: dict[tuple[str, str], Decision] = {}
     for line, row in read_rows(path, "the list of decisions", COLUMNS, needed=COLUMNS[:4]):
         place = f"{path}: line {line}"
-        if row["assignment"] != assignment:
+        if assignment_of(row, place, assignments) != assignment:
             continue
         cell, group = row["cell"], row["group"]
         if cell not in cells:

@@ -160,14 +160,21 @@ class Ledger:
                 times = {"submitted_at": utc(submitted_at), "first_graded_at": _now()}
                 _upsert(connection, _ATTEMPT, attempt, times)
 
-    def current(self, assignment: str) -> dict[str, Graded]:
-        """The latest result of every student of an assignment, by student in order."""
+    def current(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
+        """The latest result of every student of an assignment, by student in order.
+
+        Args:
+            assignment: its name.
+            rubric: only results by the rubric with this digest; default: by any.
+        """
         query = (
             sa.select(_CURRENT.c.student, _RESULT.c.graded)
             .join(_RESULT, _RESULT.c.id == _CURRENT.c.result)
             .where(_CURRENT.c.assignment == assignment)
             .order_by(_CURRENT.c.student)
         )
+        if rubric:
+            query = query.where(_RESULT.c.rubric == rubric)
         with self._engine.connect() as connection:
             rows = connection.execute(query).all()
         found = {student: decode(stored) for student, stored in rows}

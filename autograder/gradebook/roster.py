@@ -13,6 +13,7 @@ from msgspec import Struct
 from autograder.course import name_fault
 from autograder.errors import CourseError
 from autograder.gradebook.comments import harmless
+from autograder.tables import hint
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 BONUS_COLUMNS = ("id", "assignment", "points")
@@ -52,22 +53,39 @@ def read_roster(path: Path) -> tuple[Student, ...]:
     return tuple(students.values())
 
 
-def read_bonus(path: Path, assignment: str) -> dict[str, Decimal]:
+def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dict[str, Decimal]:
     """Read what the course gives in one assignment besides, as for homework, by student.
 
+    Args:
+        path: of the list.
+        assignment: whose lines count.
+        assignments: all that the course has: a line of another one is misspelt, and would count nowhere.
+
     Raises:
-        CourseError: as with `read_roster`; or points that are no number from zero on, or a student who has
-            two lines for the assignment.
+        CourseError: as with `read_roster`; or an assignment that the course does not have, points that are
+            no number from zero on, or a student who has two lines for the assignment.
     """
     points: dict[str, Decimal] = {}
     for line, row in read_rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
-        if row["assignment"] != assignment:
+        if assignment_of(row, f"{path}: line {line}", assignments) != assignment:
             continue
         student = _id(path, line, row)
         if student in points:
             raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
         points[student] = points_of(row["points"], f"{path}: line {line}")
     return points
+
+
+def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
+    """The assignment that a line is about.
+
+    Raises:
+        CourseError: the course has none of this name; names the nearest.
+    """
+    name = row["assignment"]
+    if name not in assignments:
+        raise CourseError(f"{place}: assignment: {name!a} is not in the course; {hint(name, assignments)}")
+    return name
 
 
 def points_of(text: str, place: str) -> Decimal:
@@ -105,8 +123,11 @@ def read_rows(
     except csv.Error as error:
         raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
     if not set(needed) <= set(names):
+        semicolons = (
+            "; separate values with commas, not semicolons" if any(";" in one for one in names) else ""
+        )
         raise CourseError(
-            f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}"
+            f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
         )
     for line, row in enumerate(rows, start=2):
         if any(row.get(_BEYOND) or ()):

@@ -82,7 +82,7 @@ def grade_class(
     """
     leftovers.sweep_groups()
     ledger = Ledger(gradebook.engine)
-    records = _Records(assignment, gradebook, ledger)
+    records = _Records(assignment, gradebook, ledger, assignment.language)
     environment = assignment.digest()
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
@@ -159,10 +159,11 @@ def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterato
 class _Records:
     """Where results go."""
 
-    def __init__(self, assignment: Assignment, gradebook: Gradebook, ledger: Ledger) -> None:
+    def __init__(self, assignment: Assignment, gradebook: Gradebook, ledger: Ledger, language: str) -> None:
         self._assignment = assignment
         self._gradebook = gradebook
         self._ledger = ledger
+        self._language = language  # of the comments
         self._refused = 0
 
     def keep(self, key: Key, graded: Graded, handin: Handin, run: int | None = None) -> Outcome:
@@ -188,7 +189,7 @@ class _Records:
         try:
             rubric = self._assignment.rubric_of(graded.score.student)
             with self._gradebook.transaction() as within:
-                self._gradebook.record(graded, rubric, submitted_at, within=within)
+                self._gradebook.record(graded, rubric, submitted_at, language=self._language, within=within)
                 self._ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
         except Exception as error:
             self._refused += 1

@@ -43,7 +43,8 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         if grade_id not in expected:
             raise RubricError(
                 f"{place}, cell {cell.number}: {grade_id!r} carries {cell.points} points but is not in the "
-                f"rubric; {hint(grade_id, expected)}"
+                "rubric, so that nothing would be asked for them: add a question or an item with this cell, "
+                f"or take the points off the cell; {hint(grade_id, expected)}"
             )
 
 

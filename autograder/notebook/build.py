@@ -28,7 +28,7 @@ from autograder.errors import NotebookError
 from autograder.notebook.agreement import check_agreement
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.language import in_language
-from autograder.notebook.markers import check_markers, leaked, solution_fragments
+from autograder.notebook.markers import check_markers, check_tests, leaked, solution_fragments
 from autograder.notebook.release import FLAGS, Release, load_release
 from autograder.notebook.title_page import fill_title_page
 from autograder.rubric import Rubric
@@ -64,7 +64,7 @@ def build_release(
 
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
-        NotebookError: ``bad-markers``, ``bad-grade-id``, ``not-python``, ``old-format``,
+        NotebookError: ``bad-markers``, ``own-tests``, ``bad-grade-id``, ``not-python``, ``old-format``,
             ``not-gradable``, ``not-a-cell``, ``language``, ``title-page``, ``nbgrader-refused`` or
             ``solution-left``; names the cell.
         RubricError: cells or points disagree with the rubric.
@@ -72,6 +72,7 @@ def build_release(
     described = load_release(source, notebook)
     _check_cells(described)
     check_markers(described.cells, notebook)
+    check_tests(described.cells, notebook)
     check_agreement(described, rubric)
     node = _bare_notebook(load_tree(source, []), notebook)
     _speak(node, rubric, language, notebook, window)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,12 +12,17 @@ from msgspec import Struct
 from autograder.errors import NotebookError
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.release import ReleaseCell, load_release
+from autograder.syntax import UNREADABLE, parsed
 
 REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 """A region begins with a line that holds ``BEGIN <name>`` and ends with one that holds ``END <name>``."""
 STUB_LINES = ("# YOUR CODE HERE", "raise NotImplementedError()", "YOUR ANSWER HERE")
 """What nbgrader puts in place of a solution."""
 
+_HIDDEN = "BEGIN HIDDEN TESTS"
+_TEST = re.compile(r"\s*(?:assert\b|raise\b|(?:\w+\.)*assert\w*\s*\()")
+_TESTING = frozenset({"raises", "ok_", "eq_"})
+"""Functions of pytest and nose that test, besides those whose names begin with ``assert``."""
 _SHORTEST = 6
 """Characters; shorter lines such as ``pass`` or ``x = 1`` prove nothing when they are found."""
 
@@ -70,19 +77,61 @@ def check_markers(cells: Sequence[ReleaseCell], name: str) -> None:
         place = f"notebook {name!r}, cell {cell.number}"
         allowed = {
             "SOLUTION": cell.is_answer,
-            "HIDDEN TESTS": cell.grade,
+            "HIDDEN TESTS": True,  # `check_tests` says why not, and what to do
             "MARK SCHEME": cell.task,
         }
         for region in split(cell.source, place).regions:
             if not allowed[region]:
-                kind = {
-                    "SOLUTION": "an answer cell",
-                    "HIDDEN TESTS": "a graded cell",
-                    "MARK SCHEME": "a task",
-                }
+                kind = {"SOLUTION": "an answer cell", "MARK SCHEME": "a task"}
                 raise NotebookError(
                     "bad-markers", f"{place}: BEGIN {region} is only allowed in {kind[region]} of nbgrader."
                 )
+
+
+def check_tests(cells: Sequence[ReleaseCell], name: str) -> None:
+    """Refuse tests in the manner of nbgrader: hidden ones, and assertions in a cell that carries points.
+
+    Nothing in a notebook earns or loses points here. Such a test would be left out without a word.
+
+    Raises:
+        NotebookError: ``own-tests``; names the cell and the line, and says what to do.
+    """
+    for cell in cells:
+        lines = enumerate(cell.source.split("\n"), start=1)
+        hidden = next((number for number, line in lines if _HIDDEN in line), 0)
+        graded = cell.grade and not cell.solution and cell.cell_type == "code"
+        line = hidden or (graded and tests(cell.source))
+        if line:
+            what = "hidden tests are" if hidden else "a test in the cell that carries the points is"
+            named = f" ({cell.grade_id})" if cell.grade_id else ""
+            raise NotebookError(
+                "own-tests",
+                f"notebook {name!r}, cell {cell.number}{named}, line {line}: {what} never asked for points; "
+                "those follow from the rubric alone. State there what is tested (for code a question of the "
+                "kind behaviour or implementation, for values count, quantity, symbolic or shape; see "
+                "docs/rubric.md), and take the tests out of the cell.",
+            )
+
+
+def tests(source: str) -> int:
+    """The first line of a cell that tests something: an assertion in any manner; 0 where there is none."""
+    try:
+        tree = parsed(source)
+    except UNREADABLE:  # a line for IPython, for instance
+        lines = enumerate(source.split("\n"), start=1)
+        return next((number for number, line in lines if _TEST.match(line)), 0)
+    found = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert | ast.Raise) or (isinstance(node, ast.Call) and _asserts(node.func))
+    ]
+    return min(found, default=0)
+
+
+def _asserts(called: ast.expr) -> bool:
+    """Whether a function is called as the ones that assert are: ``assert_equal``, ``self.assertTrue``."""
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name.startswith("assert") or name in _TESTING
 
 
 def solution_fragments(source: bytes) -> tuple[str, ...]:

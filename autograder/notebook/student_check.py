@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import CourseError
+from autograder.notebook import closed
 from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
 from autograder.timestamps import Window
@@ -55,6 +57,10 @@ class _Entry(Struct, frozen=True):
     visible: tuple[dict[str, Any], ...]
     languages: tuple[str, ...] = ("en",)
     """Of the course: they decide what a mark between digits means."""
+    given: str = ""
+    """The answer's cell of code as it is handed out; empty in files of earlier versions."""
+    closed: tuple[str, ...] = ()
+    """Marks of all options, where the notebook names them; see `autograder.notebook.closed.mark`."""
 
 
 class _Cells(Struct, frozen=True):
@@ -62,10 +68,10 @@ class _Cells(Struct, frozen=True):
     answers: tuple[str, ...]
 
 
-class _Times(Struct, frozen=True):
-    start: _Moment
+class _Times(Struct, frozen=True, omit_defaults=True):
     end: _Moment
     zone: str
+    start: _Moment | None = None
     own: bool = False
 
 
@@ -150,7 +156,8 @@ def in_window(source: str, window: Window) -> str:
 
 
 def _times(window: Window) -> dict[str, Any]:
-    times = {"start": window.start.isoformat(), "end": window.end.isoformat(), "zone": window.zone}
+    start = {"start": window.start.isoformat()} if window.start else {}
+    times = {**start, "end": window.end.isoformat(), "zone": window.zone}
     return {**times, "own": True} if window.own else times
 
 
@@ -248,8 +255,36 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
         },
         "languages": list(rubric.assignment.languages),
         "library": str(question.options.get("library", "torch")),
+        # What is drawn differs from sheet to sheet, and the file beside all of them is the same.
+        "given": _given(question, release) if rubric.draws is None else "",
+        "closed": _closed(question, release) if rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
+
+
+def _given(question: Question, release: Release | None) -> str:
+    cell = release.by_id[release.answer_cell(question)] if release else None
+    return cell.source if cell and cell.cell_type == "code" else ""
+
+
+def _closed(question: Question, release: Release | None) -> list[str]:
+    """Marks of the options of a choice; none where students are not shown all of them, or may name others."""
+    if question.kind != "choice" or release is None:
+        return []
+    if any(item.options.get("others") == "review" for item in question.items):
+        return []
+    stated: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
+    stated += [(one["id"], *one.get("aliases", ())) for one in question.options.get("option", ())]
+    words = _words("\n".join(cell.source for cell in release.cells))
+    shown = all(any(f" {_words(name)} " in f" {words} " for name in names) for names in stated)
+    if question.options.get("preset") == "yes-no":
+        stated += [(name, *others) for name, others in closed.YES_NO.items()]
+    return sorted({closed.mark(name) for names in stated for name in names}) if shown else []
+
+
+def _words(text: str) -> str:
+    """A text as words alone, so that it tells whether one stands in another."""
+    return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
 def _plain(value: Any) -> Any:

@@ -38,17 +38,18 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     """A line about the time that is left by this computer's clock; empty outside of the exam.
 
     Args:
-        specification: of the assignment; its ``times`` are texts: start, end (with their offset) and zone;
-            and ``own``, where the end is that of the student alone.
+        specification: of the assignment; its ``times`` are texts: end and, where one is stated, start
+            (with their offset), and zone; and ``own``, where the end is that of the student alone.
         language: default: the specification's.
         now: default: the present, in UTC.
     """
     times = specification.get("times")
     if not times:
         return ""
-    start, end = (datetime.fromisoformat(times[name]) for name in ("start", "end"))
+    end = datetime.fromisoformat(times["end"])
+    start = datetime.fromisoformat(times["start"]) if times.get("start") else None
     now = now or datetime.now(timezone.utc)  # noqa: UP017 - students' machines, not ours
-    if now < start or now - TOLD_AFTERWARDS > end:
+    if (start and now < start) or now - TOLD_AFTERWARDS > end:
         return ""
     minutes = int((end - now).total_seconds()) // 60
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

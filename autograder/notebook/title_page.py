@@ -32,6 +32,14 @@ _WORDS: Mapping[str, Text] = {
         "de": "**Beginn:** {start} · **Ihr Ende:** {end} ({zone}). Eine gewährte Verlängerung ist darin "
         "enthalten.",
     },
+    "deadline": {
+        "en": "**End:** {end} ({zone}). Extra time that you were granted comes on top.",
+        "de": "**Ende:** {end} ({zone}). Eine Ihnen gewährte Verlängerung kommt hinzu.",
+    },
+    "deadline-own": {
+        "en": "**Your end:** {end} ({zone}). Granted extra time is in it.",
+        "de": "**Ihr Ende:** {end} ({zone}). Eine gewährte Verlängerung ist darin enthalten.",
+    },
     "moment": {"en": "%Y-%m-%d, %H:%M", "de": "%d.%m.%Y, %H:%M Uhr"},
     "aids": {"en": "**Permitted aids:** {aids}", "de": "**Zugelassene Hilfsmittel:** {aids}"},
     "submissions": {
@@ -90,8 +98,9 @@ def _times(rubric: Rubric, window: Window | None, language: str) -> str:
         allowed += _word("reading", language, minutes=exam.reading_minutes)
     lines = [allowed]
     if window:
-        start, end = (_moment(one, language) for one in (window.start, window.end))
-        key = "window-own" if window.own else "window"
+        start = _moment(window.start, language) if window.start else ""
+        key = ("window" if start else "deadline") + ("-own" if window.own else "")
+        end = _moment(window.end, language)
         lines.append(_word(key, language, start=start, end=end, zone=window.zone))
     aids = exam.aids.get(language) or exam.aids.get("en")
     if aids:

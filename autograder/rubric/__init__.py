@@ -85,6 +85,8 @@ class Item(Struct, frozen=True):
     id: str
     points: Decimal
     text: dict[str, str]
+    shown: dict[str, str] = {}
+    """What students read in its place until their marks are final, where the text gives the answer away."""
     manual: bool = False
     """A human decides."""
     cell: str = ""
@@ -93,6 +95,10 @@ class Item(Struct, frozen=True):
     """Items of the same question without which this one earns nothing."""
     options: Mapping[str, Any] = {}
     """What only this kind understands."""
+
+    def title(self, *, final: bool) -> dict[str, str]:
+        """What students read: the text, or what stands in its place as long as their marks may change."""
+        return self.text if final or not self.shown else self.shown
 
 
 class Question(Struct, frozen=True):

@@ -33,6 +33,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from _inside(question.options, f"question {question.id!r}")
         for item in question.items:
             yield f"question {question.id!r}, item {item.id!r}: text", item.text
+            yield f"question {question.id!r}, item {item.id!r}: shown", item.shown
             yield from _inside(item.options, f"question {question.id!r}, item {item.id!r}")
 
 

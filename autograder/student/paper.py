@@ -15,6 +15,7 @@ from autograder.messages import render
 from autograder.messages.reading import unreadable
 from autograder.notebook.document import RawCell
 from autograder.records import Message
+from autograder.student import given
 from autograder.student.report import (
     MISSING,
     PERSON,
@@ -25,6 +26,7 @@ from autograder.student.report import (
     examine,
     state_of,
     title_of,
+    unwritten,
 )
 from autograder.student.sentences import sentence
 
@@ -121,7 +123,7 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
     cell = next((one for one in there if not _is_as_released(one)), there[0] if there else None)
     if cell is None:
         lines = [Line(MISSING, sentence("no-answer-cell", language, name=entry["cell"]))]
-    elif _is_as_released(cell) or not cell.source.strip():
+    elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
         lines = [Line(MISSING, sentence("untouched", language))]
     elif entry["kind"] == "written" or (cell.cell_type == "markdown" and entry["kind"] != "symbolic"):
         lines = [Line(READY, sentence("written", language))]
@@ -132,6 +134,16 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
             line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
         ] or [Line(READY, sentence("written", language))]
     return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+
+
+def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:
+    """Whether a cell of code holds nothing but what was handed out; comments and blanks do not count."""
+    code = cell.cell_type == "code" and entry.get("given", "")
+    return (
+        bool(code)
+        and code_tree(cell.source) is not None
+        and given.is_as_given(cell.source, entry.get("given", ""))
+    )
 
 
 def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, language: str) -> list[Line]:
@@ -151,7 +163,7 @@ def _assigned(
     question: str, name: str, entry: Mapping[str, Any], cell: RawCell, language: str
 ) -> Iterator[Line]:
     """What can be said of one name from the cell's text alone."""
-    literal = answer_literal(cell.source, name)
+    literal = answer_literal(cell.source, name) or given.literal(cell.source, name)
     if literal is not None:
         alone = {**entry, "names": {name: entry["names"][name]}}
         yield from examine(question, alone, {name: literal.value}, language).lines
@@ -165,6 +177,8 @@ def _assigned(
     bound = _binding(tree, name)
     if bound is None:
         yield Line(MISSING, sentence("not-defined-in-cell", language, name=name))
+    elif bound and (line := unwritten(name, cell.source, entry.get("given", ""), language)):
+        yield line
     elif bound:
         yield Line(READY, sentence("there", language, name=name, found=bound))
         if entry["visible"] and name == entry["answer"]:

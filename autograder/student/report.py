@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.student.calling import try_all
+from autograder.student.given import (
+    gaps,
+    is_as_given,
+    is_bare,
+    is_filler,
+    is_open,
+    literal,
+    source_of,
+    stub,
+    unknown,
+)
 from autograder.student.reading import NotRead, read_count, read_value, vocabulary_of
 from autograder.student.sentences import sentence
 
@@ -34,6 +45,7 @@ WANTED: Mapping[str, str] = {
 }
 _READ = ("symbolic", "shape")
 _SHORT = 60
+_MOST_NAMED = 6
 
 
 class Line(NamedTuple):
@@ -56,6 +68,10 @@ class Asked(NamedTuple):
     form: str
     """Of the formula; ``"entries"`` for several answers in one."""
     vocabulary: Vocabulary
+    given: str
+    """The cell as it was handed out."""
+    closed: Sequence[str]
+    """Marks of the options, where all of them stand in the notebook."""
 
 
 class Report(NamedTuple):
@@ -98,7 +114,10 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         if name not in values:
             lines.append(Line(MISSING, sentence("not-assigned", language, name=name)))
             continue
-        line = _look(Asked(name, str(entry["kind"]), form, vocabulary), values[name], language)
+        asked = Asked(
+            name, str(entry["kind"]), form, vocabulary, entry.get("given", ""), entry.get("closed", ())
+        )
+        line = _look(asked, values[name], language)
         lines.append(line)
         if line.state == READY and name == entry["answer"] and callable(values[name]):
             tried = try_all(name, values[name], entry, language)
@@ -118,15 +137,36 @@ def title_of(entry: Mapping[str, Any], language: str) -> str:
     return str(titles.get(language) or titles.get("en") or next(iter(titles.values()), ""))
 
 
+def unwritten(name: str, source: str, given: str, language: str) -> Line | None:
+    """What is said of code that is still as it was handed out, or without a body; None where it is not.
+
+    Args:
+        name: of the function or class.
+        source: the text of the cell that defines it.
+        given: that text as it was handed out.
+        language: of the line.
+    """
+    if source and given and is_as_given(source, given):
+        return Line(MISSING, sentence("as-given", language, name=name))
+    empty = stub(source, name, given)
+    return Line(MISSING, sentence("no-body", language, name=empty)) if empty else None
+
+
 def _look(asked: Asked, value: Any, language: str) -> Line:
-    name, kind, form, vocabulary = asked
+    name, kind, form, vocabulary, *_ = asked
     found = "None" if value is None else "..." if value is ... else type(value).__name__
-    if value is None or value is ... or (isinstance(value, str) and not value.strip()):
-        found = found if not isinstance(value, str) else "''"
+    if _is_empty(value, kind, form):
+        found = found if not isinstance(value, str) else repr(value.strip()[:_SHORT])
         return Line(MISSING, sentence("still-empty", language, name=name, found=found))
+    line = _still_given(asked, value, language)
+    if line is not None:
+        return line
     if not fits(kind, form, value):
         wanted = sentence(WANTED["entries" if form == "entries" else kind], language)
         return Line(PROBLEM, sentence("wrong-type", language, name=name, found=found, expected=wanted))
+    strange = next(unknown(value, form, asked.closed), None) if asked.closed else None
+    if strange is not None:
+        return Line(PROBLEM, sentence("no-option", language, name=name, found=strange.strip()[:_SHORT]))
     if kind in _READ and form != "entries" and not callable(value):
         read = read_value(value, kind, form, vocabulary, language)
         if isinstance(read, NotRead):
@@ -143,6 +183,32 @@ def _look(asked: Asked, value: Any, language: str) -> Line:
         return Line(READY, sentence("read-as", language, name=name, found=count.text))
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
     return Line(READY, sentence("there", language, name=name, found=str(value) if whole else found))
+
+
+def _is_empty(value: Any, kind: str, form: str) -> bool:
+    """Whether nothing stands there. The readers of formulas and shapes say more of a size that is open."""
+    if kind in _READ and form != "entries":
+        return value is None or value is ... or (isinstance(value, str) and not value.strip())
+    several = isinstance(value, (Mapping, list, tuple))
+    return is_filler(value) or (several and (is_open(value) or (form == "entries" and not value)))
+
+
+def _still_given(asked: Asked, value: Any, language: str) -> Line | None:
+    """What is said of an answer, or of one of several in it, that is still to come."""
+    if is_bare(value):
+        return Line(MISSING, sentence("no-body", language, name=asked.name))
+    if callable(value):
+        return unwritten(asked.name, source_of(value), asked.given, language)
+    handed_out = literal(asked.given, asked.name)
+    same = handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value
+    if same and value not in ([], (), {}):  # an empty list may be what somebody means
+        return Line(MISSING, sentence("as-given", language, name=asked.name))
+    missing = gaps(value) if asked.form == "entries" else []
+    if missing:
+        more = ", …" if len(missing) > _MOST_NAMED else ""
+        found = ", ".join(missing[:_MOST_NAMED]) + more
+        return Line(MISSING, sentence("gaps", language, name=asked.name, found=found))
+    return None
 
 
 def fits(kind: str, form: str, value: Any) -> bool:

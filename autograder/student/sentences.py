@@ -48,6 +48,22 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "de": "{name} ist noch leer ({found}). Ersetzen Sie es durch Ihre Antwort, und führen Sie die Zelle "
         "neu aus.",
     },
+    "as-given": {
+        "en": "{name} is still as it was given. Write your answer, and run the cell again.",
+        "de": "{name} ist noch wie vorgegeben. Schreiben Sie Ihre Antwort, und führen Sie die Zelle neu aus.",
+    },
+    "no-body": {
+        "en": "{name} has no body of its own yet. Write it, and run the cell again.",
+        "de": "{name} hat noch keinen eigenen Inhalt. Schreiben Sie ihn, und führen Sie die Zelle neu aus.",
+    },
+    "gaps": {
+        "en": "{name}: nothing stands yet at {found}.",
+        "de": "{name}: Noch steht nichts bei {found}.",
+    },
+    "no-option": {
+        "en": "{name}: “{found}” is none of the options that the notebook names.",
+        "de": "{name}: „{found}“ ist keine der Möglichkeiten, die das Notebook nennt.",
+    },
     "wrong-type": {
         "en": "{name} is of type {found}; expected {expected}.",
         "de": "{name} ist vom Typ {found}; erwartet wird {expected}.",

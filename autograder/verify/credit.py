@@ -1,4 +1,4 @@
-"""What every way through the partial credit of formulas is worth; and formulas with parts that do not matter."""
+"""What every way through the partial credit of formulas is worth; and formulas whose parts are idle."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ANSWERS = {
     "mlp-answer": "mlp_parameters = '8*d_model^2'",
     "positions-answer": "most_tokens = 7",
     "cache-answer": "def cached_numbers(n_layers, length, d_model):\n    return 0",
-    "repair-answer": "class Decoder:\n    pass",
+    "repair-answer": "class Decoder:\n    def forward(self, target):\n        return target",
 }
 
 

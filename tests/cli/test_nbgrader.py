@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import ASSIGNMENT, ROOT, only_object, run, run_cold
+from autograder.authoring.starting import CONFIGURATION
+from tests.cli.running import ASSIGNMENT, ROOT, environment, only_object, run, run_cold
 
 pytestmark = pytest.mark.sandbox
 
@@ -68,3 +72,69 @@ def test_nbgrader_exports_the_grades(course: Path) -> None:
             if row["assignment"] == ASSIGNMENT
         }
     assert points == exported
+
+
+ONE_CLICK = """
+import json, os, sys
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
+served = FormgradeExtension()
+served.root_dir = os.getcwd()
+served.initialize([])
+served.coursedir.parent.load_config_file()
+api = NbGraderAPI(served.coursedir, served.authenticator, parent=served.coursedir.parent)
+sys.stdout.write(json.dumps(api.autograde(sys.argv[1], sys.argv[2])))
+"""
+"""What formgrader does for its button: `BaseHandler.api` and `AutogradeHandler` of its server extension."""
+
+
+def contents(course: Path) -> dict[str, str]:
+    """Every file that autograding could touch, by what it holds."""
+    files = [course / "gradebook.db", *(course / "autograded").rglob("*.ipynb")]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def one_click(course: Path, student: str) -> dict[str, str]:
+    """What the button of formgrader shows for one student."""
+    words = [sys.executable, "-c", ONE_CLICK, ASSIGNMENT, student]
+    done = subprocess.run(words, cwd=course, env=environment(), capture_output=True, text=True, check=False)
+    assert 0 == done.returncode, done.stderr
+    shown: dict[str, str] = json.loads(done.stdout)
+    return shown
+
+
+def test_the_shipped_configuration_is_that_of_new_courses() -> None:
+    """Both hold the same refusal; the shipped one has a name besides."""
+    shipped = (ROOT / "nbgrader_config.py").read_text("utf-8")
+    assert CONFIGURATION + 'c.CourseDirectory.course_id = "autograder"\n' == shipped
+
+
+def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
+    """An older configuration would let one click replace all automatic scores."""
+    told = "nbgrader_config.py: nbgrader's own autograde, one click in formgrader, is not switched off"
+    assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
+    (course / "nbgrader_config.py").write_text('c.CourseDirectory.source_directory = "assignments"\n')
+    assert told in run("grades", ASSIGNMENT, cwd=course).stderr
+    (course / "nbgrader_config.py").unlink()
+    assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
+
+
+@pytest.mark.parametrize("configuration", ["shipped", "new"])
+def test_nbgrader_does_not_autograde(course: Path, configuration: str) -> None:
+    """`nbgrader autograde` and formgrader's button say in words what to do, before anything is touched."""
+    if configuration == "new":
+        (course / "nbgrader_config.py").write_text(CONFIGURATION, encoding="utf-8")
+    student = min(path.name for path in (course / "autograded").iterdir())
+    before = contents(course)
+    for more in (["--force"], [f"--student={student}", "--force", "--create"]):
+        done = run_cold("autograde", ASSIGNMENT, *more, cwd=course, program="nbgrader")
+        named = f" --student {student}" if more[1:] else ""
+        assert 0 != done.returncode
+        assert f"autograder grade {ASSIGNMENT}{named}\n" in done.stderr
+        assert "without a sandbox" in done.stderr
+    shown = one_click(course, student)
+    assert shown["success"] is False
+    said = "[ERROR] nbgrader's autograde is switched off in this course: it would run student code"
+    assert said in shown["log"]
+    assert f"autograder grade {ASSIGNMENT} --student {student}" in shown["log"]
+    assert before == contents(course)

@@ -180,6 +180,49 @@ def test_an_end_is_needed_where_the_rubric_states_no_minutes(course: Course) -> 
     )
 
 
+DEADLINE = """
+[exam]
+end = 2026-02-12T11:40:00
+zone = "Europe/Berlin"
+[exam.students.ada]
+extra_minutes = 30
+[exam.students.eve]
+start = 2026-02-12T12:00:00
+end = 2026-02-12T14:00:00
+"""
+
+
+def test_an_end_suffices(course: Course) -> None:
+    """A deadline alone: extra time comes after it, late is late, and nothing is handed in too early."""
+    schedule = schedule_of(course, DEADLINE)
+    assert (None, utc("2026-02-12 10:40")) == (schedule.common.start, schedule.common.end)
+    assert utc("2026-02-12 11:10") == schedule.of("ada").end
+    assert utc("2026-02-12 13:00") == schedule.of("eve").end
+    for moment, codes in (("2025-01-01 00:00", []), ("2026-02-12 10:40", []), ("2026-02-12 10:41", ["late"])):
+        timing = schedule.counting([handed("zoe", moment)], NOW).timing
+        assert timing
+        assert codes == [note.code for note in timing.notes()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("end = 2026-02-12T11:40:00\n", "", "expected start, end, or both; neither is stated"),
+        (
+            "start = 2026-02-12T12:00:00\nend = 2026-02-12T14:00:00",
+            "start = 2026-02-12T12:00:00",
+            "no common start",
+        ),
+        ("end = 2026-02-12T14:00:00", "end = 2026-02-12T11:00:00", "is not after the start"),
+    ],
+)
+def test_a_slip_beside_a_deadline_is_refused(course: Course, old: str, new: str, message: str) -> None:
+    """What cannot follow from an end alone has to be stated."""
+    assert old in DEADLINE
+    with pytest.raises(CourseError, match=message):
+        schedule_of(course, DEADLINE.replace(old, new, 1))
+
+
 def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> None:
     """A misspelt id would cost somebody their time without a word."""
     schedule = schedule_of(course)

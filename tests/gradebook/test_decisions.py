@@ -77,10 +77,12 @@ def test_the_list_is_read_strictly(tmp_path: Path) -> None:
     found = tmp_path / "decisions.csv"
     found.write_text(HEAD + 'exam,task3-b-why,ab,0.5,"Up, and back?"\nother,x,ab,7,\n')
     assert (Decision("task3-b-why", "ab", Decimal("0.5"), "Up, and back?"),) == read_decisions(
-        found, "exam", CELLS
+        found, "exam", CELLS, ("exam", "other")
     )
     found.write_text("assignment,cell,group,points\nexam,task3-b-why,ab,1\n")
-    assert (Decision("task3-b-why", "ab", Decimal(1)),) == read_decisions(found, "exam", CELLS)
+    assert (Decision("task3-b-why", "ab", Decimal(1)),) == read_decisions(
+        found, "exam", CELLS, ("exam", "other")
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,7 @@ def test_the_list_is_read_strictly(tmp_path: Path) -> None:
         ("exam,task3-b-why,ab,,\n", "line 2: points: expected a number"),
         ("exam,task3-b-why,ab,-1,\n", "line 2: points: expected a number"),
         ("exam,task3-b-why,,1,\n", "line 2: the group is empty"),
+        ("exma,task3-b-why,ab,1,\n", "line 2: assignment: 'exma' is not in the course; did you mean 'exam'?"),
         (
             "exam,task3-b-why,ab,1,\nexam,task3-b-why,ab,0,\n",
             "line 3: the group 'ab' of task3-b-why stands twice",
@@ -102,5 +105,5 @@ def test_slips_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -
     found = tmp_path / "decisions.csv"
     found.write_text(HEAD + lines)
     with pytest.raises(CourseError, match=r"decisions\.csv") as caught:
-        read_decisions(found, "exam", CELLS)
+        read_decisions(found, "exam", CELLS, ("exam", "other"))
     assert message in str(caught.value)

@@ -21,7 +21,9 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.errors import CourseError, GradebookError
 from autograder.gradebook import Gradebook, Student, cell_scores, read_roster, write_autograded
+from autograder.gradebook import comments as comments_module
 from autograder.gradebook.ledger import Key, Ledger
+from autograder.messages import LANGUAGES
 from autograder.records import Graded, Status
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 
@@ -211,6 +213,29 @@ def test_comments_say_item_by_item_what_came_of_it(book: Gradebook, path: Path) 
         == (found["task3-b-why"])
     )
     assert 8 == (found["task5-a-answer"] or "").count("\n") + 1
+
+
+def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> None:
+    """Items, points, verdicts and sentences are in one language: the release's, or else the first."""
+    book.record(middling(), RUBRIC, MOMENT, language="de")
+    assert {
+        "task3-b-answer": "- Die Parameterzahl des MLP: 0,5 von 1 (nicht richtig). "
+        "Das ist eine der beiden Matrizen.",
+        "task3-b-why": "- Ihre Begründung in einem Satz: 0 von 1 (ein Mensch sieht sich das noch an). "
+        "Ihre Begründung liest ein Mensch.",
+    }.items() <= comments(path).items()
+    german = msgspec.structs.replace(RUBRIC.assignment, languages=("de", "en"))
+    book.record(hostile(), msgspec.structs.replace(RUBRIC, assignment=german), MOMENT)
+    texts = [text for text in comments(path).values() if text]
+    assert all("(Bewertet mit Abschottung: reduced)" in text for text in texts if "reduced" in text)
+    assert [] == [word for word in ("no answer", "not right", " of ", "Graded") if word in "".join(texts)]
+
+
+def test_every_verdict_has_a_word_in_every_language() -> None:
+    """No status is told in another language than the comment around it."""
+    spoken = {frozenset(texts) for texts in (*comments_module._WORDS.values(), comments_module._STAMP)}
+    assert {frozenset(LANGUAGES)} == spoken
+    assert set(Status) == set(comments_module._WORDS)
 
 
 def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:

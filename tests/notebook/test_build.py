@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,7 +60,6 @@ def test_no_line_of_a_solution_is_left(source_bytes: bytes, release_bytes: bytes
     fragments = solution_fragments(source_bytes)
     assert fragments == (
         'projection_size = "d_model^2"',
-        'assert projection_size.replace(" ", "") == "d_model^2"',
         "Each of d_model outputs reads d_model inputs.",
         "return Scale(2).factor * x",
         "score_shape = (2, 8, 128, 128)",
@@ -167,7 +167,7 @@ def test_missing_and_doubled_cell_ids_become_stable(source_bytes: bytes, rubric:
             "### BEGIN SOLUTION\nx\n### END HIDDEN TESTS",
             "line 3: END HIDDEN TESTS without its beginning: BEGIN SOLUTION",
         ),
-        ("### BEGIN HIDDEN TESTS\nx\n### END HIDDEN TESTS", "cell 9: BEGIN HIDDEN TESTS is only allowed in"),
+        ("### BEGIN MARK SCHEME\nx\n### END MARK SCHEME", "cell 9: BEGIN MARK SCHEME is only allowed in"),
     ],
 )
 def test_malformed_markers_are_named(source_bytes: bytes, rubric: Rubric, source: str, message: str) -> None:
@@ -175,6 +175,48 @@ def test_malformed_markers_are_named(source_bytes: bytes, rubric: Rubric, source
     with pytest.raises(NotebookError, match=message) as caught:
         build_release(edited(source_bytes, "double-answer", source=source), rubric, NAME)
     assert caught.value.code == "bad-markers"
+
+
+@pytest.mark.parametrize(
+    ("cell", "source", "line"),
+    [
+        ("formula", 'check("formula")\n### BEGIN HIDDEN TESTS\nassert x == 1\n### END HIDDEN TESTS', 2),
+        ("setup", "### BEGIN HIDDEN TESTS\nx\n### END HIDDEN TESTS", 1),
+        ("double-answer", "### BEGIN HIDDEN TESTS\nx\n### END HIDDEN TESTS", 1),
+        ("formula", 'check("formula")\n\nassert projection_size', 3),
+        ("formula", "from nose.tools import assert_equal\nassert_equal(projection_size, 'd')", 2),
+        ("formula", "import numpy as np\nnp.testing.assert_allclose([1.0], [1.0])", 2),
+        ("formula", "import pytest\nwith pytest.raises(ValueError):\n    projection_size()", 2),
+        ("formula", "if projection_size != 'd':\n    raise AssertionError('wrong')", 2),
+        ("formula", "def test_it():\n    for n in range(3):\n        self.assertEqual(n, n)", 3),
+        ("formula", "%matplotlib inline\n!ls\nassert projection_size", 3),
+    ],
+)
+def test_tests_that_no_rubric_knows_are_refused(
+    source_bytes: bytes, rubric: Rubric, cell: str, source: str, line: int
+) -> None:
+    """Hidden tests, and assertions where the points are, would count for nothing: where, and what to do."""
+    with pytest.raises(NotebookError) as caught:
+        build_release(edited(source_bytes, cell, source=source), rubric, NAME)
+    assert "own-tests" == caught.value.code
+    said = str(caught.value)
+    assert re.match(rf"notebook '{NAME}', cell \d+ \({cell}\), line {line}: ", said)
+    assert "points; those follow from the rubric alone. State there what is tested" in said
+
+
+@pytest.mark.parametrize(
+    ("cell", "source"),
+    [
+        ("setup", "from coursecheck import check\nassert check is not None"),
+        ("formula", 'check("formula")  # assert nothing'),
+        ("formula", 'check("formula")\nprint("assert", projection_size)'),
+    ],
+)
+def test_assertions_that_carry_no_points_stay(
+    source_bytes: bytes, rubric: Rubric, cell: str, source: str
+) -> None:
+    """A given cell may make sure of what it needs, and words are no tests."""
+    assert build_release(edited(source_bytes, cell, source=source), rubric, NAME)
 
 
 def test_a_solution_in_a_locked_cell_is_refused(source_bytes: bytes, rubric: Rubric) -> None:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.notebook.student_check import build_student_check
+from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.notebook.timeleft import TIME_SENTENCES, time_left
 from autograder.timestamps import Window
 from tests.demo.marking import exam
@@ -100,3 +100,13 @@ def test_a_check_during_the_exam_ends_with_the_time_left() -> None:
         said.append(out.getvalue().splitlines())
     assert said[0][:-1] == said[1]
     assert said[0][-1].startswith("Time left: 30 min.")
+
+
+def test_a_deadline_alone_counts_down_at_any_time() -> None:
+    """Without a start there is no too early; what the check says of the window is read back as it was."""
+    deadline = Window(None, END, "Europe/Berlin")
+    check = build_student_check(exam(), window=deadline).decode()
+    stated = read_specification(check, "coursecheck.py")
+    assert {"end": END.isoformat(), "zone": "Europe/Berlin"} == stated["times"]
+    told = time_left(stated, "en", END.astimezone(UTC) - timedelta(days=2))
+    assert told.startswith("Time left: 48 h 0 min. The end is on 2026-02-12 at 11:30")

@@ -189,3 +189,19 @@ def test_the_exams_source_is_what_its_authors_write() -> None:
     """The source itself holds no table that could be wrong."""
     source = json.loads(SOURCE.read_text("utf-8"))["cells"][0]["source"]
     assert not any(line.startswith("|") for line in source)
+
+
+@pytest.mark.parametrize(
+    ("language", "own", "said"),
+    [
+        ("en", False, "- **End:** 2026-02-12, 11:30 (Europe/Berlin). Extra time"),
+        ("de", False, "- **Ende:** 12.02.2026, 11:30 Uhr (Europe/Berlin). Eine"),
+        ("en", True, "- **Your end:** 2026-02-12, 11:30"),
+        ("de", True, "- **Ihr Ende:** 12.02.2026, 11:30 Uhr"),
+    ],
+)
+def test_a_deadline_alone_is_told_without_a_start(language: str, own: bool, said: str) -> None:
+    """Where the course states only an end, the title page speaks of no beginning."""
+    text = filled(f"<!-- exam times {language} -->", window=Window(None, WINDOW.end, "Europe/Berlin", own))
+    assert [True] == [line.startswith(said) for line in text.splitlines() if "11:30" in line]
+    assert not {"Start", "Beginn"} & set(text.replace("*", " ").replace(":", " ").split())

@@ -25,7 +25,20 @@ COURSE = Course.at(Path(__file__).parents[2])
 NAMES = COURSE.assignments()
 PUBLIC = {"id", "kind", "title", "symbols", "visible", "answer", "notebook", "text", "form", "library"}
 """Keys of a rubric whose values students may see."""
-ENTRY = {"kind", "languages", "title", "answer", "notebook", "cell", "names", "symbols", "library", "visible"}
+ENTRY = {
+    "kind",
+    "languages",
+    "title",
+    "answer",
+    "notebook",
+    "cell",
+    "names",
+    "symbols",
+    "library",
+    "visible",
+    "given",
+    "closed",
+}
 
 
 def written(value: Any) -> Iterator[str]:

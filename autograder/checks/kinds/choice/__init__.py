@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any, ClassVar, Literal
@@ -21,15 +19,9 @@ from autograder.checks.planning.planting import Planter, Read
 from autograder.checks.planning.targets import Target, Targets
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
+from autograder.notebook.closed import YES_NO, entries, normal
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
-
-MAX_CHOSEN = 200
-MAX_TEXT = 2000
-
-_SEPARATORS = re.compile(r"[,;\n]+|\s+(?:and|und)\s+")
-_AROUND = " \t\r\n\"'`´“”„‘’*$.:()[]{}–-"
-_INSIDE = re.compile(r"[\s\-_]+")
 
 
 class Option(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,10 +34,7 @@ class Option(Struct, frozen=True, forbid_unknown_fields=True):
 
 _PRESETS: Mapping[str, tuple[Option, ...]] = {
     "": (),
-    "yes-no": (
-        Option("yes", ("y", "ja", "j", "true", "wahr")),
-        Option("no", ("n", "nein", "false", "falsch")),
-    ),
+    "yes-no": tuple(Option(name, aliases) for name, aliases in YES_NO.items()),
 }
 
 
@@ -117,7 +106,7 @@ class ChoiceCheck:
         self._ids_by_name: dict[str, str] = {}
         for option in declared:
             for name in (option.id, *option.aliases):
-                if self._ids_by_name.setdefault(_normal(name), option.id) != option.id:
+                if self._ids_by_name.setdefault(normal(name), option.id) != option.id:
                     raise RubricError(f"{where}: option: {name!r} stands for two options")
         reads = {
             name: AnswerItem(answer=item.answer, key=item.key, mistake=item.mistake)
@@ -171,7 +160,7 @@ class ChoiceCheck:
         found = self._targets.value(target, self.items[item.id].key, evidence)
         if found.finding is not None:
             return result(self.question, item, found.finding)
-        written = _entries(found.value, self._ids_by_name)
+        written = entries(found.value, self._ids_by_name)
         chosen = Chosen() if written is None else self._chosen(written)
         judged = result(self.question, item, self.finding(item, found.value, target, evidence.earlier))
         return msgspec.structs.replace(judged, chosen=chosen.ids)
@@ -180,7 +169,7 @@ class ChoiceCheck:
         self, item: Item, value: Any, target: Target, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """What is wrong with one value of an answer; None when it is right."""
-        written = _entries(value, self._ids_by_name)
+        written = entries(value, self._ids_by_name)
         if written is None:
             form = type_name(value)
             return failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
@@ -200,13 +189,13 @@ class ChoiceCheck:
         return self._marked(item, options, chosen)
 
     def _chosen(self, written: Iterable[str]) -> Chosen:
-        entries: dict[str, Entry] = {}
+        found: dict[str, Entry] = {}
         for text in written:
-            name = _normal(text)
+            name = normal(text)
             if name:
                 known = self._ids_by_name.get(name, "")
-                entries.setdefault(known or name, Entry(known, quote(text)))
-        return Chosen(tuple(entries.values()))
+                found.setdefault(known or name, Entry(known, quote(text)))
+        return Chosen(tuple(found.values()))
 
     def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
         """A closed list: the first ``pick`` different entries, each on its own."""
@@ -307,31 +296,3 @@ def check_unknown(texts: Mapping[str, str], where: str) -> None:
 
 def _when(mistake: Mistake) -> tuple[str, ...]:
     return (mistake.when,) if isinstance(mistake.when, str) else tuple(map(str, mistake.when))
-
-
-def _normal(text: str) -> str:
-    """A name without what does not matter: case, spaces, quotes, a value after ``=``."""
-    cut = unicodedata.normalize("NFKC", text[:MAX_TEXT]).casefold().partition("=")[0]
-    return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
-
-
-def _entries(value: Any, known: Mapping[str, str]) -> list[str] | None:
-    """The single entries of an answer as texts; None when it is not a choice at all."""
-    if isinstance(value, Mapping):
-        value = [key for key, chosen in value.items() if chosen is not False and chosen is not None]
-    if isinstance(value, list | tuple):
-        texts = [_text(entry) for entry in value[:MAX_CHOSEN]]
-        return None if None in texts else [text for text in texts if text is not None]
-    text = _text(value)
-    if text is None:
-        return None
-    whole = "=" not in text and _normal(text) in known  # an option's own text may hold a comma
-    return [text] if whole else _SEPARATORS.split(text[:MAX_TEXT])[:MAX_CHOSEN]
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or (isinstance(value, int) and value.bit_length() < 64):
-        return str(value)
-    return None

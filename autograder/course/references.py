@@ -1,0 +1,90 @@
+"""Whether a rubric's ``reference`` and ``trials`` are there, told from their text: nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.course import Course
+from autograder.errors import RubricError
+from autograder.rubric import Rubric
+from autograder.syntax import UNREADABLE, parsed
+from autograder.tables import hint
+from autograder.variants.options import REFERENCE
+
+_CATALOGUE = ("catalogue", "listing")
+"""The functions of a module that faults are drawn from."""
+
+
+def check_references(course: Course, rubric: Rubric) -> None:
+    """Refuse names of modules and functions that the reference folder does not have.
+
+    Raises:
+        RubricError: one is missing, or its module is no Python; names the place and the nearest name.
+    """
+    for place, reference in _stated(rubric):
+        found = REFERENCE.fullmatch(reference)
+        if not found or not found[2]:
+            raise RubricError(f"{place}: expected 'module:name', got {reference!r}")
+        module, name = found[1], found[2]
+        path = _file(course, module)
+        if path is None:
+            folder, near = course.reference.name, hint(module, _modules(course.reference))
+            raise RubricError(f"{place}: {reference!r}: {folder}/ has no module {module}; {near}")
+        shown = path.relative_to(course.root)
+        try:
+            names = _names(parsed(path.read_text(encoding="utf-8"))) if path.is_file() else frozenset()
+        except (*UNREADABLE, OSError) as error:
+            raise RubricError(f"{place}: {reference!r}: {shown} cannot be read: {error}") from error
+        if names is not None and name not in names and _file(course, f"{module}.{name}") is None:
+            raise RubricError(f"{place}: {reference!r}: {shown} defines no {name}; {hint(name, names)}")
+
+
+def _stated(rubric: Rubric) -> Iterator[tuple[str, str]]:
+    """Every ``module:name`` of a rubric, with its place."""
+    for question in rubric.questions:
+        if question.reference:
+            yield f"question {question.id!r}: reference", question.reference
+        if question.trials:
+            yield f"question {question.id!r}: trials", question.trials
+    if rubric.draws:
+        for name, computed in rubric.draws.computed.items():
+            yield f"[variant.draw.{name}]: reference", computed.reference
+        for name, planted in rubric.draws.planted.items():
+            yield from ((f"[variant.draw.{name}]: faults", f"{planted.faults}:{one}") for one in _CATALOGUE)
+
+
+def _file(course: Course, module: str) -> Path | None:
+    """The file of a module, or of a package."""
+    path = course.reference.joinpath(*module.split("."))
+    files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
+    found = next((file for file in files if file.is_file()), None)
+    return path if found is None and path.is_dir() else found
+
+
+def _modules(folder: Path) -> list[str]:
+    """All modules below a folder, as a rubric names them."""
+    names = (path.relative_to(folder).with_suffix("").parts for path in sorted(folder.rglob("*.py")))
+    return [".".join(parts).removesuffix(".__init__") for parts in names if parts != ("__init__",)]
+
+
+def _names(tree: ast.Module) -> frozenset[str] | None:
+    """What a module binds at its top; None where its text does not tell."""
+    names: set[str] = set()
+    for node in _top(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return None if names & {"*", "__getattr__"} else frozenset(names)
+
+
+def _top(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything of a module that is not inside a function or class."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _top(child)

@@ -1,0 +1,257 @@
+"""Who belongs to a class: ghosts, strangers and slips are told; no mark vanishes or counts silently."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder import generate
+from autograder.authoring import start
+from autograder.cli.misplaced import misnamed_files, misplaced
+from autograder.cli.roll import called
+from autograder.course import Course
+from autograder.gradebook import Gradebook
+from autograder.gradebook.ledger import Key, Ledger
+from autograder.records import Graded, Score
+from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
+
+NAME = "captioning"
+STUDENT = "s1002"
+OURS = f"""
+    SELECT grade.id, auto_score, manual_score, needs_manual_grade FROM grade
+    JOIN submitted_notebook ON submitted_notebook.id = grade.notebook_id
+    JOIN notebook ON notebook.id = submitted_notebook.notebook_id
+    WHERE notebook.name = '{ASSIGNMENT}' ORDER BY grade.id"""
+SILENCED = """
+    SELECT count(*) FROM comment
+    JOIN submitted_notebook ON submitted_notebook.id = comment.notebook_id
+    JOIN notebook ON notebook.id = submitted_notebook.notebook_id
+    WHERE notebook.name = ? AND auto_comment = 'No response.'"""
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Course:
+    """A course with a released assignment, another one, and a folder of submissions with Bob's."""
+    start(tmp_path, NAME, ["written"])
+    start(tmp_path, "captions", ["written"])
+    made = Course.at(tmp_path)
+    generate.generate(made, NAME)
+    put(made, f"submitted/bob/{NAME}/{NAME}.ipynb")
+    return made
+
+
+def put(course: Course, place: str) -> None:
+    """Something at a place below the course."""
+    path = course.root / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("submitted/ivo/Captioning/captioning.ipynb", "submitted/ivo/Captioning is not graded; expected"),
+        ("submitted/ivo/CAPTIONING/x.txt", "submitted/ivo/captioning/: move or rename it"),
+        ("submitted/ivo/captoning/captioning.ipynb", "submitted/ivo/captoning is not graded"),
+        ("submitted/ivo/captioning_/captioning.ipynb", "submitted/ivo/captioning_ is not graded"),
+        ("submitted/bob/Captioning/captioning.ipynb", "submitted/bob/Captioning is not graded"),
+        (
+            "submitted/ivo/captioning/captioning/captioning.ipynb",
+            "submitted/ivo/captioning/captioning/captioning.ipynb is not graded; expected",
+        ),
+        (
+            "submitted/ivo/captioning/Captioning.ipynb",
+            "submitted/ivo/captioning/Captioning.ipynb is not graded",
+        ),
+        (
+            "submitted/ivo/captioning/captioning.IPYNB",
+            "submitted/ivo/captioning/captioning.IPYNB is not graded",
+        ),
+        ("submitted/ivo.zip", "submitted/ivo.zip is not graded; expected submitted/<student>/captioning/"),
+        ("submitted/ivo/captioning_ivo.tar.gz", "submitted/ivo/captioning/captioning.ipynb: unpack it"),
+        (
+            "earlier/bob/Captioning/1/captioning.ipynb",
+            "earlier/bob/Captioning is not graded; expected earlier/bob/",
+        ),
+        ("earlier/bbo/captioning/1/captioning.ipynb", "earlier/bbo is not looked at: nobody of this id"),
+        (
+            "earlier/bob/captioning/captioning.ipynb",
+            "expected earlier/bob/captioning/<any name>/captioning.ipynb",
+        ),
+    ],
+)
+def test_a_slip_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
+    """Other letters' sizes, misspelt names, a folder too many: one sentence with where it is looked for."""
+    put(empty, place)
+    (sentence,) = misplaced(empty, NAME, [NAME])
+    assert told in sentence
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "submitted/bob/captions/captions.ipynb",
+        "submitted/bob/project/project.ipynb",
+        "submitted/bob/captioning/.ipynb_checkpoints/captioning-checkpoint.ipynb",
+        "earlier/bob/captioning/1/captioning.ipynb",
+        "earlier/bob/captions/1/captions.ipynb",
+    ],
+)
+def test_what_is_right_is_not_told(empty: Course, place: str) -> None:
+    """Other assignments, however like in name, and attempts that were kept in their place."""
+    put(empty, place)
+    assert [] == misplaced(empty, NAME, [NAME])
+
+
+def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
+    """Links are never followed below submitted/; a class behind one would be left out without a word."""
+    (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")
+    told = ["submitted/eve is a link and is not graded: put the folder itself there"]
+    assert told == misplaced(empty, NAME, [NAME])
+
+
+def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
+    """What was handed in for the first homework is no misspelt second one."""
+    start(tmp_path, "homework2", ["written"])
+    course = Course.at(tmp_path)
+    put(course, "submitted/ada/homework1/homework1.ipynb")
+    assert [] == misplaced(course, "homework2", ["homework2"])
+    put(course, "submitted/ada/Homework-2/homework2.ipynb")
+    assert 1 == len(misplaced(course, "homework2", ["homework2"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("Roster.csv", "roster.csv"),
+        ("rooster.csv", "roster.csv"),
+        ("exam.toml", "exams.toml"),
+        ("decision.csv", "decisions.csv"),
+        ("Bonus.CSV", "bonus.csv"),
+    ],
+)
+def test_a_list_that_nobody_reads_is_told(empty: Course, name: str, wanted: str) -> None:
+    """A file that is called almost as a list of the course would be left out without a word."""
+    assert [] == misnamed_files(empty)
+    put(empty, name)
+    assert [f"{name} is not read; expected {wanted}: rename it"] == misnamed_files(empty)
+    put(empty, wanted)
+    assert [] == misnamed_files(empty)
+
+
+@pytest.mark.sandbox
+def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
+    """A result without a folder is in no grade, decision, page or mean; it is told until it is back."""
+    everybody = only_object(run("grades", ASSIGNMENT, "--json", cwd=course).stdout)["students"]
+    ghost, *others = (one["student"] for one in everybody)
+    shutil.move(course / "submitted" / ghost / ASSIGNMENT, course / "kept")
+    shutil.rmtree(course / "feedback" / ghost, ignore_errors=True)
+    done = run("grade", ASSIGNMENT, cwd=course)
+    assert 0 == done.returncode, done.stderr
+    assert f"is gone: {ghost} (" in done.stderr
+    assert "count nowhere" in done.stderr
+    assert "nbgrader db student remove --force" in done.stderr
+    assert f"in roster.csv, but not in submitted/<student>/{ASSIGNMENT}: {ghost} (1 in all)" in done.stderr
+    listed = run("grades", ASSIGNMENT, "--json", cwd=course)
+    found = only_object(listed.stdout)
+    assert (others, [ghost]) == ([one["student"] for one in found["students"]], found["gone"])
+    assert f"is gone: {ghost} (" in listed.stderr
+    rows = csv.DictReader(io.StringIO(run("grades", ASSIGNMENT, "--csv", cwd=course).stdout))
+    assert others == [row["student"] for row in rows]
+    assert f"is gone: {ghost} (" in run("feedback", ASSIGNMENT, cwd=course).stderr
+    summary, marking = (
+        (course / "staff" / f"{ASSIGNMENT}{kind}.html").read_text("utf-8") for kind in ("", "-marking")
+    )
+    assert f"is gone: {ghost} (" in summary
+    assert f"Students: <b>{len(others)}</b>" in summary
+    assert f'<th scope="row">{ghost}' not in summary
+    assert ghost not in marking
+    assert not (course / "feedback" / ghost / ASSIGNMENT).exists()
+    removed = run_cold("db", "student", "remove", ghost, "--force", cwd=course, program="nbgrader")
+    assert 0 == removed.returncode, removed.stderr
+    after = run("grades", ASSIGNMENT, "--json", cwd=course)
+    assert found["students"] == only_object(after.stdout)["students"]
+    assert f"is gone: {ghost} (" in after.stderr
+    assert "nbgrader db student remove" not in after.stderr
+    shutil.move(course / "kept", course / "submitted" / ghost / ASSIGNMENT)
+    back = run("grade", ASSIGNMENT, cwd=course)
+    assert f"removed from it, but submitted/<student>/{ASSIGNMENT} is there: {ghost}" in back.stderr
+    assert everybody == only_object(run("grades", ASSIGNMENT, "--json", cwd=course).stdout)["students"]
+
+
+def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
+    """Somebody who handed in after the last run is in no list of grades, which says so."""
+    assignment = assignments.load(empty, NAME)
+    with Gradebook(empty.gradebook) as book:
+        key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
+        Ledger(book.engine).record(key, Graded(Score("bob", NAME, 1, ())))
+        before = called(assignment, book)
+        assert (["bob"], [], (), False) == (
+            [*before.results],
+            [*before.gone],
+            before.remarks,
+            before.attention,
+        )
+        put(empty, f"submitted/zoe/{NAME}/{NAME}.ipynb")
+        shutil.rmtree(empty.root / "submitted" / "bob")
+        after = called(assignment, book)
+    assert ([], ["bob"]) == ([*after.results], [*after.gone])
+    gone, waiting = after.remarks
+    assert f"submitted/<student>/{NAME} is gone: bob (0 points)" in gone
+    assert f"handed in, but not graded yet: zoe; run: autograder grade {NAME}" == waiting
+
+
+@pytest.mark.sandbox
+def test_a_folder_of_nobody_is_told(course: Path) -> None:
+    """It is graded, but whose it is has to be settled; without a class list nobody can say."""
+    student = min(path.name for path in (course / "submitted").iterdir())
+    shutil.move(course / "submitted" / student, course / "submitted" / f"{student}x")
+    done = run("grade", ASSIGNMENT, "--json", cwd=course)
+    assert 0 == done.returncode, done.stderr
+    remarks = only_object(done.stdout)["remarks"]
+    (told,) = (one for one in remarks if "is of nobody in roster.csv" in one)
+    assert told.startswith(f"submitted/{student}x/{ASSIGNMENT} is of nobody")
+    assert f"did you mean '{student}'?" in told
+    run("feedback", ASSIGNMENT, cwd=course)
+    assert f"{student}x/{ASSIGNMENT} is of nobody" in (course / "staff" / f"{ASSIGNMENT}.html").read_text(
+        "utf-8"
+    )
+    (course / "roster.csv").unlink()
+    assert "is of nobody" not in run("grades", ASSIGNMENT, cwd=course).stderr
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("command", ["grade", "grades", "feedback"])
+def test_scores_that_are_not_ours_are_put_back(course: Path, command: str) -> None:
+    """What nbgrader's autograde writes is told and mended; what people gave stays as it is."""
+    with sqlite3.connect(course / "gradebook.db") as connection:
+        (marked,) = connection.execute(f"SELECT id FROM ({OURS}) WHERE auto_score IS NULL").fetchone()
+        connection.execute(
+            "UPDATE grade SET manual_score = 1.5, needs_manual_grade = 0 WHERE id = ?", (marked,)
+        )
+        before = connection.execute(OURS).fetchall()
+        # As SaveAutoGrades does: every score 0, and to be looked at again where a person gave one.
+        connection.execute("UPDATE grade SET auto_score = 0, needs_manual_grade = (manual_score IS NOT NULL)")
+        connection.execute("UPDATE comment SET auto_comment = 'No response.' WHERE auto_comment IS NOT NULL")
+    connection.close()
+    noted = course / "autograded" / STUDENT / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    shown = noted.read_bytes()
+    noted.write_text("{}")
+    done = run(command, ASSIGNMENT, cwd=course)
+    assert (1 if command == "grade" else 0) == done.returncode, done.stderr
+    assert "automatic scores were not ours, and were put back" in done.stderr
+    with sqlite3.connect(course / "gradebook.db") as connection:
+        after = connection.execute(OURS).fetchall()
+        silenced = connection.execute(SILENCED, (ASSIGNMENT,)).fetchone()[0]
+    connection.close()
+    assert [row if row[0] != marked else (*row[:3], 1) for row in before] == after
+    assert 0 == silenced
+    assert shown == noted.read_bytes()
+    again = run(command, ASSIGNMENT, cwd=course)
+    assert (0, False) == (again.returncode, "not ours" in again.stderr)

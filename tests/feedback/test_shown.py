@@ -1,0 +1,101 @@
+"""What is shown of an item that gives an answer away, until the marks are final."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from autograder import rubric as rubrics
+from autograder.errors import RubricError
+from autograder.feedback import render, render_summary
+from autograder.feedback.marking import render_marking
+from autograder.gradebook.comments import comment_texts
+from autograder.grades import PersonMark, standing
+from autograder.records import Graded, Status
+from autograder.rubric.texts import untranslated
+from tests.feedback.examples import TOML, middling
+
+TITLE = {"en": "Blocked positions have no effect", "de": "Gesperrte Positionen wirken nicht"}
+SHOWN = {"en": "With a mask", "de": "Mit Maske"}
+LINE = f'text = {{ en = "{TITLE["en"]}", de = "{TITLE["de"]}" }}'
+RUBRIC = rubrics.parse(
+    TOML.replace(LINE, f'{LINE}\nshown = {{ en = "{SHOWN["en"]}", de = "{SHOWN["de"]}" }}').encode()
+)
+DECIDED = {("exam", "task3-b-why"): PersonMark(Decimal(1))}
+
+
+def settled() -> Graded:
+    """The middling student, with nothing left to a person."""
+    graded = middling()
+    items = tuple(
+        replace(one, status=Status.FAILED) if one.status is Status.NEEDS_REVIEW else one
+        for one in graded.score.items
+    )
+    return replace(graded, score=replace(graded.score, items=items))
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_title_is_told_when_the_marks_are_final(language: str) -> None:
+    """Before that what the rubric states stands in its place, and neither title nor id is in the page."""
+    waiting = standing(middling().score, RUBRIC)
+    final = standing(middling().score, RUBRIC, DECIDED)
+    assert (False, True) == (waiting.final, final.final)
+    before = render(middling(), RUBRIC, language=language, stands=waiting)
+    assert SHOWN[language] in before
+    assert TITLE[language] not in before
+    assert "item-mha-masked" not in before
+    after = render(middling(), RUBRIC, language=language, stands=final)
+    assert TITLE[language] in after
+    assert SHOWN[language] not in after
+    assert "item-mha-masked" in after
+
+
+def test_staff_read_the_title() -> None:
+    """The pages for staff never hide what a line is about, and an item without the option is as before."""
+    stands = {"grace": standing(middling().score, RUBRIC)}
+    staff = render_marking([middling()], RUBRIC, stands) + render_summary([middling()], RUBRIC, stands)
+    assert SHOWN["en"] not in staff
+    plain = rubrics.parse(TOML.encode())
+    assert TITLE["en"] in render(middling(), plain, stands=stands["grace"])
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
+    """nbgrader shows them to students whenever it is told to."""
+    cells = {("exam", "mha-answer")}
+    (waiting,) = comment_texts(middling().score, RUBRIC, cells, language).values()
+    (decided,) = comment_texts(settled().score, RUBRIC, cells, language).values()
+    assert (True, False) == (SHOWN[language] in waiting, TITLE[language] in waiting)
+    assert (False, True) == (SHOWN[language] in decided, TITLE[language] in decided)
+
+
+def test_slips_are_refused() -> None:
+    """It is a text by language, in each of the assignment's languages."""
+    half = rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = {{ en = "With a mask" }}').encode())
+    assert ["question 'mha', item 'masked': shown: 'de' is missing"] == untranslated(half)
+    with pytest.raises(RubricError, match=r"item 2 \(masked\): shown"):
+        rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = "With a mask"').encode())
+
+
+def test_shipped_titles_that_give_answers_away_are_not_shown_early() -> None:
+    """The audits of the GPT-2 assignment and the reasons of the exam tell their answers in their titles."""
+    folder = Path(__file__).parents[2] / "rubrics"
+    hidden = {}
+    for name in ("gpt2", "dl4nlp-exam"):
+        for question in tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))["question"]:
+            for item in question["item"]:
+                if "shown" in item:
+                    hidden[item["text"]["en"]] = item["shown"]
+                    assert set(item["text"]) == set(item["shown"])
+    assert {
+        "The class is right, and no fault is claimed",
+        "Cross-attention sees the padding of the source",
+    } <= set(hidden)
+    audits = tomllib.loads((folder / "gpt2.toml").read_text("utf-8"))["question"]
+    judged = [item for one in audits if one["kind"] == "audit" for item in one["item"]]
+    telling = [item for item in judged if item["judges"] in ("verdict", "fault", "remark")]
+    assert [] == [item["id"] for item in telling if "shown" not in item]
