@@ -1,0 +1,493 @@
+"""Looks for the one change to a wrong formula that makes it a right one.
+
+Every single change within bounds is tried in every place of the student's own formula, and some are tried
+everywhere at once. Floating-point numbers tell which may fit; the comparer proves it. So what is said is
+true of the formula as it was written: with this changed it would be right for all values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from msgspec import Struct
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes import floats
+from autograder.algebra.mistakes.bases import expanded
+from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, Change, logarithm, positive, values, written
+from autograder.algebra.mistakes.edits import rebuilt, swapped, total
+from autograder.algebra.nodes import (
+    Add,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    substitute,
+    symbols,
+    walk,
+)
+from autograder.algebra.printing.text import decimal, to_text
+from autograder.errors import Undecided
+
+MOST_PARTS = 80
+"""Parts of an answer that is looked at."""
+MOST_NAMES = 16
+"""Symbols that are tried."""
+MOST_MATERIAL = 32
+"""Parts of the right formula that are tried in the answer."""
+MOST_PROOFS = 6
+"""Changes that fit by floating-point numbers and are compared exactly."""
+SMALL = 1 << 14
+"""Largest numerator and denominator of a number that a student may have mistaken."""
+MOST_ALIKE = 6
+"""Terms of a right sum of which every choice may be missing."""
+
+RANKS = {
+    code: rank
+    for rank, codes in enumerate(
+        (
+            ("sign", "log-base", "rounding", "function-replaced", "arguments-swapped", "swapped-symbols"),
+            ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
+            ("symbol-replaced", "reciprocal", "divided"),
+            ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power"),
+            ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
+            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside", "off-by-one"),
+            ("extra-term", "extra-factor", "extra-divisor", "extra-argument", "function-too-much"),
+            ("brackets", "brackets-too-wide", "belongs-inside", "belongs-outside", "extra-exponent"),
+            ("power-too-large", "power-too-small", "power-of-part", "number", "rounding-forgotten"),
+            ("missing-term", "factor-forgotten", "divisor-forgotten", "argument-forgotten"),
+            ("symbol-one", "symbol-zero", "missing-terms", "quotient-for-product", "product-for-quotient"),
+            ("function-forgotten", "coefficient", "term-forgotten", "number-forgotten"),
+            ("part-replaced",),
+        )
+    )
+    for code in codes
+}
+"""Code → how soon it is thought of; what students do most, and what is most telling, first."""
+
+
+class Found(Struct, frozen=True):
+    """A change that makes a wrong formula a right one.
+
+    Attributes:
+        code: what was done wrong.
+        params: what the sentence names, as the student wrote it.
+        repaired: the student's formula with that undone, or the wrong formula itself where the slip was
+            made in the right one.
+        slip: the right formula with the slip; None where it was undone in the student's.
+        several: the student did so in more than one place.
+        some: it was changed in one place, and there are others like it.
+    """
+
+    code: str
+    params: dict[str, str]
+    repaired: Node | None = None
+    slip: Node | None = None
+    some: bool = False
+
+
+class Target(Struct, frozen=True, eq=False):
+    """A right formula under one reading, as the search needs it.
+
+    Attributes:
+        right: the formula.
+        comparer: the reading.
+        points: values of the symbols.
+        values: the formula's there.
+        names: symbols to try, those of the formula first.
+        material: parts of the formula that an answer may lack.
+        arguments: of its maxima and minima.
+        special: the formula with one slip everywhere, and what that is.
+    """
+
+    right: Node
+    comparer: Comparer
+    points: tuple[floats.At, ...]
+    values: tuple[float, ...]
+    names: dict[str, None]
+    material: tuple[Node, ...]
+    special: tuple[tuple[Found, tuple[float, ...]], ...]
+
+    @classmethod
+    def of(cls, right: Node, comparer: Comparer) -> Target:
+        """Compute everything that answers are held against."""
+        domains = comparer.points.domains
+        points = floats.points(domains, comparer.assumptions)
+        at = tuple(floats.value(right, point) for point in points)
+        own = sorted(symbols(right))
+        names = dict.fromkeys((*own, *domains))
+        names = dict.fromkeys(list(names)[:MOST_NAMES])
+        parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
+        material = tuple(dict.fromkeys(part for part in parts if isinstance(part, _NODES)))[:MOST_MATERIAL]
+        special = tuple(
+            (found, tuple(floats.value(found.slip, point) for point in points))
+            for found in _special(right, own, list(names))
+            if found.slip is not None
+        )
+        return cls(right, comparer, points, at, names, material, special)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The symbols that the right formula depends on, assumptions put in."""
+        return frozenset(name for name in self.present(self.right) if self.depends(self.right, name))
+
+    def present(self, formula: Node) -> frozenset[str]:
+        """The symbols that stand in a formula, assumptions put in."""
+        return symbols(expanded(formula, self.comparer))
+
+    def depends(self, formula: Node, name: str) -> bool:
+        """Whether the value of a formula changes with a symbol that no assumption settles."""
+        whole = expanded(formula, self.comparer)
+        for at in self.points:
+            here, there = floats.value(whole, at), floats.value(whole, {**at, name: at[name] * 0.7})
+            if here == here and there == there and not floats.near(here, there):
+                return True
+        return False
+
+    def found(self, wrong: Node) -> Found | None:
+        """The most telling change that is proven to make the formula right; None where there is none."""
+        if sum(1 for _ in walk(wrong)) > MOST_PARTS:
+            return None
+        theirs = [floats.value(wrong, point) for point in self.points]
+        pairs = list(zip(self.values, theirs, strict=True))
+        usable = [place for place, (mine, _) in enumerate(pairs) if mine == mine]
+        if len(usable) < 2:
+            return None
+        usable.sort(key=lambda place: pairs[place][1] != pairs[place][1])
+        candidates = [*self._special_cases(theirs), *_Search(self, wrong, usable).candidates()]
+        candidates.sort(key=lambda found: RANKS[found.code])
+        tried = 0
+        for found in candidates:
+            if found.repaired is not None and not self._fits(found.repaired, usable):
+                continue
+            tried += 1
+            if tried > MOST_PROOFS:
+                return None
+            if self._proven(found, wrong):
+                return found
+        return None
+
+    def _special_cases(self, theirs: Sequence[float]) -> Iterator[Found]:
+        for found, values_there in self.special:
+            fits = [
+                floats.close(mine, own) for mine, own in zip(values_there, theirs, strict=True) if mine == mine
+            ]
+            if sum(fits) > 1 and sum(fits) >= len(fits) - 1:
+                yield found
+
+    def _fits(self, repaired: Node, usable: Sequence[int]) -> bool:
+        there = ((self.values[place], floats.value(repaired, self.points[place])) for place in usable)
+        both = [(mine, own) for mine, own in there if own == own]
+        return len(both) > 1 and all(floats.close(mine, own) for mine, own in both)
+
+    def _proven(self, found: Found, wrong: Node) -> bool:
+        try:
+            if found.repaired is not None:
+                return self.comparer.equal(found.repaired, self.right)
+            return found.slip is not None and self.comparer.equal(found.slip, wrong)
+        except Undecided:
+            return False
+
+
+_NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
+
+
+def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[Found]:
+    """The right formula with one slip wherever it can be made; and without several of its terms."""
+    for name, other in combinations(own, 2):
+        params = {"first": name, "second": other}
+        yield Found("swapped-symbols", params, slip=swapped(right, name, other))
+    for name in own:
+        for other in names:
+            if other != name:
+                yield Found("symbol-replaced", {"symbol": other}, slip=substitute(right, name, Sym(other)))
+        yield Found("symbol-one", {"missing": name}, slip=substitute(right, name, ONE))
+        yield Found("symbol-zero", {"missing": name}, slip=substitute(right, name, Num(0)))
+    if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
+        for count in range(1, len(right.terms) - 1):
+            for kept in combinations(right.terms, count):
+                yield Found("missing-terms", {}, slip=total(kept))
+
+
+class _Place(Struct, frozen=True, eq=False):
+    """A place of the student's formula."""
+
+    node: Node
+    parent: Node | None
+    whole: Callable[[Node], Node]
+    """The formula with something else in this place."""
+    upward: Callable[[float], float]
+    """Its value when this place has another one."""
+    value: float
+    need: float
+    """What the place must be worth for the whole to be right; not a number where that is not settled."""
+    second: tuple[float, float]
+    """Value and need at a second point."""
+
+
+class _Search:
+    """All changes to one formula that may make it right."""
+
+    def __init__(self, target: Target, wrong: Node, usable: Sequence[int]) -> None:
+        self._target, self._wrong = target, wrong
+        self._first, self._second = usable[0], usable[1]
+        self._at, self._other = target.points[self._first], target.points[self._second]
+        self._goal = target.values[self._first]
+        self._count: dict[Node, int] = {}
+        for part in walk(wrong):
+            if isinstance(part, _NODES + (Num,)):
+                self._count[part] = self._count.get(part, 0) + 1
+        known = ((part, floats.value(part, self._at)) for part in target.material)
+        self._material = [(part, value) for part, value in known if value == value]
+
+    def candidates(self) -> Iterator[Found]:
+        """Those that fit at the first point."""
+        yield from self._everywhere()
+        for place in self._places():
+            for change in (*written(place.node), *values(place.node, self._target.names), *_signs(place)):
+                if self._reaches(place, floats.value(change.made, self._at)):
+                    found = self._found(change, place)
+                    if found is not None:
+                        yield found
+            for change in (*self._numbers(place), *self._from_right(place)):
+                found = self._found(change, place)
+                if found is not None:
+                    yield found
+
+    def _places(self) -> Iterator[_Place]:
+        goal = self._target.values[self._second]
+        root = _Place(
+            self._wrong,
+            None,
+            lambda made: made,
+            lambda value: value,
+            floats.value(self._wrong, self._at),
+            self._goal,
+            (floats.value(self._wrong, self._other), goal),
+        )
+        waiting = [root]
+        while waiting:
+            place = waiting.pop()
+            yield place
+            waiting.extend(reversed(list(self._below(place))))
+
+    def _below(self, place: _Place) -> Iterator[_Place]:
+        node = place.node
+        parts = children(node)
+        here = [floats.value(part, self._at) for part in parts]
+        there = [floats.value(part, self._other) for part in parts]
+        for index, part in enumerate(parts):
+
+            def whole(made: Node, index: int = index) -> Node:
+                return place.whole(rebuilt(node, (*parts[:index], made, *parts[index + 1 :])))
+
+            def upward(value: float, index: int = index) -> float:
+                return place.upward(floats.combined(node, [*here[:index], value, *here[index + 1 :]]))
+
+            need = floats.inverted(node, index, here, place.need)
+            second = (there[index], floats.inverted(node, index, there, place.second[1]))
+            yield _Place(part, node, whole, upward, here[index], need, second)
+
+    def _reaches(self, place: _Place, value: float) -> bool:
+        if place.need == place.need:
+            return floats.close(value, place.need)
+        return value == value and floats.close(place.upward(value), self._goal)
+
+    def _found(self, change: Change, place: _Place) -> Found | None:
+        """What is said of a change in a place; None where another place says it better."""
+        code, about, kind = change.code, change.about, change.kind
+        if place.parent is None and code in _OF_THE_WHOLE:
+            code, about, kind = _OF_THE_WHOLE[code], None, ""
+        if code == "extra-factor" and place.parent is None and isinstance(about, Num):
+            return None
+        params: dict[str, str] = {}
+        if about is not None and kind:
+            params[kind] = about.name if kind == "name" and isinstance(about, Fn) else _shown(about)
+        some = about is not None and self._count.get(about, 0) > 1
+        return Found(code, params, place.whole(change.made), some=some)
+
+    def _numbers(self, place: _Place) -> Iterator[Change]:
+        """A number that is another one, or is lacking."""
+        node, (value, need) = place.node, place.second
+        if isinstance(node, Num):
+            yield from self._number(node, place)
+            return
+        if not _settled(place) or place.value == 0 or value == 0:
+            return
+        factor = place.need / place.value
+        if floats.close(factor, need / value) and abs(factor) not in (0, 1):
+            known = _exact(factor)
+            if known is not None:
+                yield _factor(place, known)
+        if not isinstance(place.parent, Add | Neg):
+            extra = place.need - place.value
+            if floats.close(extra, need - value) and abs(extra) > floats.CLOSE * abs(place.value):
+                known = _exact(extra)
+                if known is not None:
+                    yield _summand(place, known)
+
+    def _number(self, node: Num, place: _Place) -> Iterator[Change]:
+        if place.need == place.need and floats.close(place.need, place.second[1]):
+            known = _exact(place.need)
+            if known is not None and known != node.value:
+                yield Change("number", _signed(known), node, "number")
+        elif place.need != place.need:
+            tried = (node.value + 1, node.value - 1, 2 * node.value, Fraction(node.value, 2), *range(11))
+            for other in dict.fromkeys(tried):
+                if other != node.value and self._reaches(place, float(other)):
+                    yield Change("number", _signed(Fraction(other)), node, "number")
+
+    def _from_right(self, place: _Place) -> Iterator[Change]:
+        """Parts of the right formula that this place lacks, or that belong there."""
+        node, value = place.node, place.value
+        of_sum, of_product = isinstance(place.parent, Add | Neg), isinstance(place.parent, Mul | Div)
+        grows = isinstance(node, Fn) and node.name in ("max", "min")
+        for part, at in self._material:
+            if not of_sum and not isinstance(node, Add):
+                for sign, made in ((at, part), (-at, Neg(part))):
+                    if self._reaches(place, value + sign):
+                        yield Change("term-forgotten", Add((node, made)), node, "part")
+            elif isinstance(node, Add):
+                for sign, made in ((at, part), (-at, Neg(part))):
+                    if self._reaches(place, value + sign):
+                        yield Change("term-forgotten", Add((*node.terms, made)), node, "part")
+            if not of_product:
+                if self._reaches(place, value * at):
+                    yield Change("factor-forgotten", Mul((node, part)), node, "part")
+                if at and self._reaches(place, value / at):
+                    yield Change("divisor-forgotten", Div(node, part), node, "part")
+            if self._reaches(place, at) and place.parent is not None:
+                yield Change("part-replaced", part, node, "part")
+            if isinstance(node, Fn) and grows:
+                made = Fn(node.name, (*node.arguments, part))
+                if self._reaches(place, floats.value(made, self._at)):
+                    yield Change("argument-forgotten", made, node, "name")
+
+    def _everywhere(self) -> Iterator[Found]:
+        """One change made wherever it can be made."""
+        wrong = self._wrong
+        for part in {part.name: part for part in walk(wrong) if isinstance(part, Fn)}.values():
+            for code, changed in _functions_everywhere(wrong, part.name):
+                name = {} if code in ("log-base", "rounding") else {"name": part.name}
+                yield from self._at_once(code, changed, name)
+        for name in sorted(symbols(wrong)):
+            if self._count.get(Sym(name), 0) < 2:
+                continue
+            shown = {"symbol": name}
+            for code, made in (
+                ("power-too-small", Pow(Sym(name), Num(2))),
+                ("power-too-large", Fn("sqrt", (Sym(name),))),
+                ("off-by-one", Add((Sym(name), ONE))),
+                ("off-by-one", Add((Sym(name), Neg(ONE)))),
+                ("divided", Div(ONE, Sym(name))),
+                *(("symbol-replaced", Sym(other)) for other in self._target.names if other != name),
+            ):
+                yield from self._at_once(code, substitute(wrong, name, made), shown)
+            yield from self._at_once("sign-of-part", substitute(wrong, name, Neg(Sym(name))), {"part": name})
+
+    def _at_once(self, code: str, changed: Node, params: dict[str, str]) -> Iterator[Found]:
+        if floats.close(floats.value(changed, self._at), self._goal):
+            yield Found(code, params, changed)
+
+
+_OF_THE_WHOLE: Mapping[str, str] = {
+    "sign-of-part": "sign",
+    "reciprocal": "reciprocal",
+    "factor-forgotten": "factor-forgotten",
+    "divisor-forgotten": "divisor-forgotten",
+    "rounding-forgotten": "rounding-forgotten",
+    "function-forgotten": "function-forgotten",
+    "term-forgotten": "missing-term",
+    "off-by-one": "off-by-one",
+}
+"""What is said of the whole formula instead of a part of it."""
+
+
+def _signs(place: _Place) -> Iterator[Change]:
+    """The other sign; the other side of the fraction line."""
+    node, parent = place.node, place.parent
+    if not isinstance(parent, Mul | Div | Neg):
+        made = node.operand if isinstance(node, Neg) else Neg(node)
+        in_sum = isinstance(parent, Add)
+        if not (isinstance(node, Add) and not in_sum and parent is not None):
+            yield Change("sign-in-term" if in_sum else "sign-of-part", made, positive(node), "term" if in_sum else "part")
+        else:
+            yield Change("sign-of-part", made, node, "part")
+    if isinstance(parent, Mul | Div) and not isinstance(node, Num):
+        yield Change("divided", _turned(node), node, "part")
+    elif parent is None and not isinstance(node, Div):
+        yield Change("reciprocal", Div(ONE, node))
+
+
+def _turned(node: Node) -> Node:
+    return Div(ONE, node)
+
+
+def _settled(place: _Place) -> bool:
+    return all(one == one and abs(one) < math.inf for one in (place.value, place.need, *place.second))
+
+
+def _exact(value: float) -> Fraction | None:
+    """The small fraction that a value is; None for none."""
+    known = Fraction(value).limit_denominator(1000)
+    if abs(known.numerator) > SMALL or not known or not floats.close(float(known), value):
+        return None
+    return known
+
+
+def _signed(value: Fraction) -> Node:
+    number: int | Fraction = abs(value)
+    number = int(number) if number.denominator == 1 else number
+    return Neg(Num(number)) if value < 0 else Num(number)
+
+
+def _factor(place: _Place, factor: Fraction) -> Change:
+    """A constant factor too many or too few."""
+    node, parent = place.node, place.parent
+    made = Mul((_signed(factor), node))
+    if parent is None:
+        if factor < 0:
+            return Change("number-forgotten", made)
+        return Change("factor-too-small" if factor > 1 else "factor-too-large", made)
+    if isinstance(parent, Add):
+        return Change("coefficient", made, positive(node), "term")
+    return Change("number-forgotten", made, node, "part")
+
+
+def _summand(place: _Place, extra: Fraction) -> Change:
+    """A constant too many or too few."""
+    made = Add((place.node, _signed(extra)))
+    if abs(extra) == 1:
+        return Change("off-by-one", made, place.node, "symbol" if isinstance(place.node, Sym) else "part")
+    return Change("term-forgotten", made, place.node, "part")
+
+
+def _functions_everywhere(node: Node, name: str) -> Iterator[tuple[str, Node]]:
+    """Each application of a function replaced by what the same change makes of it."""
+    if name in LOGARITHMS:
+        for base in (0, 2, 10):
+            yield "log-base", _applied(node, name, lambda fn, base=base: logarithm(fn.arguments[0], base))
+    for group in (("floor", "ceil"), ("max", "min"), ("sin", "cos"), ("sigmoid", "tanh")):
+        if name in group:
+            other = group[1 - group.index(name)]
+            code = "rounding" if name in ("floor", "ceil") else "function-replaced"
+            yield code, _applied(node, name, lambda fn, other=other: Fn(other, fn.arguments))
+    yield "function-too-much", _applied(node, name, lambda fn: fn.arguments[0])
+
+
+def _applied(node: Node, name: str, made: Callable[[Fn], Node]) -> Node:
+    below = children(node)
+    changed = rebuilt(node, [_applied(child, name, made) for child in below]) if below else node
+    return made(changed) if isinstance(changed, Fn) and changed.name == name else changed
+
+
+def _shown(node: Node) -> str:
+    return decimal(node.value) if isinstance(node, Num) else to_text(node)

@@ -1,0 +1,77 @@
+"""The table of wrong answers, ready to be diagnosed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.diagnose import Diagnosis, Difference
+from autograder.algebra.nodes import Node
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.values.points import Points
+from autograder.rubric import Symbol
+
+TABLE = Path(__file__).with_name("wrong_answers.toml")
+
+
+class Question(Struct, frozen=True, eq=False):
+    """A right formula, and how it is compared."""
+
+    right: Node
+    vocabulary: Vocabulary
+    comparer: Comparer
+    diagnosis: Diagnosis
+
+
+class Case(Struct, frozen=True, eq=False):
+    """One wrong answer."""
+
+    name: str
+    right: str
+    wrong: str
+    slip: str
+    question: Question
+
+    @property
+    def tree(self) -> Node:
+        """The wrong answer, read."""
+        return parse(self.wrong, self.question.vocabulary)
+
+    def difference(self) -> Difference | None:
+        """What is said about it."""
+        return self.question.diagnosis.difference(self.tree)
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Every wrong answer of the table."""
+    return tuple(_read())
+
+
+def _read() -> Iterator[Case]:
+    for key in tomllib.loads(TABLE.read_text(encoding="utf-8"))["key"]:
+        try:
+            made = question(key["right"], key["symbols"])
+        except Exception:
+            continue
+        for wrong, slip in key["wrong"].items():
+            yield Case(key["name"], key["right"], wrong, slip, made)
+
+
+def question(right: str, domains: dict[str, str]) -> Question:
+    """A question that asks for a formula in symbols of these domains."""
+    vocabulary = Vocabulary({name: Symbol(domain="positive" if domain == "probability" else domain) for name, domain in domains.items()})
+    comparer = Comparer(Points(vocabulary.domains))
+    if hasattr(comparer.points, "real"):
+        comparer.points.real = tuple(
+            {n: (1 / v if domains[n] == "probability" and v > 1 else v) for n, v in at.items()}
+            for at in comparer.points.real
+        )
+    tree = parse(right, vocabulary)
+    return Question(tree, vocabulary, comparer, Diagnosis([tree], [comparer]))
