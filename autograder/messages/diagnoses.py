@@ -49,17 +49,9 @@ _FORMULAS: dict[str, Text] = {
         "en": "The power of {symbol} is too large.",
         "de": "Die Potenz von {symbol} ist zu groß.",
     },
-    "power-too-large.some.symbol": {
-        "en": "In one place the power of {symbol} is too large.",
-        "de": "An einer Stelle ist die Potenz von {symbol} zu groß.",
-    },
     "power-too-small.symbol": {
         "en": "The power of {symbol} is too small.",
         "de": "Die Potenz von {symbol} ist zu klein.",
-    },
-    "power-too-small.some.symbol": {
-        "en": "In one place the power of {symbol} is too small.",
-        "de": "An einer Stelle ist die Potenz von {symbol} zu klein.",
     },
     "power-of-part.part": {
         "en": "The exponent of {part} is not right.",
@@ -149,10 +141,6 @@ _FORMULAS: dict[str, Text] = {
         "en": "The number {number} is not right.",
         "de": "Die Zahl {number} stimmt nicht.",
     },
-    "number.some.number": {
-        "en": "In one place the number {number} is not right.",
-        "de": "An einer Stelle stimmt die Zahl {number} nicht.",
-    },
     "number-forgotten": {
         "en": "A number is missing as a factor, and the sign is not right.",
         "de": "Eine Zahl fehlt als Faktor, und das Vorzeichen stimmt nicht.",
@@ -189,10 +177,6 @@ _FORMULAS: dict[str, Text] = {
         "en": "{symbol} stands where something else belongs.",
         "de": "{symbol} steht, wo etwas anderes hingehört.",
     },
-    "symbol-replaced.some.symbol": {
-        "en": "Somewhere {symbol} stands where something else belongs.",
-        "de": "Irgendwo steht {symbol}, wo etwas anderes hingehört.",
-    },
     "part-replaced.part": {
         "en": "{part} stands where something else belongs.",
         "de": "{part} steht, wo etwas anderes hingehört.",
@@ -204,6 +188,10 @@ _FORMULAS: dict[str, Text] = {
     "product-for-sum": {
         "en": "You multiplied what has to be added.",
         "de": "Sie haben multipliziert, was addiert werden muss.",
+    },
+    "sum-for-extreme": {
+        "en": "You added values of which only one counts.",
+        "de": "Sie haben Werte addiert, von denen nur einer zählt.",
     },
     "brackets": {
         "en": "A factor or divisor belongs to everything that is added, not to one term only. Are "
@@ -264,6 +252,10 @@ _FORMULAS: dict[str, Text] = {
         "en": "Your formula is right but for a function that still has to be applied to all of it.",
         "de": "Ihre Formel stimmt bis auf eine Funktion, die noch auf das Ganze anzuwenden ist.",
     },
+    "function-forgotten.all": {
+        "en": "A function is missing: your formula uses something as it stands that has to be put into it.",
+        "de": "Eine Funktion fehlt: Ihre Formel verwendet etwas unverändert, das in sie einzusetzen ist.",
+    },
     "function-forgotten.part": {
         "en": "{part} cannot be used as it stands: a function or a power is missing there.",
         "de": "{part} kann so nicht verwendet werden: Dort fehlt eine Funktion oder eine Potenz.",
@@ -280,6 +272,10 @@ _FORMULAS: dict[str, Text] = {
         "en": "The base of the logarithm is not right.",
         "de": "Die Basis des Logarithmus stimmt nicht.",
     },
+    "power-base": {
+        "en": "The base of the power is not right.",
+        "de": "Die Basis der Potenz stimmt nicht.",
+    },
     "rounding": {
         "en": "You rounded in the wrong direction.",
         "de": "Sie haben in die falsche Richtung gerundet.",
@@ -287,6 +283,10 @@ _FORMULAS: dict[str, Text] = {
     "rounding-forgotten": {
         "en": "The result still has to be rounded.",
         "de": "Das Ergebnis ist noch zu runden.",
+    },
+    "rounding-forgotten.all": {
+        "en": "Something in your formula still has to be rounded.",
+        "de": "Etwas in Ihrer Formel ist noch zu runden.",
     },
     "rounding-forgotten.part": {
         "en": "{part} still has to be rounded.",
@@ -303,6 +303,11 @@ _FORMULAS: dict[str, Text] = {
     "argument-forgotten.name": {
         "en": "In {name} a value is missing that has to be compared as well.",
         "de": "In {name} fehlt ein Wert, der mit verglichen werden muss.",
+    },
+    "comparison-forgotten": {
+        "en": "Your formula uses one value where several are to be compared and the largest or smallest counts.",
+        "de": "Ihre Formel verwendet einen Wert, wo mehrere zu vergleichen sind und der größte oder kleinste "
+        "zählt.",
     },
     "power-for-product": {
         "en": "You wrote a power where a product belongs.",
@@ -349,10 +354,10 @@ _FORMULAS: dict[str, Text] = {
 }  # fmt: skip
 
 _IN_A_TERM: Text = {
-    "en": "In one of the parts that have to be added up ",
+    "en": "In one of the parts that have to be added up, ",
     "de": "In einem der Teile, die zu addieren sind, ",
 }
-_IN_THIS_TERM: Text = {"en": "In the term {term} ", "de": "Im Summanden {term} "}
+_IN_THIS_TERM: Text = {"en": "In the term {term}, ", "de": "Im Summanden {term} "}
 _IN_TERMS: dict[str, Text] = {
     "coefficient": {"en": "the number in front is not right.", "de": "stimmt die Zahl davor nicht."},
     "sign-in-term": {"en": "the sign is not right.", "de": "stimmt das Vorzeichen nicht."},
@@ -395,11 +400,26 @@ def _placed(key: str, clause: Text) -> dict[str, Text]:
     }
 
 
+_SOMEWHERE: Text = {
+    "en": " That is about one of the places where it stands.",
+    "de": " Gemeint ist eine der Stellen, an denen es steht.",
+}
+
+
+def _ambiguous(key: str, text: Text) -> dict[str, Text]:
+    """The same about something that stands in several places."""
+    code, _, named = key.partition(".")
+    if named not in ("part", "symbol", "number") or code in ("relation-misread", "symbol-foreign", "off-by-one"):
+        return {}
+    return {f"{code}.some.{named}": {language: words + _SOMEWHERE[language] for language, words in text.items()}}
+
+
 SENTENCES: dict[str, Text] = {
     f"diagnosis.{key}": text
     for key, text in (
         *(pair for key, clause in _IN_TERMS.items() for pair in _placed(key, clause).items()),
         *_FORMULAS.items(),
+        *(pair for key, text in _FORMULAS.items() for pair in _ambiguous(key, text).items()),
     )
 }
 """What is said of a whole formula goes before what is said of one of its terms."""

@@ -65,8 +65,11 @@ def functions(node: Fn) -> Iterator[Change]:
             for other in group:
                 if other != name:
                     yield Change(code, Fn(other, arguments), node, "name" if code != "rounding" else "")
-    if len(arguments) > 1 and name not in ("max", "min"):
+    if len(arguments) > 1 and name not in ("max", "min") and not isinstance(arguments[1], Num):
         yield Change("arguments-swapped", Fn(name, arguments[::-1]), node, "name")
+    if name == "exp":
+        for base in (2, 10):
+            yield Change("power-base", Pow(Num(base), first))
     if len(arguments) == 1:
         yield Change("function-too-much", first, node, "name")
         if name == "sqrt":
@@ -91,11 +94,19 @@ def written(node: Node) -> Iterator[Change]:
             yield Change("sign-inside", Fn(name, (Neg(argument),)), function, "part")
 
 
+def _neutral(node: Node) -> bool:
+    """Whether a part is 1 or -1: an operation with it is not taken for another one."""
+    return positive(node) == ONE
+
+
 def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
-    yield Change("sum-for-product", Mul(terms))
+    if not any(map(_neutral, terms)):
+        yield Change("sum-for-product", Mul(terms))
+        for name in ("max", "min"):
+            yield Change("sum-for-extreme", Fn(name, terms))
     for index in range(len(terms) - 1):
         first, second = terms[index], terms[index + 1]
-        for code, both in _pairs(first, second):
+        for code, both in () if _neutral(first) or _neutral(second) else _pairs(first, second):
             yield Change(code, total((*terms[:index], both, *terms[index + 2 :])))
     for cut in range(2, len(terms) - 1):
         yield Change("sum-for-product", Mul((total(terms[:cut]), total(terms[cut:]))))
@@ -117,6 +128,13 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
                     yield Change("brackets", made)
             case Div(numerator, denominator):
                 yield Change("brackets", Div(Add((*others[:index], numerator, *others[index:])), denominator))
+            case Neg(Div(numerator, denominator)):
+                made = Add((*others[:index], Neg(numerator), *others[index:]))
+                yield Change("brackets", Div(made, denominator))
+            case Neg(Mul(factors)):
+                for place, factor in enumerate(factors):
+                    left = product((*factors[:place], *factors[place + 1 :]))
+                    yield Change("brackets", Mul((factor, Add((*others[:index], Neg(left), *others[index:])))))
             case Neg(operand) if len(others) == 1:
                 yield Change("brackets", Neg(Add((operand, rest_sum))))
         if index == 0 and isinstance(term, Neg):
@@ -234,7 +252,10 @@ def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
 def _powers(base: Node, exponent: Node) -> Iterator[Change]:
     yield Change("base-and-exponent", Pow(exponent, base))
     yield Change("power-for-product", Mul((base, exponent)))
-    yield Change("extra-exponent", base, exponent, "part")
+    if isinstance(base, Num):
+        yield Change("power-base", Fn("exp", (exponent,)))
+    if not isinstance(positive(exponent), Num):
+        yield Change("extra-exponent", base, exponent, "part")
     yield from _spread(base, exponent)
     match exponent:
         case Add(terms):
@@ -253,8 +274,9 @@ def _spread(base: Node, exponent: Node) -> Iterator[Change]:
         case Add(terms):
             for place, term in enumerate(terms):
                 rest = total((*terms[:place], *terms[place + 1 :]))
-                yield Change("belongs-outside", Add((term, Pow(rest, exponent))), positive(term), "part")
-                if isinstance(rest, Neg):
+                if not _neutral(rest):
+                    yield Change("belongs-outside", Add((term, Pow(rest, exponent))), positive(term), "part")
+                if isinstance(rest, Neg) and not _neutral(rest):
                     made = Add((term, Neg(Pow(rest.operand, exponent))))
                     yield Change("belongs-outside", made, positive(term), "part")
         case Mul(factors):
@@ -308,6 +330,8 @@ def values(node: Node, names: Mapping[str, None]) -> Iterator[Change]:
             for made in (Add((node, ONE)), Add((node, Neg(ONE)))):
                 yield Change("off-by-one", made, node, "symbol")
         case Pow(base, Num(power)):
+            if power == 2:
+                yield from _one_of_two(base, names)
             for other in (1, 2, 3, 4, Fraction(1, 2), Fraction(3, 2)):
                 if other != power:
                     code = "power-too-large" if other < power else "power-too-small"
@@ -327,6 +351,15 @@ def values(node: Node, names: Mapping[str, None]) -> Iterator[Change]:
         if not isinstance(node, Sym):
             yield Change("function-forgotten", Pow(node, Num(2)), node, "part")
         yield Change("part-replaced", Add((ONE, Neg(node))), node, "part")
+
+
+def _one_of_two(base: Node, names: Mapping[str, None]) -> Iterator[Change]:
+    """One of the two factors of a square is another one."""
+    if isinstance(base, Sym):
+        for other in names:
+            yield Change("symbol-replaced", Mul((base, Sym(other))), base, "symbol")
+    for wrapped in (*(Fn(wrap, (base,)) for wrap in _WRAPS), logarithm(base, 2), logarithm(base, 10)):
+        yield Change("function-forgotten", Mul((base, wrapped)), base, "part")
 
 
 def positive(node: Node) -> Node:

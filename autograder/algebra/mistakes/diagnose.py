@@ -36,12 +36,13 @@ CODES = (
     "missing-term", "missing-terms", "term-forgotten", "extra-term", "wrong-term", "coefficient", "number",
     "number-forgotten", "sign-in-term", "sign-of-part", "sign-outside", "sign-inside",
     "power-in-term", "extra-factor-in-term", "swapped-in-term", "swapped-symbols", "symbol-replaced",
-    "part-replaced", "sum-for-product", "product-for-sum", "brackets", "brackets-too-wide", "belongs-inside",
+    "part-replaced", "sum-for-product", "product-for-sum", "sum-for-extreme",
+    "brackets", "brackets-too-wide", "belongs-inside",
     "belongs-outside", "product-for-power", "sum-for-power", "product-for-quotient", "quotient-for-product",
     "product-for-difference", "quotient-for-difference", "difference-for-quotient",
     "base-and-exponent", "extra-exponent", "function-forgotten", "function-too-much", "function-replaced",
-    "log-base", "rounding", "rounding-forgotten", "arguments-swapped", "extra-argument",
-    "argument-forgotten", "power-for-product", "off-by-one", "relation-misread",
+    "log-base", "power-base", "rounding", "rounding-forgotten", "arguments-swapped", "extra-argument",
+    "argument-forgotten", "comparison-forgotten", "power-for-product", "off-by-one", "relation-misread",
     "symbol-one", "symbol-zero", "symbol-missing", "symbol-foreign",
 )  # fmt: skip
 """Every code of a `Difference`; they do not change between versions."""
@@ -174,10 +175,10 @@ class Diagnosis:
         targets = self._targets or ()
         written = symbols(wrong)
         present = frozenset.intersection(*(target.present(wrong) for target in targets))
-        needed = [target.needed for target in targets]
-        for name in sorted(frozenset.intersection(*needed) - present):
+        needed = frozenset.intersection(*(target.needed for target in targets))
+        for name in sorted(needed - present):
             return Difference("symbol-missing", {}, f"{name} does not occur")
-        for name in sorted(written.difference(*needed)):
+        for name in sorted(written.difference(*(target.present(target.right) for target in targets))):
             if all(target.depends(wrong, name) for target in targets):
                 return Difference("symbol-foreign", {"symbol": name}, f"depends on {name}")
         return None
@@ -339,6 +340,8 @@ def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
             code = "wrong-term"
     if code == "power-too-small" and "symbol" not in params:
         code, kind = "factor-forgotten", "absent" if base.lacks(wrong, slip.symbol) else ""
+    if code == "factor-forgotten":
+        params, kind = {}, "absent" if base.lacks(wrong, slip.symbol) else ""
     if code == "symbol-replaced" and "symbol" in params and "term" not in params:
         kind = "some" if sum(part == Sym(slip.symbol) for part in walk(wrong)) > 1 else ""
     return Difference(code, params, note, slip.tree, about, kind=kind)
@@ -346,13 +349,15 @@ def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
 
 def _named(found: Found, wrong: Node, target: Target) -> Difference:
     """What a student may read about a change that was found."""
-    params = {name: text for name, text in found.params.items() if name != "missing"}
-    kind = ""
+    params = {name: text for name, text in found.params.items() if name not in ("missing", "everywhere")}
+    kind = "all" if "everywhere" in found.params else ""
     if found.code == "swapped-symbols" and not {params["first"], params["second"]} <= symbols(wrong):
         params = {}
     elif found.code == "symbol-replaced" and params["symbol"] not in symbols(wrong):
         params = {}
-    elif found.some and found.code in ("symbol-replaced", "number", "power-too-large", "power-too-small"):
+    elif found.code == "symbol-replaced" and found.slip is not None:
+        kind = "some" if sum(part == Sym(params["symbol"]) for part in walk(wrong)) > 1 else ""
+    elif found.some and params.keys() & {"part", "symbol", "number"} and found.code != "off-by-one":
         kind = "some"
     note = " ".join((found.code, *found.params.values()))
     if found.repaired is not None:

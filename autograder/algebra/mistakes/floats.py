@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children
 
-POINTS = 8
+POINTS = 12
 """Points at which formulas are looked at."""
+NEAR = 4
+"""Of which so many are of one size; at the others, whole symbols are spread over decades."""
 CLOSE = 1e-9
 """Relative difference of values that may be equal."""
 MAX_SIZE = 1e200
@@ -38,7 +40,7 @@ def _drawn(name: str, domain: str, number: int) -> float:
     if domain in ("probability", "unit"):
         return 0.03 + 0.94 * share
     if domain == "positive integer":
-        return 2.5 + 11 * share if number < POINTS // 2 else 2.0 + int(29 * share)
+        return 2.5 + 11 * share if number < NEAR else 2.0 + int(math.exp(8 * share))
     size = math.exp(3 * share - 1.3)
     return -size if domain == "real" and digest[0] % 2 else size
 

@@ -17,7 +17,8 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes import floats
 from autograder.algebra.mistakes.bases import expanded
-from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, Change, logarithm, positive, values, written
+from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, Change, logarithm, positive, values
+from autograder.algebra.mistakes.changes import written as operations
 from autograder.algebra.mistakes.edits import rebuilt, swapped, total
 from autograder.algebra.nodes import (
     Add,
@@ -54,18 +55,21 @@ RANKS = {
     code: rank
     for rank, codes in enumerate(
         (
-            ("sign", "log-base", "rounding", "function-replaced", "arguments-swapped", "swapped-symbols"),
+            ("sign", "log-base", "power-base", "rounding", "function-replaced", "arguments-swapped", "swapped-symbols"),
             ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
+            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside", "extra-argument"),
             ("symbol-replaced", "reciprocal", "divided"),
-            ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power"),
+            ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power", "sum-for-extreme"),
             ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
-            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside", "off-by-one"),
-            ("extra-term", "extra-factor", "extra-divisor", "extra-argument", "function-too-much"),
+            ("off-by-one",),
+            ("extra-term", "extra-factor", "extra-divisor", "function-too-much"),
             ("brackets", "brackets-too-wide", "belongs-inside", "belongs-outside", "extra-exponent"),
-            ("power-too-large", "power-too-small", "power-of-part", "number", "rounding-forgotten"),
-            ("missing-term", "factor-forgotten", "divisor-forgotten", "argument-forgotten"),
-            ("symbol-one", "symbol-zero", "missing-terms", "quotient-for-product", "product-for-quotient"),
-            ("function-forgotten", "coefficient", "term-forgotten", "number-forgotten"),
+            ("power-too-large", "power-too-small", "power-of-part", "rounding-forgotten"),
+            ("number", "function-forgotten"),
+            ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
+            ("argument-forgotten", "comparison-forgotten", "symbol-one", "symbol-zero", "missing-terms"),
+            ("quotient-for-product", "product-for-quotient"),
+            ("number-forgotten", "term-forgotten"),
             ("part-replaced",),
         )
     )
@@ -83,7 +87,6 @@ class Found(Struct, frozen=True):
         repaired: the student's formula with that undone, or the wrong formula itself where the slip was
             made in the right one.
         slip: the right formula with the slip; None where it was undone in the student's.
-        several: the student did so in more than one place.
         some: it was changed in one place, and there are others like it.
     """
 
@@ -92,6 +95,11 @@ class Found(Struct, frozen=True):
     repaired: Node | None = None
     slip: Node | None = None
     some: bool = False
+
+    @property
+    def rank(self) -> str:
+        """What it is ranked by: sizes that stand in formulas are off by one more often than results are."""
+        return "part-off-by-one" if self.code == "off-by-one" and "part" in self.params else self.code
 
 
 class Target(Struct, frozen=True, eq=False):
@@ -102,6 +110,7 @@ class Target(Struct, frozen=True, eq=False):
         comparer: the reading.
         points: values of the symbols.
         values: the formula's there.
+        order: the points where most symbols matter first.
         names: symbols to try, those of the formula first.
         material: parts of the formula that an answer may lack.
         arguments: of its maxima and minima.
@@ -112,6 +121,7 @@ class Target(Struct, frozen=True, eq=False):
     comparer: Comparer
     points: tuple[floats.At, ...]
     values: tuple[float, ...]
+    order: tuple[int, ...]
     names: dict[str, None]
     material: tuple[Node, ...]
     special: tuple[tuple[Found, tuple[float, ...]], ...]
@@ -123,6 +133,7 @@ class Target(Struct, frozen=True, eq=False):
         points = floats.points(domains, comparer.assumptions)
         at = tuple(floats.value(right, point) for point in points)
         own = sorted(symbols(right))
+        order = sorted(range(len(points)), key=lambda place: -_sensitive(right, own, points[place], at[place]))
         names = dict.fromkeys((*own, *domains))
         names = dict.fromkeys(list(names)[:MOST_NAMES])
         parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
@@ -132,7 +143,7 @@ class Target(Struct, frozen=True, eq=False):
             for found in _special(right, own, list(names))
             if found.slip is not None
         )
-        return cls(right, comparer, points, at, names, material, special)
+        return cls(right, comparer, points, at, tuple(order), names, material, special)
 
     @property
     def needed(self) -> frozenset[str]:
@@ -158,12 +169,12 @@ class Target(Struct, frozen=True, eq=False):
             return None
         theirs = [floats.value(wrong, point) for point in self.points]
         pairs = list(zip(self.values, theirs, strict=True))
-        usable = [place for place, (mine, _) in enumerate(pairs) if mine == mine]
+        usable = [place for place in self.order if self.values[place] == self.values[place]]
         if len(usable) < 2:
             return None
         usable.sort(key=lambda place: pairs[place][1] != pairs[place][1])
-        candidates = [*self._special_cases(theirs), *_Search(self, wrong, usable).candidates()]
-        candidates.sort(key=lambda found: RANKS[found.code])
+        candidates = [*_Search(self, wrong, usable).candidates(), *self._special_cases(wrong, theirs)]
+        candidates.sort(key=lambda found: (RANKS[found.rank], len(found.params.get("part", ""))))
         tried = 0
         for found in candidates:
             if found.repaired is not None and not self._fits(found.repaired, usable):
@@ -175,11 +186,16 @@ class Target(Struct, frozen=True, eq=False):
                 return found
         return None
 
-    def _special_cases(self, theirs: Sequence[float]) -> Iterator[Found]:
+    def _special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
+        written = symbols(wrong)
         for found, values_there in self.special:
             fits = [
                 floats.close(mine, own) for mine, own in zip(values_there, theirs, strict=True) if mine == mine
             ]
+            if found.params.get("missing") in written:
+                continue
+            if not written.issuperset(found.params[name] for name in ("symbol",) if name in found.params):
+                continue
             if sum(fits) > 1 and sum(fits) >= len(fits) - 1:
                 yield found
 
@@ -197,6 +213,12 @@ class Target(Struct, frozen=True, eq=False):
             return False
 
 
+def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) -> int:
+    """How many symbols matter at a point: below a ceiling or in a maximum, not all of them do everywhere."""
+    moved = (floats.value(node, {**at, name: at[name] * 0.7}) for name in names)
+    return sum(1 for other in moved if not floats.close(other, value))
+
+
 _NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
 
 
@@ -211,6 +233,16 @@ def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[
                 yield Found("symbol-replaced", {"symbol": other}, slip=substitute(right, name, Sym(other)))
         yield Found("symbol-one", {"missing": name}, slip=substitute(right, name, ONE))
         yield Found("symbol-zero", {"missing": name}, slip=substitute(right, name, Num(0)))
+    for name in sorted({part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}):
+        slip = _applied(right, name, lambda fn: fn.arguments[0])
+        code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
+        yield Found(code, {"everywhere": name}, slip=slip)
+    for name in ("max", "min"):
+        most = max((len(part.arguments) for part in walk(right) if isinstance(part, Fn)), default=0)
+        for index in range(most):
+            slip = _applied(right, name, lambda fn, index=index: fn.arguments[min(index, len(fn.arguments) - 1)])
+            if slip != right:
+                yield Found("comparison-forgotten", {}, slip=slip)
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
         for count in range(1, len(right.terms) - 1):
             for kept in combinations(right.terms, count):
@@ -241,6 +273,7 @@ class _Search:
         self._first, self._second = usable[0], usable[1]
         self._at, self._other = target.points[self._first], target.points[self._second]
         self._goal = target.values[self._first]
+        self._size = sum(1 for _ in walk(wrong))
         self._count: dict[Node, int] = {}
         for part in walk(wrong):
             if isinstance(part, _NODES + (Num,)):
@@ -252,7 +285,7 @@ class _Search:
         """Those that fit at the first point."""
         yield from self._everywhere()
         for place in self._places():
-            for change in (*written(place.node), *values(place.node, self._target.names), *_signs(place)):
+            for change in (*operations(place.node), *values(place.node, self._target.names), *_signs(place)):
                 if self._reaches(place, floats.value(change.made, self._at)):
                     found = self._found(change, place)
                     if found is not None:
@@ -304,7 +337,7 @@ class _Search:
     def _found(self, change: Change, place: _Place) -> Found | None:
         """What is said of a change in a place; None where another place says it better."""
         code, about, kind = change.code, change.about, change.kind
-        if place.parent is None and code in _OF_THE_WHOLE:
+        if place.parent is None and code in _OF_THE_WHOLE and about in (None, place.node):
             code, about, kind = _OF_THE_WHOLE[code], None, ""
         if code == "extra-factor" and place.parent is None and isinstance(about, Num):
             return None
@@ -320,13 +353,21 @@ class _Search:
         if isinstance(node, Num):
             yield from self._number(node, place)
             return
-        if not _settled(place) or place.value == 0 or value == 0:
+        if not _settled(place):
+            for factor in _FACTORS if place.need != place.need else ():
+                if self._reaches(place, float(factor) * place.value):
+                    yield _factor(place, factor)
             return
-        factor = place.need / place.value
-        if floats.close(factor, need / value) and abs(factor) not in (0, 1):
-            known = _exact(factor)
-            if known is not None:
-                yield _factor(place, known)
+        if isinstance(node, Sym) and floats.close(place.need, need):
+            known = _exact(place.need)
+            if known is not None and not (abs(known) == 1 and isinstance(place.parent, Mul | Div)):
+                yield Change("part-replaced", _signed(known), node, "part")
+        if place.value and value and place.need and need:
+            factor = place.need / place.value
+            if floats.close(factor, need / value) and abs(factor) != 1:
+                known = _exact(factor)
+                if known is not None:
+                    yield _factor(place, known)
         if not isinstance(place.parent, Add | Neg):
             extra = place.need - place.value
             if floats.close(extra, need - value) and abs(extra) > floats.CLOSE * abs(place.value):
@@ -349,6 +390,7 @@ class _Search:
         """Parts of the right formula that this place lacks, or that belong there."""
         node, value = place.node, place.value
         of_sum, of_product = isinstance(place.parent, Add | Neg), isinstance(place.parent, Mul | Div)
+        part_sized = 2 * sum(1 for _ in walk(node)) <= self._size
         grows = isinstance(node, Fn) and node.name in ("max", "min")
         for part, at in self._material:
             if not of_sum and not isinstance(node, Add):
@@ -364,7 +406,7 @@ class _Search:
                     yield Change("factor-forgotten", Mul((node, part)), node, "part")
                 if at and self._reaches(place, value / at):
                     yield Change("divisor-forgotten", Div(node, part), node, "part")
-            if self._reaches(place, at) and place.parent is not None:
+            if part_sized and self._reaches(place, at):
                 yield Change("part-replaced", part, node, "part")
             if isinstance(node, Fn) and grows:
                 made = Fn(node.name, (*node.arguments, part))
@@ -398,6 +440,8 @@ class _Search:
             yield Found(code, params, changed)
 
 
+_FACTORS = tuple(map(Fraction, (2, 3, 4, 8))) + tuple(Fraction(1, number) for number in (2, 3, 4, 8))
+"""Factors that are tried where what is needed cannot be computed: in a maximum, below a floor."""
 _OF_THE_WHOLE: Mapping[str, str] = {
     "sign-of-part": "sign",
     "reciprocal": "reciprocal",
@@ -417,10 +461,14 @@ def _signs(place: _Place) -> Iterator[Change]:
     if not isinstance(parent, Mul | Div | Neg):
         made = node.operand if isinstance(node, Neg) else Neg(node)
         in_sum = isinstance(parent, Add)
+        if isinstance(parent, Pow) and isinstance(parent.base, Num):
+            return
         if not (isinstance(node, Add) and not in_sum and parent is not None):
             yield Change("sign-in-term" if in_sum else "sign-of-part", made, positive(node), "term" if in_sum else "part")
         else:
             yield Change("sign-of-part", made, node, "part")
+    if isinstance(parent, Div) and parent.numerator is node:
+        yield Change("extra-factor", ONE, node, "part")
     if isinstance(parent, Mul | Div) and not isinstance(node, Num):
         yield Change("divided", _turned(node), node, "part")
     elif parent is None and not isinstance(node, Div):

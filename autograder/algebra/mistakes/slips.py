@@ -216,7 +216,8 @@ def _factors(right: Node, parts: Sequence[Node], names: Sequence[str]) -> Iterat
             code = "power-too-large" if name in common else "extra-factor"
             yield Slip(code, times(right, name, power), name)
             if name in common:
-                yield Slip("power-too-small", times(right, name, -power), name)
+                left = min(_above(part)[name] for part in parts) - power
+                yield Slip("power-too-small" if left else "factor-forgotten", times(right, name, -power), name)
         if name in common:
             for other in names:
                 if other != name:
