@@ -348,7 +348,7 @@ def values(node: Node, names: Mapping[str, None]) -> Iterator[Change]:
             yield Change(code, Fn(wrap, (node,)), node, "part")
         yield Change("function-forgotten", logarithm(node, 2), node, "part")
         yield Change("function-forgotten", logarithm(node, 10), node, "part")
-        if not isinstance(node, Sym):
+        if not isinstance(node, Sym | Pow):
             yield Change("function-forgotten", Pow(node, Num(2)), node, "part")
         yield Change("part-replaced", Add((ONE, Neg(node))), node, "part")
 

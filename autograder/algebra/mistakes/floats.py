@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import islice
 
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, walk
 
 POINTS = 12
 """Points at which formulas are looked at."""
+DRAWN = 40
+"""Points that these are chosen from."""
 NEAR = 4
 """Of which so many are of one size; at the others, whole symbols are spread over decades."""
+SEVERAL = 4
+"""What is rounded is told from other roundings above this."""
 CLOSE = 1e-9
 """Relative difference of values that may be equal."""
 MAX_SIZE = 1e200
@@ -23,15 +28,31 @@ At = Mapping[str, float]
 """Values of every symbol."""
 
 
-def points(domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]) -> tuple[At, ...]:
-    """Values of every symbol, the same in every process; what assumptions settle is computed."""
-    made = []
-    for number in range(POINTS):
+def points(formula: Node, domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]) -> tuple[At, ...]:
+    """Values of every symbol, the same in every process; what assumptions settle is computed.
+
+    Points are preferred at which other arguments of a maximum decide than before, or something else is
+    rounded: elsewhere, much would look the same that is not.
+    """
+    made: dict[Hashable, list[At]] = {}
+    for number in range(DRAWN):
         at = {name: _drawn(name, domain, number) for name, domain in domains.items()}
-        for name, formula in assumptions:
-            at[name] = value(formula, at)
-        made.append(at)
-    return tuple(made)
+        for name, settled in assumptions:
+            at[name] = value(settled, at)
+        made.setdefault(_branch(formula, at), []).append(at)
+    turns = (found[turn] for turn in range(DRAWN) for found in made.values() if turn < len(found))
+    return tuple(islice(turns, POINTS))
+
+
+def _branch(formula: Node, at: At) -> Hashable:
+    """Which arguments decide at a point, and whether what is rounded is small."""
+    found: list[Hashable] = [value(formula, at) == value(formula, at)]
+    for part in walk(formula):
+        if isinstance(part, Fn) and part.name in ("max", "min", "floor", "ceil"):
+            values = [value(argument, at) for argument in part.arguments]
+            found.append(values.index(max(values)) if len(values) > 1 else values[0] > SEVERAL)
+            found.append(values.index(min(values)))
+    return tuple(found)
 
 
 def _drawn(name: str, domain: str, number: int) -> float:

@@ -96,10 +96,14 @@ class Found(Struct, frozen=True):
     slip: Node | None = None
     some: bool = False
 
-    @property
-    def rank(self) -> str:
-        """What it is ranked by: sizes that stand in formulas are off by one more often than results are."""
-        return "part-off-by-one" if self.code == "off-by-one" and "part" in self.params else self.code
+    def order(self) -> tuple[int, bool, int]:
+        """What is thought of first; of two alike, the one that says more exactly where it is.
+
+        Symbols and results are off by one more often than other parts are.
+        """
+        of_part = self.code == "off-by-one" and "part" in self.params
+        rank = RANKS["part-off-by-one" if of_part else self.code]
+        return rank, "everywhere" in self.params, len(self.params.get("part", ""))
 
 
 class Target(Struct, frozen=True, eq=False):
@@ -130,7 +134,7 @@ class Target(Struct, frozen=True, eq=False):
     def of(cls, right: Node, comparer: Comparer) -> Target:
         """Compute everything that answers are held against."""
         domains = comparer.points.domains
-        points = floats.points(domains, comparer.assumptions)
+        points = floats.points(right, domains, comparer.assumptions)
         at = tuple(floats.value(right, point) for point in points)
         own = sorted(symbols(right))
         order = sorted(range(len(points)), key=lambda place: -_sensitive(right, own, points[place], at[place]))
@@ -168,16 +172,15 @@ class Target(Struct, frozen=True, eq=False):
         if sum(1 for _ in walk(wrong)) > MOST_PARTS:
             return None
         theirs = [floats.value(wrong, point) for point in self.points]
-        pairs = list(zip(self.values, theirs, strict=True))
         usable = [place for place in self.order if self.values[place] == self.values[place]]
         if len(usable) < 2:
             return None
-        usable.sort(key=lambda place: pairs[place][1] != pairs[place][1])
+        usable.sort(key=lambda place: theirs[place] != theirs[place])
         candidates = [*_Search(self, wrong, usable).candidates(), *self._special_cases(wrong, theirs)]
-        candidates.sort(key=lambda found: (RANKS[found.rank], len(found.params.get("part", ""))))
+        candidates.sort(key=Found.order)
         tried = 0
         for found in candidates:
-            if found.repaired is not None and not self._fits(found.repaired, usable):
+            if found.repaired is not None and not self._fits(found.repaired, usable, theirs):
                 continue
             tried += 1
             if tried > MOST_PROOFS:
@@ -199,10 +202,17 @@ class Target(Struct, frozen=True, eq=False):
             if sum(fits) > 1 and sum(fits) >= len(fits) - 1:
                 yield found
 
-    def _fits(self, repaired: Node, usable: Sequence[int]) -> bool:
-        there = ((self.values[place], floats.value(repaired, self.points[place])) for place in usable)
-        both = [(mine, own) for mine, own in there if own == own]
-        return len(both) > 1 and all(floats.close(mine, own) for mine, own in both)
+    def _fits(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
+        """Whether a change may make the formula right; not where it changes nothing that can be seen."""
+        changed = agreed = 0
+        for place in usable:
+            own = floats.value(repaired, self.points[place])
+            if own == own:
+                if not floats.close(own, self.values[place]):
+                    return False
+                agreed += 1
+                changed += not floats.close(own, theirs[place])
+        return agreed > 1 and changed > 0
 
     def _proven(self, found: Found, wrong: Node) -> bool:
         try:
@@ -337,7 +347,7 @@ class _Search:
     def _found(self, change: Change, place: _Place) -> Found | None:
         """What is said of a change in a place; None where another place says it better."""
         code, about, kind = change.code, change.about, change.kind
-        if place.parent is None and code in _OF_THE_WHOLE and about in (None, place.node):
+        if place.parent is None and code in _OF_THE_WHOLE and about in (None, place.node, positive(place.node)):
             code, about, kind = _OF_THE_WHOLE[code], None, ""
         if code == "extra-factor" and place.parent is None and isinstance(about, Num):
             return None
@@ -393,6 +403,8 @@ class _Search:
         part_sized = 2 * sum(1 for _ in walk(node)) <= self._size
         grows = isinstance(node, Fn) and node.name in ("max", "min")
         for part, at in self._material:
+            if part == node:
+                continue
             if not of_sum and not isinstance(node, Add):
                 for sign, made in ((at, part), (-at, Neg(part))):
                     if self._reaches(place, value + sign):
