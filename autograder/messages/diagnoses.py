@@ -203,6 +203,14 @@ _FORMULAS: dict[str, Text] = {
         "en": "A factor or divisor belongs to one term only, not to everything in the brackets.",
         "de": "Ein Faktor oder Teiler gehört nur zu einem Summanden, nicht zu allem in der Klammer.",
     },
+    "power-too-wide.part": {
+        "en": "The exponent belongs to {part} alone, not to everything in the brackets.",
+        "de": "Der Exponent gehört nur zu {part}, nicht zu allem in der Klammer.",
+    },
+    "power-too-narrow.part": {
+        "en": "The exponent belongs to everything that is added, not to {part} alone. Are brackets missing?",
+        "de": "Der Exponent gehört zu allem, was addiert wird, nicht nur zu {part}. Fehlen Klammern?",
+    },
     "belongs-inside.part": {
         "en": "{part} stands outside, but belongs inside of the function, the power or the "
         "fraction beside it.",
@@ -357,7 +365,7 @@ _IN_A_TERM: Text = {
     "en": "In one of the parts that have to be added up, ",
     "de": "In einem der Teile, die zu addieren sind, ",
 }
-_IN_THIS_TERM: Text = {"en": "In the term {term}, ", "de": "Im Summanden {term} "}
+_IN_THIS_TERM: Text = {"en": "In the term {term} ", "de": "Im Summanden {term} "}
 _IN_TERMS: dict[str, Text] = {
     "coefficient": {"en": "the number in front is not right.", "de": "stimmt die Zahl davor nicht."},
     "sign-in-term": {"en": "the sign is not right.", "de": "stimmt das Vorzeichen nicht."},
@@ -376,7 +384,7 @@ _IN_TERMS: dict[str, Text] = {
     },
     "swapped-in-term": {"en": "two symbols are swapped.", "de": "sind zwei Symbole vertauscht."},
     "swapped-in-term.first": {
-        "en": "{first} and {second} are swapped.",
+        "en": "the symbols {first} and {second} are swapped.",
         "de": "sind {first} und {second} vertauscht.",
     },
     "symbol-replaced": {
@@ -384,7 +392,7 @@ _IN_TERMS: dict[str, Text] = {
         "de": "steht ein Symbol, wo etwas anderes hingehört.",
     },
     "symbol-replaced.symbol": {
-        "en": "{symbol} stands where something else belongs.",
+        "en": "the symbol {symbol} stands where something else belongs.",
         "de": "steht {symbol}, wo etwas anderes hingehört.",
     },
 }  # fmt: skip

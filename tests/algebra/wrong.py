@@ -37,6 +37,7 @@ class Case(Struct, frozen=True, eq=False):
     wrong: str
     slip: str
     question: Question
+    domains: dict[str, str]
 
     @property
     def tree(self) -> Node:
@@ -61,7 +62,7 @@ def _read() -> Iterator[Case]:
         except Exception:
             continue
         for wrong, slip in key["wrong"].items():
-            yield Case(key["name"], key["right"], wrong, slip, made)
+            yield Case(key["name"], key["right"], wrong, slip, made, key["symbols"])
 
 
 def question(right: str, domains: dict[str, str]) -> Question:

@@ -118,6 +118,11 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
             for inside in _taken_in(other, term):
                 yield Change("belongs-inside", total((inside, *rest)), positive(term), "part")
         rest_sum = total(others)
+        bare = positive(term)
+        if isinstance(bare, Pow):
+            base = Neg(bare.base) if isinstance(term, Neg) else bare.base
+            made = Pow(Add((*others[:index], base, *others[index:])), bare.exponent)
+            yield Change("power-too-narrow", made, bare.base, "part")
         match term:
             case Mul(factors):
                 for place, factor in enumerate(factors):
@@ -276,9 +281,10 @@ def _spread(base: Node, exponent: Node) -> Iterator[Change]:
                 rest = total((*terms[:place], *terms[place + 1 :]))
                 if not _neutral(rest):
                     yield Change("belongs-outside", Add((term, Pow(rest, exponent))), positive(term), "part")
-                if isinstance(rest, Neg) and not _neutral(rest):
-                    made = Add((term, Neg(Pow(rest.operand, exponent))))
-                    yield Change("belongs-outside", made, positive(term), "part")
+                raised = Pow(positive(term), exponent)
+                made = Add((rest, Neg(raised) if isinstance(term, Neg) else raised))
+                if not _neutral(term):
+                    yield Change("power-too-wide", made, positive(term), "part")
         case Mul(factors):
             for place, factor in enumerate(factors):
                 rest = product((*factors[:place], *factors[place + 1 :]))
@@ -316,17 +322,17 @@ def _within_function(node: Fn) -> Iterator[Change]:
             yield Change("sign-outside", Neg(Fn(name, (operand,))), node, "part")
 
 
-def values(node: Node, names: Mapping[str, None]) -> Iterator[Change]:
+def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterator[Change]:
     """Another symbol, a function more, the complement: what a part may have been meant to be."""
     match node:
         case Sym(name):
             for other in names:
                 if other != name:
                     yield Change("symbol-replaced", Sym(other), node, "symbol")
-            for power in (Num(2), Num(3), Num(4), Fraction(3, 2)):
-                exponent = Num(power) if isinstance(power, Fraction) else power
-                yield Change("power-too-small", Pow(node, exponent), node, "symbol")
-            yield Change("power-too-large", Fn("sqrt", (node,)), node, "symbol")
+            if not isinstance(parent, Pow):  # below an exponent, that one would be wrong
+                for power in (2, 3, 4, Fraction(3, 2)):
+                    yield Change("power-too-small", Pow(node, Num(power)), node, "symbol")
+                yield Change("power-too-large", Fn("sqrt", (node,)), node, "symbol")
             for made in (Add((node, ONE)), Add((node, Neg(ONE)))):
                 yield Change("off-by-one", made, node, "symbol")
         case Pow(base, Num(power)):

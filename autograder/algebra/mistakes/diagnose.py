@@ -37,7 +37,7 @@ CODES = (
     "number-forgotten", "sign-in-term", "sign-of-part", "sign-outside", "sign-inside",
     "power-in-term", "extra-factor-in-term", "swapped-in-term", "swapped-symbols", "symbol-replaced",
     "part-replaced", "sum-for-product", "product-for-sum", "sum-for-extreme",
-    "brackets", "brackets-too-wide", "belongs-inside",
+    "brackets", "brackets-too-wide", "power-too-wide", "power-too-narrow", "belongs-inside",
     "belongs-outside", "product-for-power", "sum-for-power", "product-for-quotient", "quotient-for-product",
     "product-for-difference", "quotient-for-difference", "difference-for-quotient",
     "base-and-exponent", "extra-exponent", "function-forgotten", "function-too-much", "function-replaced",

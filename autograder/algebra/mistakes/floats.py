@@ -16,8 +16,6 @@ POINTS = 12
 """Points at which formulas are looked at."""
 DRAWN = 40
 """Points that these are chosen from."""
-NEAR = 4
-"""Of which so many are of one size; at the others, whole symbols are spread over decades."""
 SEVERAL = 4
 """What is rounded is told from other roundings above this."""
 CLOSE = 1e-9
@@ -56,12 +54,13 @@ def _branch(formula: Node, at: At) -> Hashable:
 
 
 def _drawn(name: str, domain: str, number: int) -> float:
+    """A value of a domain: for whole symbols a fraction, a small number, and one of any size, in turn."""
     digest = hashlib.blake2b(f"{number} {name}".encode(), digest_size=8).digest()
     share = int.from_bytes(digest) / 2**64
     if domain in ("probability", "unit"):
         return 0.03 + 0.94 * share
     if domain == "positive integer":
-        return 2.5 + 11 * share if number < NEAR else 2.0 + int(math.exp(8 * share))
+        return (2.5 + 11 * share, 1.0 + int(9 * share), 2.0 + int(math.exp(8 * share)))[number % 3]
     size = math.exp(3 * share - 1.3)
     return -size if domain == "real" and digest[0] % 2 else size
 

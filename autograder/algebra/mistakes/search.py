@@ -63,7 +63,8 @@ RANKS = {
             ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
             ("off-by-one",),
             ("extra-term", "extra-factor", "extra-divisor", "function-too-much"),
-            ("brackets", "brackets-too-wide", "belongs-inside", "belongs-outside", "extra-exponent"),
+            ("power-too-wide", "power-too-narrow", "brackets", "brackets-too-wide"),
+            ("belongs-inside", "belongs-outside", "extra-exponent"),
             ("power-too-large", "power-too-small", "power-of-part", "rounding-forgotten"),
             ("number", "function-forgotten"),
             ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
@@ -116,8 +117,8 @@ class Target(Struct, frozen=True, eq=False):
         values: the formula's there.
         order: the points where most symbols matter first.
         names: symbols to try, those of the formula first.
+        functions: that may be lacking.
         material: parts of the formula that an answer may lack.
-        arguments: of its maxima and minima.
         special: the formula with one slip everywhere, and what that is.
     """
 
@@ -127,6 +128,7 @@ class Target(Struct, frozen=True, eq=False):
     values: tuple[float, ...]
     order: tuple[int, ...]
     names: dict[str, None]
+    functions: frozenset[str]
     material: tuple[Node, ...]
     special: tuple[tuple[Found, tuple[float, ...]], ...]
 
@@ -137,7 +139,9 @@ class Target(Struct, frozen=True, eq=False):
         points = floats.points(right, domains, comparer.assumptions)
         at = tuple(floats.value(right, point) for point in points)
         own = sorted(symbols(right))
-        order = sorted(range(len(points)), key=lambda place: -_sensitive(right, own, points[place], at[place]))
+        order = sorted(
+            range(len(points)), key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place]))
+        )
         names = dict.fromkeys((*own, *domains))
         names = dict.fromkeys(list(names)[:MOST_NAMES])
         parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
@@ -147,7 +151,7 @@ class Target(Struct, frozen=True, eq=False):
             for found in _special(right, own, list(names))
             if found.slip is not None
         )
-        return cls(right, comparer, points, at, tuple(order), names, material, special)
+        return cls(right, comparer, points, at, tuple(order), names, _known_functions(right), material, special)
 
     @property
     def needed(self) -> frozenset[str]:
@@ -192,12 +196,13 @@ class Target(Struct, frozen=True, eq=False):
     def _special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
         written = symbols(wrong)
         for found, values_there in self.special:
+            other = Sym(found.params.get("symbol", ""))
+            if other.name and _times(other, wrong) <= _times(other, self.right):
+                continue
             fits = [
                 floats.close(mine, own) for mine, own in zip(values_there, theirs, strict=True) if mine == mine
             ]
             if found.params.get("missing") in written:
-                continue
-            if not written.issuperset(found.params[name] for name in ("symbol",) if name in found.params):
                 continue
             if sum(fits) > 1 and sum(fits) >= len(fits) - 1:
                 yield found
@@ -212,7 +217,8 @@ class Target(Struct, frozen=True, eq=False):
                     return False
                 agreed += 1
                 changed += not floats.close(own, theirs[place])
-        return agreed > 1 and changed > 0
+        hidden = all(floats.close(self.values[place], theirs[place]) for place in usable)
+        return agreed > 1 and (changed > 0 or hidden)
 
     def _proven(self, found: Found, wrong: Node) -> bool:
         try:
@@ -221,6 +227,24 @@ class Target(Struct, frozen=True, eq=False):
             return found.slip is not None and self.comparer.equal(found.slip, wrong)
         except Undecided:
             return False
+
+
+def _times(part: Node, node: Node) -> int:
+    """How often a part stands in a formula."""
+    return sum(1 for other in walk(node) if other == part)
+
+
+def _known_functions(right: Node) -> frozenset[str]:
+    """Functions that a student may have forgotten or mistaken: those of the right formula."""
+    found = {part.name for part in walk(right) if isinstance(part, Fn)}
+    powers = [part for part in walk(right) if isinstance(part, Pow)]
+    if any(not isinstance(part.exponent, Num) or isinstance(part.exponent.value, Fraction) for part in powers):
+        found |= {"sqrt", "exp"}
+    if found & set(LOGARITHMS):
+        found |= set(LOGARITHMS)
+    if "exp" in found:
+        found |= {"sigmoid", "tanh"}
+    return frozenset(found)
 
 
 def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) -> int:
@@ -295,11 +319,12 @@ class _Search:
         """Those that fit at the first point."""
         yield from self._everywhere()
         for place in self._places():
-            for change in (*operations(place.node), *values(place.node, self._target.names), *_signs(place)):
-                if self._reaches(place, floats.value(change.made, self._at)):
-                    found = self._found(change, place)
-                    if found is not None:
-                        yield found
+            for change in (*operations(place.node), *values(place.node, place.parent, self._target.names), *_signs(place)):
+                if not self._likely(change) or not self._reaches(place, floats.value(change.made, self._at)):
+                    continue
+                found = self._found(change, place)
+                if found is not None:
+                    yield found
             for change in (*self._numbers(place), *self._from_right(place)):
                 found = self._found(change, place)
                 if found is not None:
@@ -339,6 +364,13 @@ class _Search:
             second = (there[index], floats.inverted(node, index, there, place.second[1]))
             yield _Place(part, node, whole, upward, here[index], need, second)
 
+    def _likely(self, change: Change) -> bool:
+        """Whether the right formula has the function that is put in, where one is."""
+        made = change.made
+        if change.code not in _OF_FUNCTIONS or not isinstance(made, Fn):
+            return True
+        return made.name in self._target.functions
+
     def _reaches(self, place: _Place, value: float) -> bool:
         if place.need == place.need:
             return floats.close(value, place.need)
@@ -360,6 +392,10 @@ class _Search:
     def _numbers(self, place: _Place) -> Iterator[Change]:
         """A number that is another one, or is lacking."""
         node, (value, need) = place.node, place.second
+        parent = place.parent
+        if isinstance(parent, Pow) and parent.exponent is node and not symbols(node):
+            for known in self._constants(place, _EXPONENTS):
+                yield Change("power-of-part", _signed(known), parent.base, "part")
         if isinstance(node, Num):
             yield from self._number(node, place)
             return
@@ -386,15 +422,19 @@ class _Search:
                     yield _summand(place, known)
 
     def _number(self, node: Num, place: _Place) -> Iterator[Change]:
-        if place.need == place.need and floats.close(place.need, place.second[1]):
+        near = (node.value + 1, node.value - 1, 2 * node.value, Fraction(node.value, 2), *range(11))
+        for known in self._constants(place, tuple(dict.fromkeys(map(Fraction, near)))):
+            yield Change("number", _signed(known), node, "number")
+
+    def _constants(self, place: _Place, tried: Sequence[Fraction]) -> Iterator[Fraction]:
+        """The numbers that a place may have to be; those that are tried where that cannot be computed."""
+        if place.need != place.need:
+            fits = (other for other in tried if self._reaches(place, float(other)))
+            yield from (other for other in fits if not floats.close(float(other), place.value))
+        elif floats.close(place.need, place.second[1]):
             known = _exact(place.need)
-            if known is not None and known != node.value:
-                yield Change("number", _signed(known), node, "number")
-        elif place.need != place.need:
-            tried = (node.value + 1, node.value - 1, 2 * node.value, Fraction(node.value, 2), *range(11))
-            for other in dict.fromkeys(tried):
-                if other != node.value and self._reaches(place, float(other)):
-                    yield Change("number", _signed(Fraction(other)), node, "number")
+            if known is not None and not floats.close(float(known), place.value):
+                yield known
 
     def _from_right(self, place: _Place) -> Iterator[Change]:
         """Parts of the right formula that this place lacks, or that belong there."""
@@ -452,6 +492,11 @@ class _Search:
             yield Found(code, params, changed)
 
 
+_OF_FUNCTIONS = frozenset(
+    ("function-forgotten", "rounding-forgotten", "function-replaced", "rounding", "log-base", "sum-for-extreme")
+)
+_EXPONENTS = tuple(Fraction(sign * number, 2) for number in (1, 2, 3, 4, 6) for sign in (1, -1))
+"""Exponents that are tried there."""
 _FACTORS = tuple(map(Fraction, (2, 3, 4, 8))) + tuple(Fraction(1, number) for number in (2, 3, 4, 8))
 """Factors that are tried where what is needed cannot be computed: in a maximum, below a floor."""
 _OF_THE_WHOLE: Mapping[str, str] = {

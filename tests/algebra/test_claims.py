@@ -1,0 +1,34 @@
+"""What is said of wrong answers is true, and most of them are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.algebra.mistakes.diagnose import CODES
+from autograder.messages import LANGUAGES, SENTENCES, render
+from autograder.records import Message
+from tests.algebra.claims import Oracle
+from tests.algebra.wrong import Case, cases
+
+LEAST_NAMED = 0.9
+IDS = [f"{case.right} <- {case.wrong}" for case in cases()]
+
+
+@pytest.mark.parametrize("case", cases(), ids=IDS)
+def test_what_is_said_is_true(case: Case) -> None:
+    """The claim is recomputed from the sentence and what it names alone, with other numbers."""
+    difference = case.difference()
+    if difference is None:
+        return
+    oracle = Oracle(case.question.right, case.domains)
+    assert not oracle.same(case.tree, case.question.right)
+    assert oracle.true(difference.sentence, difference.params, case.tree), difference
+    message = Message(difference.sentence, difference.params)
+    assert all(render(message, language) for language in LANGUAGES)
+
+
+def test_most_are_named() -> None:
+    """At least nine of ten wrong answers with one slip are told what it is."""
+    unnamed = [(case.right, case.wrong) for case in cases() if case.difference() is None]
+    assert len(cases()) > 300
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(cases()), unnamed
