@@ -16,6 +16,7 @@ from itertools import combinations
 import mpmath
 from mpmath import mp, mpf
 
+from autograder.algebra.mistakes import floats
 from autograder.algebra.mistakes.edits import rebuilt
 from autograder.algebra.nodes import (
     Add,
@@ -36,8 +37,8 @@ from autograder.algebra.nodes import (
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.terms import terms
 
-mp.dps = 40
-POINTS = 18
+mp.dps = 30
+POINTS = 32
 Put = Callable[[Node], Node]
 NUMBERS = sorted(
     {Fraction(top, below) for top in range(-24, 25) for below in (1, 2, 3, 4, 8)}
@@ -59,6 +60,8 @@ class Oracle:
             for name, formula in assumptions:
                 at[name] = value(formula, at)
             self.points.append(at)
+        self._rough = [{name: float(number) for name, number in at.items()} for at in self.points[:4]]
+        self.alike: list[Node] | None = None
 
     def true(self, sentence: str, params: Mapping[str, str], wrong: Node) -> bool:
         """Whether a sentence is true of a wrong formula."""
@@ -70,11 +73,15 @@ class Oracle:
     def same(self, first: Node, second: Node) -> bool:
         """Whether two formulas are equal wherever both have values."""
         agreed = 0
+        for at in self._rough:  # only to be done with most of them soon
+            rough, other = floats.value(first, at), floats.value(second, at)
+            if abs(rough - other) > 1e-6 * (abs(rough) + abs(other)):
+                return False
         for at in self.points:
             mine, own = value(first, at), value(second, at)
             if mine is None or own is None:
                 continue
-            if abs(mine - own) > mpf(10) ** -25 * (abs(mine) + abs(own)):
+            if abs(mine - own) > mpf(10) ** -20 * (abs(mine) + abs(own)):
                 return False
             agreed += 1
         return agreed > 1
@@ -115,7 +122,7 @@ def _drawn(domain: str, number: int, numbers: random.Random) -> mpf:
     if domain == "probability":
         return mpf(numbers.uniform(0.05, 0.95))
     if domain == "positive integer":
-        return mpf(numbers.randint(1, (4000, 40, 6)[number % 3]))
+        return mpf(numbers.randint(1, 10 ** numbers.randint(1, 4) if number % 2 else 12))
     size = mpf(numbers.uniform(0.2, 6))
     return -size if domain == "real" and numbers.random() < 0.5 else size
 
@@ -349,11 +356,16 @@ class _Claim:
     # Terms and numbers.
 
     def _terms_of_right(self) -> list[Node]:
+        if self.oracle.alike is None:
+            self.oracle.alike = self._sought()
+        return self.oracle.alike
+
+    def _sought(self) -> list[Node]:
         found: list[Node] = []
         for tree in (self.right, self.oracle.expanded(self.right)):
             for node in walk(tree):
-                parts = terms(node) if node == tree else node.terms if isinstance(node, Add) else ()
-                found += [part for part in parts if len(parts) > 1]
+                for parts in (terms(node) if node == tree else (), node.terms if isinstance(node, Add) else ()):
+                    found += [part for part in parts if len(parts) > 1]
         alike: list[Node] = []
         for part in found:
             same = [other for other in found if (ratio := self.oracle.powers(Div(other, part))) and not ratio[1]]

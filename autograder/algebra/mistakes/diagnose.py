@@ -54,8 +54,6 @@ OPERATIONS = frozenset(
     )
 )  # fmt: skip
 """What is said only of an operation that stands in the student's own formula, never of a value alone."""
-WEAK = frozenset(("several-factors", "wrong-term", "extra-term", "coefficient", "symbol-missing"))
-"""True, but a single change says more where there is one."""
 SYMBOL_CODES = frozenset(("symbol-missing", "symbol-foreign"))
 """The codes that say only which symbols occur."""
 _NAMED = ("term", "part", "symbol", "first", "number", "name")
@@ -92,6 +90,13 @@ class Difference(Struct, frozen=True):
         do not.
         """
         return self.made.tree() if isinstance(self.made, Monomial) else self.made
+
+    @property
+    def weak(self) -> bool:
+        """Whether a single change says more, where there is one."""
+        if self.code in ("extra-term", "coefficient"):
+            return "term" not in self.params
+        return self.code in ("several-factors", "wrong-term", "symbol-missing")
 
     @property
     def staff(self) -> str:
@@ -137,15 +142,21 @@ class Diagnosis:
             for base in bases
             if (value := values[place] if known else base.comparer.value(wrong)) is not None
         ]
+        found: Difference | None = None
         for base, value in exact:
             slip = base.table.get(value)
             if slip is not None and slip.code not in OPERATIONS:
                 return _told(slip, wrong, base)
-        compared = [_Comparison(base, wrong, symbols(wrong), value) for base, value in exact]
+            if slip is not None:
+                found = found or self._searched(wrong)
+        if found is not None:
+            return found
+        written = symbols(wrong)
+        compared = [_Comparison(base, wrong, written, value) for base, value in exact]
         weak: Difference | None = None
         for comparison in compared:
             difference = comparison.difference()
-            if difference is not None and difference.code not in WEAK:
+            if difference is not None and not (difference.weak and written):
                 return difference
             weak = weak or difference
         return self._searched(wrong) or weak or self._symbols(wrong)
@@ -222,11 +233,16 @@ class _Comparison(Struct, frozen=True):
             absent = wrong.powers.get(name, 0) == 0 and self.base.lacks(self.wrong, name)
             kind = ("absent" if absent else "") if ratio == 1 else "besides"
             return Difference("factor-forgotten", {}, note, wrong, about, kind=kind)
-        if name not in self.written and name in right.powers:
+        if name not in self.written and right.powers.get(name, 0) < 0:
             return Difference("symbol-missing", {}, note, None, about)
         if ratio != 1:  # undoing the change of a power would not be enough
             return Difference("several-factors", {}, note, wrong, about)
-        return Difference(code, {"symbol": name} if name in self.written else {}, note, wrong, about)
+        if code in ("several-factors", "divisor-forgotten"):
+            return Difference(code, {}, note, wrong, about)
+        if code in ("extra-divisor", "power-too-small") and name not in self.written:
+            return Difference("several-factors", {}, note, wrong, about)
+        named = {"part" if code == "extra-divisor" else "symbol": name} if name in self.written else {}
+        return Difference(code, named, note, wrong, about)
 
     def _own_terms(self, delta: Rational) -> Difference | None:
         """One term of the student's own is too much, or would be right with one change."""
@@ -267,6 +283,8 @@ class _Comparison(Struct, frozen=True):
             "power-too-large": "power-in-term",
             "power-too-small": "power-in-term",
             "divided": "power-in-term",
+            "extra-divisor": "power-in-term",
+            "several-factors": "wrong-term",
             "extra-factor": "extra-factor-in-term",
         }
         return Difference(names.get(code, code), {**params, "symbol": name}, note, tree, about)
@@ -302,17 +320,25 @@ def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) 
     """The code of a change of powers, and the symbol it is about."""
     if len(steps) == 1:
         ((name, step),) = steps.items()
-        if step == -2 and right.powers.get(name) == 1:
-            return "divided", name
-        if step < 0:
-            return "power-too-small", name
-        return ("power-too-large" if name in right.powers else "extra-factor"), name
+        return _of_power(right.powers.get(name, 0), step), name
     if len(steps) == 2 and sum(steps.values()) == 0:
         name, other = sorted(steps, key=lambda one: -steps[one])
         above = right.powers.get(other, 0) >= steps[name] and right.powers.get(name, 0) >= 0
         if name in written and above:
             return "symbol-replaced", name
     return "several-factors", ""
+
+
+def _of_power(before: int, step: int) -> str:
+    """The code of a change of one power; below the fraction line it is the power there that is spoken of."""
+    after = before + step
+    if not before:
+        return "extra-factor" if step > 0 else "extra-divisor"
+    if not after:
+        return "power-too-small" if before > 0 else "divisor-forgotten"
+    if (before > 0) is not (after > 0):
+        return "divided" if after == -before and abs(before) == 1 else "several-factors"
+    return "power-too-large" if abs(after) > abs(before) else "power-too-small"
 
 
 def _told(slip: Slip, wrong: Node, base: Base) -> Difference:

@@ -90,7 +90,7 @@ def combined(node: Node, values: Sequence[float]) -> float:
     """The value of a formula whose parts have these values."""
     try:
         result = _combined(node, values)
-    except (ValueError, OverflowError, ZeroDivisionError):
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # the last: too many arguments
         return math.nan
     return result if abs(result) < MAX_SIZE else math.nan
 

@@ -55,10 +55,11 @@ RANKS = {
     code: rank
     for rank, codes in enumerate(
         (
-            ("sign", "log-base", "power-base", "rounding", "function-replaced", "arguments-swapped", "swapped-symbols"),
+            ("sign", "log-base", "power-base", "rounding", "function-replaced", "extra-argument"),
+            ("arguments-swapped", "reciprocal", "swapped-symbols"),
             ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
-            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside", "extra-argument"),
-            ("symbol-replaced", "reciprocal", "divided"),
+            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside"),
+            ("symbol-replaced", "divided"),
             ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power", "sum-for-extreme"),
             ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
             ("off-by-one",),
@@ -528,7 +529,7 @@ def _signs(place: _Place) -> Iterator[Change]:
         yield Change("extra-factor", ONE, node, "part")
     if isinstance(parent, Mul | Div) and not isinstance(node, Num):
         yield Change("divided", _turned(node), node, "part")
-    elif parent is None and not isinstance(node, Div):
+    elif parent is None and not (isinstance(node, Div) or (isinstance(node, Fn) and node.name == "exp")):
         yield Change("reciprocal", Div(ONE, node))
 
 
