@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 
 from msgspec import Struct
 
@@ -44,6 +44,8 @@ MOST_NAMES = 16
 """Symbols that are tried."""
 MOST_MATERIAL = 32
 """Parts of the right formula that are tried in the answer."""
+MOST_WORK = 16_000
+"""Parts of formulas that are evaluated in the search for changes: about ten milliseconds."""
 MOST_PROOFS = 6
 """Changes that fit by floating-point numbers and are compared exactly."""
 SMALL = 1 << 14
@@ -319,8 +321,16 @@ class _Search:
     def candidates(self) -> Iterator[Found]:
         """Those that fit at the first point."""
         yield from self._everywhere()
+        spent = 0
         for place in self._places():
-            for change in (*operations(place.node), *values(place.node, place.parent, self._target.names), *_signs(place)):
+            size = sum(1 for _ in walk(place.node))
+            spent += 4 * len(self._material)
+            for change in chain(
+                operations(place.node), values(place.node, place.parent, self._target.names), _signs(place)
+            ):
+                spent += size
+                if spent > MOST_WORK:
+                    return
                 if not self._likely(change) or not self._reaches(place, floats.value(change.made, self._at)):
                     continue
                 found = self._found(change, place)
