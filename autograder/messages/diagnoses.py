@@ -129,6 +129,10 @@ _FORMULAS: dict[str, Text] = {
         "en": "Look at the term {term} again: does it belong there?",
         "de": "Sehen Sie sich den Summanden {term} noch einmal an: Gehört er dorthin?",
     },
+    "coefficient": {
+        "en": "In one of the parts that have to be added up, the number in front is not right.",
+        "de": "In einem der Teile, die zu addieren sind, stimmt die Zahl davor nicht.",
+    },
     "wrong-term": {
         "en": "One of the parts that have to be added up is not right.",
         "de": "Einer der Teile, die zu addieren sind, stimmt nicht.",
@@ -140,10 +144,6 @@ _FORMULAS: dict[str, Text] = {
     "number.number": {
         "en": "The number {number} is not right.",
         "de": "Die Zahl {number} stimmt nicht.",
-    },
-    "number-forgotten": {
-        "en": "A number is missing as a factor, and the sign is not right.",
-        "de": "Eine Zahl fehlt als Faktor, und das Vorzeichen stimmt nicht.",
     },
     "number-forgotten.part": {
         "en": "{part} still has to be multiplied by a number, or divided by one.",
@@ -361,10 +361,6 @@ _FORMULAS: dict[str, Text] = {
     },
 }  # fmt: skip
 
-_IN_A_TERM: Text = {
-    "en": "In one of the parts that have to be added up, ",
-    "de": "In einem der Teile, die zu addieren sind, ",
-}
 _IN_THIS_TERM: Text = {"en": "In the term {term} ", "de": "Im Summanden {term} "}
 _IN_TERMS: dict[str, Text] = {
     "coefficient": {"en": "the number in front is not right.", "de": "stimmt die Zahl davor nicht."},
@@ -398,14 +394,11 @@ _IN_TERMS: dict[str, Text] = {
 }  # fmt: skip
 
 
-def _placed(key: str, clause: Text) -> dict[str, Text]:
-    """A clause about one term: with the term, and without it."""
+def _placed(key: str) -> tuple[str, Text]:
+    """A clause about one term, with the term."""
     code, _, named = key.partition(".")
     within = ".".join(filter(None, (code, "term", named)))
-    return {
-        key: {language: _IN_A_TERM[language] + text for language, text in clause.items()},
-        within: {language: _IN_THIS_TERM[language] + text for language, text in clause.items()},
-    }
+    return within, {language: _IN_THIS_TERM[language] + text for language, text in _IN_TERMS[key].items()}
 
 
 _SOMEWHERE: Text = {
@@ -414,20 +407,28 @@ _SOMEWHERE: Text = {
 }
 
 
-def _ambiguous(key: str, text: Text) -> dict[str, Text]:
+_OFTEN = (
+    "symbol-replaced.symbol", "part-replaced.part", "number.number", "power-too-large.symbol",
+    "power-too-small.symbol", "sign-of-part.part", "extra-factor.part", "factor-forgotten.part",
+    "divisor-forgotten.part", "number-forgotten.part", "divided.part",
+)  # fmt: skip
+"""What may stand in several places, of which one is meant."""
+
+
+def _ambiguous(key: str) -> tuple[str, Text]:
     """The same about something that stands in several places."""
     code, _, named = key.partition(".")
-    if named not in ("part", "symbol", "number") or code in ("relation-misread", "symbol-foreign", "off-by-one"):
-        return {}
-    return {f"{code}.some.{named}": {language: words + _SOMEWHERE[language] for language, words in text.items()}}
+    return f"{code}.some.{named}", {
+        language: words + _SOMEWHERE[language] for language, words in _FORMULAS[key].items()
+    }
 
 
 SENTENCES: dict[str, Text] = {
     f"diagnosis.{key}": text
     for key, text in (
-        *(pair for key, clause in _IN_TERMS.items() for pair in _placed(key, clause).items()),
+        *map(_placed, _IN_TERMS),
         *_FORMULAS.items(),
-        *(pair for key, text in _FORMULAS.items() for pair in _ambiguous(key, text).items()),
+        *map(_ambiguous, _OFTEN),
     )
 }
 """What is said of a whole formula goes before what is said of one of its terms."""

@@ -169,7 +169,9 @@ def _number(number: Fraction) -> Node:
     return Neg(node) if number < 0 else node
 
 
-def places(node: Node, put: Put = lambda made: made, parent: Node | None = None) -> Iterator[tuple[Node, Put, Node | None]]:
+def places(
+    node: Node, put: Put = lambda made: made, parent: Node | None = None
+) -> Iterator[tuple[Node, Put, Node | None]]:
     """Every place of a formula: what stands there, the formula with something else there, what it is in."""
     yield node, put, parent
     parts = children(node)
@@ -223,7 +225,9 @@ class _Claim:
         if found is None:
             ratio = value(Div(self.wrong, self.right), self.oracle.points[1])
             exact = Fraction(str(mpmath.nstr(ratio, 30))).limit_denominator(100000) if ratio else Fraction(0)
-            return exact if exact and self.oracle.same(self.wrong, Mul((_number(exact), self.right))) else None
+            return (
+                exact if exact and self.oracle.same(self.wrong, Mul((_number(exact), self.right))) else None
+            )
         return found[0] if not found[1] else None
 
     def _factor_too_large(self) -> bool:
@@ -331,7 +335,9 @@ class _Claim:
     def _extra_factor(self) -> Iterable[Node]:
         if "symbol" in self.params or "part" not in self.params:
             names = [self.params["symbol"]] if "symbol" in self.params else self.names
-            yield from (Div(self.wrong, Pow(Sym(name), Num(power))) for name in names for power in (1, 2, 3, 4))
+            yield from (
+                Div(self.wrong, Pow(Sym(name), Num(power))) for name in names for power in (1, 2, 3, 4)
+            )
             return
         for node, put, parent in self._called():
             if isinstance(parent, Mul) or (isinstance(parent, Div) and parent.numerator is node):
@@ -364,11 +370,16 @@ class _Claim:
         found: list[Node] = []
         for tree in (self.right, self.oracle.expanded(self.right)):
             for node in walk(tree):
-                for parts in (terms(node) if node == tree else (), node.terms if isinstance(node, Add) else ()):
+                for parts in (
+                    terms(node) if node == tree else (),
+                    node.terms if isinstance(node, Add) else (),
+                ):
                     found += [part for part in parts if len(parts) > 1]
         alike: list[Node] = []
         for part in found:
-            same = [other for other in found if (ratio := self.oracle.powers(Div(other, part))) and not ratio[1]]
+            same = [
+                other for other in found if (ratio := self.oracle.powers(Div(other, part))) and not ratio[1]
+            ]
             alike += [Add(pair) for pair in combinations(dict.fromkeys(same), 2)]
         return list(dict.fromkeys((*found, *alike)))
 
@@ -458,7 +469,10 @@ class _Claim:
 
     def _extra_factor_in_term(self) -> bool:
         return any(
-            ratio == 1 and len(powers) == 1 and min(powers.values()) > 0 and self.params.get("symbol", *powers) in powers
+            ratio == 1
+            and len(powers) == 1
+            and min(powers.values()) > 0
+            and self.params.get("symbol", *powers) in powers
             for ratio, powers, _, _ in self._changes()
         )
 
@@ -470,11 +484,16 @@ class _Claim:
                     return True
         return False
 
-    def _swapped_symbols(self) -> Iterable[Node]:
+    def _swapped_symbols(self) -> bool:
         pairs = [(self.params["first"], self.params["second"])] if "first" in self.params else []
         for first, second in pairs or combinations(self.names, 2):
-            between = substitute(substitute(self.wrong, first, Sym("")), second, Sym(first))
-            yield substitute(between, "", Sym(second))
+            made = [
+                substitute(substitute(substitute(tree, first, Sym("")), second, Sym(first)), "", Sym(second))
+                for tree in (self.wrong, self.right)
+            ]
+            if self.oracle.same(made[0], self.right) or self.oracle.same(made[1], self.wrong):
+                return True
+        return False
 
     def _symbol_replaced(self) -> bool:
         wanted = self.params.get("symbol")
@@ -543,7 +562,11 @@ class _Claim:
             for wrapped in _wrapped(node):
                 yield put(wrapped)
         for node, put, _ in places(self.wrong):
-            if isinstance(node, Pow) and node.exponent == Num(2) and to_text(node.base) == self.params.get("part"):
+            if (
+                isinstance(node, Pow)
+                and node.exponent == Num(2)
+                and to_text(node.base) == self.params.get("part")
+            ):
                 yield from (put(Mul((node.base, wrapped))) for wrapped in _wrapped(node.base))
 
     def _rounding_forgotten(self) -> Iterable[Node]:
@@ -552,7 +575,10 @@ class _Claim:
 
     def _function_forgotten__all(self) -> bool:
         return any(
-            self.oracle.same(_everywhere(self.right, lambda fn, name=name: fn.arguments[0] if fn.name == name else fn), self.wrong)
+            self.oracle.same(
+                _everywhere(self.right, lambda fn, name=name: fn.arguments[0] if fn.name == name else fn),
+                self.wrong,
+            )
             for name in _FUNCTIONS
         )
 
@@ -561,13 +587,25 @@ class _Claim:
 
     def _comparison_forgotten(self) -> bool:
         return any(
-            self.oracle.same(_everywhere(self.right, lambda fn, i=i: fn.arguments[min(i, len(fn.arguments) - 1)] if fn.name in ("max", "min") else fn), self.wrong)
+            self.oracle.same(
+                _everywhere(
+                    self.right,
+                    lambda fn, i=i: (
+                        fn.arguments[min(i, len(fn.arguments) - 1)] if fn.name in ("max", "min") else fn
+                    ),
+                ),
+                self.wrong,
+            )
             for i in range(4)
         )
 
     def _function_too_much(self) -> Iterable[Node]:
         name = self.params["name"]
-        yield from (put(node.arguments[0]) for node, put, _ in places(self.wrong) if isinstance(node, Fn) and node.name == name)
+        yield from (
+            put(node.arguments[0])
+            for node, put, _ in places(self.wrong)
+            if isinstance(node, Fn) and node.name == name
+        )
         yield _everywhere(self.wrong, lambda fn: fn.arguments[0] if fn.name == name else fn)
 
     def _function_replaced(self) -> Iterable[Node]:
@@ -585,7 +623,10 @@ class _Claim:
     def _other_functions(self, names: Sequence[str], others: Sequence[str]) -> Iterator[Node]:
         for other in others:
             for name in names:
-                yield _everywhere(self.wrong, lambda fn, name=name, other=other: Fn(other, fn.arguments) if fn.name == name else fn)
+                yield _everywhere(
+                    self.wrong,
+                    lambda fn, name=name, other=other: Fn(other, fn.arguments) if fn.name == name else fn,
+                )
                 for node, put, _ in places(self.wrong):
                     if isinstance(node, Fn) and node.name == name:
                         yield put(Fn(other, node.arguments))
@@ -629,7 +670,9 @@ class _Claim:
                 made.append(substitute(self.wrong, symbol.name, Add((symbol, one))))
                 made += [put(Add((symbol, one))) for node, put, _ in places(self.wrong) if node == symbol]
                 slips = [substitute(self.right, symbol.name, Add((symbol, one)))]
-                slips += [put(Add((symbol, one))) for node, put, _ in _squares_apart(self.right) if node == symbol]
+                slips += [
+                    put(Add((symbol, one))) for node, put, _ in _squares_apart(self.right) if node == symbol
+                ]
                 if any(self.oracle.same(slip, self.wrong) for slip in slips):
                     return True
         if "part" in self.params:
@@ -682,7 +725,11 @@ def _parted(node: Node, wanted: str) -> Iterator[tuple[str, Node, Node]]:
                     part = taken[0] if count == 1 else type(node)(tuple(taken))
                     bare = part.operand if isinstance(part, Neg) else part
                     if wanted in (to_text(part), to_text(bare)):
-                        yield type(node).__name__, part, left[0] if len(left) == 1 else type(node)(tuple(left))
+                        yield (
+                            type(node).__name__,
+                            part,
+                            left[0] if len(left) == 1 else type(node)(tuple(left)),
+                        )
         case Div(numerator, denominator):
             if to_text(denominator) == wanted:
                 yield "Div", Div(Num(1), denominator), numerator

@@ -20,9 +20,11 @@ def test_what_is_said_is_true(case: Case) -> None:
     difference = case.difference()
     if difference is None:
         return
-    oracle = Oracle(case.question.right, case.domains)
-    assert not oracle.same(case.tree, case.question.right)
-    assert oracle.true(difference.sentence, difference.params, case.tree), difference
+    oracles = [
+        Oracle(case.question.right, case.domains, reading.assumptions) for reading in case.question.readings
+    ]
+    assert not any(oracle.same(case.tree, case.question.right) for oracle in oracles)
+    assert any(oracle.true(difference.sentence, difference.params, case.tree) for oracle in oracles)
     message = Message(difference.sentence, difference.params)
     assert all(render(message, language) for language in LANGUAGES)
 

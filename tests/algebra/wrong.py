@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.diagnose import Diagnosis, Difference
 from autograder.algebra.nodes import Node
-from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.rubric import Symbol
@@ -25,7 +25,7 @@ class Question(Struct, frozen=True, eq=False):
 
     right: Node
     vocabulary: Vocabulary
-    comparer: Comparer
+    readings: tuple[Comparer, ...]
     diagnosis: Diagnosis
 
 
@@ -58,16 +58,21 @@ def cases() -> tuple[Case, ...]:
 def _read() -> Iterator[Case]:
     for key in tomllib.loads(TABLE.read_text(encoding="utf-8"))["key"]:
         try:
-            made = question(key["right"], key["symbols"])
+            made = question(key["right"], key["symbols"], key.get("assume", ()))
         except Exception:
             continue
         for wrong, slip in key["wrong"].items():
             yield Case(key["name"], key["right"], wrong, slip, made, key["symbols"])
 
 
-def question(right: str, domains: dict[str, str]) -> Question:
+def question(right: str, domains: dict[str, str], assume: Sequence[str] = ()) -> Question:
     """A question that asks for a formula in symbols of these domains."""
-    vocabulary = Vocabulary({name: Symbol(domain="positive" if domain == "probability" else domain) for name, domain in domains.items()})
+    vocabulary = Vocabulary(
+        {
+            name: Symbol(domain="positive" if domain == "probability" else domain)
+            for name, domain in domains.items()
+        }
+    )
     comparer = Comparer(Points(vocabulary.domains))
     if hasattr(comparer.points, "real"):
         comparer.points.real = tuple(
@@ -75,4 +80,5 @@ def question(right: str, domains: dict[str, str]) -> Question:
             for at in comparer.points.real
         )
     tree = parse(right, vocabulary)
-    return Question(tree, vocabulary, comparer, Diagnosis([tree], [comparer]))
+    granted = [comparer.under([parse_relation(text, vocabulary) for text in assume])] if assume else []
+    return Question(tree, vocabulary, (comparer, *granted), Diagnosis([tree], [comparer, *granted]))

@@ -53,7 +53,7 @@ class Base(Struct, frozen=True, eq=False):
             return None
         recogniser = Recogniser(comparer)
         written = terms(right)
-        parts = _collected(written, comparer, recogniser)
+        parts = collected(written, comparer, recogniser)
         trees = [part.tree() for part, _ in parts] or list(written)
         table: dict[Rational | None, Slip] = {}
         material = Material(
@@ -85,7 +85,7 @@ def _names(right: Node, comparer: Comparer) -> tuple[str, ...]:
     return (*sorted(own), *others)[:MOST_NAMES]
 
 
-def _collected(
+def collected(
     parts: Iterable[Node], comparer: Comparer, recogniser: Recogniser
 ) -> tuple[tuple[Monomial, Rational], ...]:
     """Terms with their values; those that differ by a number only are one."""

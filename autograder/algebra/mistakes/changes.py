@@ -139,7 +139,9 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
             case Neg(Mul(factors)):
                 for place, factor in enumerate(factors):
                     left = product((*factors[:place], *factors[place + 1 :]))
-                    yield Change("brackets", Mul((factor, Add((*others[:index], Neg(left), *others[index:])))))
+                    yield Change(
+                        "brackets", Mul((factor, Add((*others[:index], Neg(left), *others[index:]))))
+                    )
             case Neg(operand) if len(others) == 1:
                 yield Change("brackets", Neg(Add((operand, rest_sum))))
         if index == 0 and isinstance(term, Neg):
@@ -184,7 +186,6 @@ def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
             yield Change("product-for-sum", Add((first, second)))
         yield Change("product-for-power", Pow(first, second))
         yield Change("product-for-power", Pow(second, first))
-        yield Change("product-for-quotient", Div(first, second))
         yield Change("product-for-difference", Add((first, Neg(second))))
     for index, factor in enumerate(factors):
         others = (*factors[:index], *factors[index + 1 :])
@@ -354,7 +355,7 @@ def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterat
             yield Change(code, Fn(wrap, (node,)), node, "part")
         yield Change("function-forgotten", logarithm(node, 2), node, "part")
         yield Change("function-forgotten", logarithm(node, 10), node, "part")
-        if not isinstance(node, Sym | Pow):
+        if not isinstance(node, Sym | Pow) and not (isinstance(node, Fn) and node.name == "exp"):
             yield Change("function-forgotten", Pow(node, Num(2)), node, "part")
         yield Change("part-replaced", Add((ONE, Neg(node))), node, "part")
 
@@ -371,4 +372,3 @@ def _one_of_two(base: Node, names: Mapping[str, None]) -> Iterator[Change]:
 def positive(node: Node) -> Node:
     """A term without its sign."""
     return node.operand if isinstance(node, Neg) else node
-

@@ -15,7 +15,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.bases import Base
+from autograder.algebra.mistakes.bases import Base, collected
 from autograder.algebra.mistakes.monomials import Monomial, changed, small_ratio
 from autograder.algebra.mistakes.search import Found, Target
 from autograder.algebra.mistakes.slips import Slip
@@ -54,6 +54,17 @@ OPERATIONS = frozenset(
     )
 )  # fmt: skip
 """What is said only of an operation that stands in the student's own formula, never of a value alone."""
+IN_TERMS = frozenset(
+    ("power-in-term", "extra-factor-in-term", "swapped-in-term", "sign-in-term", "wrong-term")
+)
+"""The codes that are about one of several terms."""
+SOMEWHERE = frozenset(
+    (
+        "symbol-replaced", "part-replaced", "number", "power-too-large", "power-too-small", "sign-of-part",
+        "extra-factor", "factor-forgotten", "divisor-forgotten", "number-forgotten", "divided",
+    )
+)  # fmt: skip
+"""The codes that say so where what they name stands in several places, and one is meant."""
 SYMBOL_CODES = frozenset(("symbol-missing", "symbol-foreign"))
 """The codes that say only which symbols occur."""
 _NAMED = ("term", "part", "symbol", "first", "number", "name")
@@ -142,15 +153,15 @@ class Diagnosis:
             for base in bases
             if (value := values[place] if known else base.comparer.value(wrong)) is not None
         ]
-        found: Difference | None = None
         for base, value in exact:
             slip = base.table.get(value)
-            if slip is not None and slip.code not in OPERATIONS:
-                return _told(slip, wrong, base)
             if slip is not None:
-                found = found or self._searched(wrong)
-        if found is not None:
-            return found
+                told = _told(slip, wrong, base)
+                if slip.code not in OPERATIONS and told.code != "wrong-term":
+                    return told
+                found = self._searched(wrong) or (None if slip.code in OPERATIONS else told)
+                if found is not None:
+                    return found
         written = symbols(wrong)
         compared = [_Comparison(base, wrong, written, value) for base, value in exact]
         weak: Difference | None = None
@@ -229,11 +240,12 @@ class _Comparison(Struct, frozen=True):
         if not wrong.powers:
             return Difference("symbol-missing", {}, note, None, about)
         code, name = _change(steps, right, self.written)
-        if name not in self.written and right.powers.get(name, 0) > 0:
-            absent = wrong.powers.get(name, 0) == 0 and self.base.lacks(self.wrong, name)
+        before, after = right.powers.get(name, 0), wrong.powers.get(name, 0)
+        if name not in self.written and before > 0 and after < before:
+            absent = after == 0 and self.base.lacks(self.wrong, name)
             kind = ("absent" if absent else "") if ratio == 1 else "besides"
             return Difference("factor-forgotten", {}, note, wrong, about, kind=kind)
-        if name not in self.written and right.powers.get(name, 0) < 0:
+        if name not in self.written and before < 0:
             return Difference("symbol-missing", {}, note, None, about)
         if ratio != 1:  # undoing the change of a power would not be enough
             return Difference("several-factors", {}, note, wrong, about)
@@ -251,6 +263,10 @@ class _Comparison(Struct, frozen=True):
             return None
         value = self.base.comparer.value
         own = [(part, at) for part in parts if (at := value(part))]
+        if not isinstance(self.wrong, Add):  # terms that came of multiplying out
+            own = [
+                (part.tree(), at) for part, at in collected(parts, self.base.comparer, self.base.recogniser)
+            ]
         for part, at in own:
             if at == delta:
                 tree = Add((self.base.right, part))
@@ -271,11 +287,13 @@ class _Comparison(Struct, frozen=True):
         note, about = "{} stands for {}", (part, needed)
         steps = changed(needed, stands)
         if not steps:
-            code = "sign-in-term" if stands.number == -needed.number else "coefficient"
+            code = "sign-in-term" if stands.number == -needed.number and params else "coefficient"
             return Difference(code, params, note, tree, about)
         if stands.number != needed.number:
             return Difference("wrong-term", params, note, tree, about)
         code, name = _change(steps, needed, symbols(part))
+        if not params:
+            return Difference("wrong-term", params, note, tree, about)
         if name not in symbols(part):
             forgotten = code == "power-too-small" and stands.powers.get(name, 0) == 0
             return Difference("power-in-term" if forgotten else "wrong-term", params, note, tree, about)
@@ -364,6 +382,8 @@ def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
             params.pop("symbol", None)
         elif "symbol" not in params:
             code = "wrong-term"
+    if code in IN_TERMS and "term" not in params:  # what is multiplied out cannot be pointed at
+        code, params = "wrong-term", {}
     if code == "power-too-small" and "symbol" not in params:
         code, kind = "factor-forgotten", "absent" if base.lacks(wrong, slip.symbol) else ""
     if code == "factor-forgotten":
@@ -383,9 +403,11 @@ def _named(found: Found, wrong: Node, target: Target) -> Difference:
         params = {}
     elif found.code == "symbol-replaced" and found.slip is not None:
         kind = "some" if sum(part == Sym(params["symbol"]) for part in walk(wrong)) > 1 else ""
-    elif found.some and params.keys() & {"part", "symbol", "number"} and found.code != "off-by-one":
+    elif found.some and found.code in SOMEWHERE:
         kind = "some"
     note = " ".join((found.code, *found.params.values()))
     if found.repaired is not None:
-        return Difference(found.code, params, "{} would be right", None, (found.repaired,), found.repaired, kind)
+        return Difference(
+            found.code, params, "{} would be right", None, (found.repaired,), found.repaired, kind
+        )
     return Difference(found.code, params, note.replace("{", "").replace("}", ""), found.slip, (), None, kind)

@@ -26,7 +26,9 @@ At = Mapping[str, float]
 """Values of every symbol."""
 
 
-def points(formula: Node, domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]) -> tuple[At, ...]:
+def points(
+    formula: Node, domains: Mapping[str, str], assumptions: Sequence[tuple[str, Node]]
+) -> tuple[At, ...]:
     """Values of every symbol, the same in every process; what assumptions settle is computed.
 
     Points are preferred at which other arguments of a maximum decide than before, or something else is

@@ -17,7 +17,15 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes import floats
 from autograder.algebra.mistakes.bases import expanded
-from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, Change, logarithm, positive, values
+from autograder.algebra.mistakes.changes import (
+    LOGARITHMS,
+    ONE,
+    ROUNDINGS,
+    Change,
+    logarithm,
+    positive,
+    values,
+)
 from autograder.algebra.mistakes.changes import written as operations
 from autograder.algebra.mistakes.edits import rebuilt, swapped, total
 from autograder.algebra.nodes import (
@@ -61,7 +69,8 @@ RANKS = {
             ("arguments-swapped", "reciprocal", "swapped-symbols"),
             ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
             ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside"),
-            ("symbol-replaced", "divided"),
+            ("symbol-replaced", "divided", "product-for-quotient"),
+            ("quotient-for-product",),
             ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power", "sum-for-extreme"),
             ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
             ("off-by-one",),
@@ -72,7 +81,6 @@ RANKS = {
             ("number", "function-forgotten"),
             ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
             ("argument-forgotten", "comparison-forgotten", "symbol-one", "symbol-zero", "missing-terms"),
-            ("quotient-for-product", "product-for-quotient"),
             ("number-forgotten", "term-forgotten"),
             ("part-replaced",),
         )
@@ -80,6 +88,10 @@ RANKS = {
     for code in codes
 }
 """Code → how soon it is thought of; what students do most, and what is most telling, first."""
+
+
+_OF_PARTS = {"off-by-one": "part-off-by-one", "reciprocal": "divided"}
+"""What is thought of later where it is about a part: code → the code that it is ranked as."""
 
 
 class Found(Struct, frozen=True):
@@ -105,8 +117,8 @@ class Found(Struct, frozen=True):
 
         Symbols and results are off by one more often than other parts are.
         """
-        of_part = self.code == "off-by-one" and "part" in self.params
-        rank = RANKS["part-off-by-one" if of_part else self.code]
+        in_part = "part" in self.params
+        rank = RANKS[_OF_PARTS.get(self.code, self.code) if in_part else self.code]
         return rank, "everywhere" in self.params, len(self.params.get("part", ""))
 
 
@@ -143,7 +155,8 @@ class Target(Struct, frozen=True, eq=False):
         at = tuple(floats.value(right, point) for point in points)
         own = sorted(symbols(right))
         order = sorted(
-            range(len(points)), key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place]))
+            range(len(points)),
+            key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place])),
         )
         names = dict.fromkeys((*own, *domains))
         names = dict.fromkeys(list(names)[:MOST_NAMES])
@@ -154,7 +167,9 @@ class Target(Struct, frozen=True, eq=False):
             for found in _special(right, own, list(names))
             if found.slip is not None
         )
-        return cls(right, comparer, points, at, tuple(order), names, _known_functions(right), material, special)
+        return cls(
+            right, comparer, points, at, tuple(order), names, _known_functions(right), material, special
+        )
 
     @property
     def needed(self) -> frozenset[str]:
@@ -203,7 +218,9 @@ class Target(Struct, frozen=True, eq=False):
             if other.name and _times(other, wrong) <= _times(other, self.right):
                 continue
             fits = [
-                floats.close(mine, own) for mine, own in zip(values_there, theirs, strict=True) if mine == mine
+                floats.close(mine, own)
+                for mine, own in zip(values_there, theirs, strict=True)
+                if mine == mine
             ]
             if found.params.get("missing") in written:
                 continue
@@ -241,7 +258,9 @@ def _known_functions(right: Node) -> frozenset[str]:
     """Functions that a student may have forgotten or mistaken: those of the right formula."""
     found = {part.name for part in walk(right) if isinstance(part, Fn)}
     powers = [part for part in walk(right) if isinstance(part, Pow)]
-    if any(not isinstance(part.exponent, Num) or isinstance(part.exponent.value, Fraction) for part in powers):
+    if any(
+        not isinstance(part.exponent, Num) or isinstance(part.exponent.value, Fraction) for part in powers
+    ):
         found |= {"sqrt", "exp"}
     if found & set(LOGARITHMS):
         found |= set(LOGARITHMS)
@@ -270,14 +289,18 @@ def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[
                 yield Found("symbol-replaced", {"symbol": other}, slip=substitute(right, name, Sym(other)))
         yield Found("symbol-one", {"missing": name}, slip=substitute(right, name, ONE))
         yield Found("symbol-zero", {"missing": name}, slip=substitute(right, name, Num(0)))
-    for name in sorted({part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}):
+    for name in sorted(
+        {part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}
+    ):
         slip = _applied(right, name, lambda fn: fn.arguments[0])
         code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
         yield Found(code, {"everywhere": name}, slip=slip)
     for name in ("max", "min"):
         most = max((len(part.arguments) for part in walk(right) if isinstance(part, Fn)), default=0)
         for index in range(most):
-            slip = _applied(right, name, lambda fn, index=index: fn.arguments[min(index, len(fn.arguments) - 1)])
+            slip = _applied(
+                right, name, lambda fn, index=index: fn.arguments[min(index, len(fn.arguments) - 1)]
+            )
             if slip != right:
                 yield Found("comparison-forgotten", {}, slip=slip)
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
@@ -310,6 +333,7 @@ class _Search:
         self._first, self._second = usable[0], usable[1]
         self._at, self._other = target.points[self._first], target.points[self._second]
         self._goal = target.values[self._first]
+        self._fraction = any(isinstance(part, Div) for part in walk(wrong))
         self._size = sum(1 for _ in walk(wrong))
         self._count: dict[Node, int] = {}
         for part in walk(wrong):
@@ -326,7 +350,9 @@ class _Search:
             size = sum(1 for _ in walk(place.node))
             spent += 4 * len(self._material)
             for change in chain(
-                operations(place.node), values(place.node, place.parent, self._target.names), _signs(place)
+                operations(place.node),
+                values(place.node, place.parent, self._target.names),
+                _signs(place, fraction=self._fraction),
             ):
                 spent += size
                 if spent > MOST_WORK:
@@ -390,7 +416,11 @@ class _Search:
     def _found(self, change: Change, place: _Place) -> Found | None:
         """What is said of a change in a place; None where another place says it better."""
         code, about, kind = change.code, change.about, change.kind
-        if place.parent is None and code in _OF_THE_WHOLE and about in (None, place.node, positive(place.node)):
+        if (
+            place.parent is None
+            and code in _OF_THE_WHOLE
+            and about in (None, place.node, positive(place.node))
+        ):
             code, about, kind = _OF_THE_WHOLE[code], None, ""
         if code == "extra-factor" and place.parent is None and isinstance(about, Num):
             return None
@@ -423,7 +453,7 @@ class _Search:
             factor = place.need / place.value
             if floats.close(factor, need / value) and abs(factor) != 1:
                 known = _exact(factor)
-                if known is not None:
+                if known is not None and (known > 0 or place.parent is not None):
                     yield _factor(place, known)
         if not isinstance(place.parent, Add | Neg):
             extra = place.need - place.value
@@ -504,7 +534,14 @@ class _Search:
 
 
 _OF_FUNCTIONS = frozenset(
-    ("function-forgotten", "rounding-forgotten", "function-replaced", "rounding", "log-base", "sum-for-extreme")
+    (
+        "function-forgotten",
+        "rounding-forgotten",
+        "function-replaced",
+        "rounding",
+        "log-base",
+        "sum-for-extreme",
+    )
 )
 _EXPONENTS = tuple(Fraction(sign * number, 2) for number in (1, 2, 3, 4, 6) for sign in (1, -1))
 """Exponents that are tried there."""
@@ -523,7 +560,7 @@ _OF_THE_WHOLE: Mapping[str, str] = {
 """What is said of the whole formula instead of a part of it."""
 
 
-def _signs(place: _Place) -> Iterator[Change]:
+def _signs(place: _Place, *, fraction: bool) -> Iterator[Change]:
     """The other sign; the other side of the fraction line."""
     node, parent = place.node, place.parent
     if not isinstance(parent, Mul | Div | Neg):
@@ -532,19 +569,21 @@ def _signs(place: _Place) -> Iterator[Change]:
         if isinstance(parent, Pow) and isinstance(parent.base, Num):
             return
         if not (isinstance(node, Add) and not in_sum and parent is not None):
-            yield Change("sign-in-term" if in_sum else "sign-of-part", made, positive(node), "term" if in_sum else "part")
+            yield Change(
+                "sign-in-term" if in_sum else "sign-of-part",
+                made,
+                positive(node),
+                "term" if in_sum else "part",
+            )
         else:
             yield Change("sign-of-part", made, node, "part")
     if isinstance(parent, Div) and parent.numerator is node:
         yield Change("extra-factor", ONE, node, "part")
     if isinstance(parent, Mul | Div) and not isinstance(node, Num):
-        yield Change("divided", _turned(node), node, "part")
+        made = Div(ONE, node)
+        yield Change("divided", made, node, "part") if fraction else Change("product-for-quotient", made)
     elif parent is None and not (isinstance(node, Div) or (isinstance(node, Fn) and node.name == "exp")):
         yield Change("reciprocal", Div(ONE, node))
-
-
-def _turned(node: Node) -> Node:
-    return Div(ONE, node)
 
 
 def _settled(place: _Place) -> bool:
@@ -570,8 +609,6 @@ def _factor(place: _Place, factor: Fraction) -> Change:
     node, parent = place.node, place.parent
     made = Mul((_signed(factor), node))
     if parent is None:
-        if factor < 0:
-            return Change("number-forgotten", made)
         return Change("factor-too-small" if factor > 1 else "factor-too-large", made)
     if isinstance(parent, Add):
         return Change("coefficient", made, positive(node), "term")

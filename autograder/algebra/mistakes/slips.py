@@ -217,7 +217,9 @@ def _factors(right: Node, parts: Sequence[Node], names: Sequence[str]) -> Iterat
             yield Slip(code, times(right, name, power), name)
             if name in common:
                 left = min(_above(part)[name] for part in parts) - power
-                yield Slip("power-too-small" if left else "factor-forgotten", times(right, name, -power), name)
+                yield Slip(
+                    "power-too-small" if left else "factor-forgotten", times(right, name, -power), name
+                )
         if name in common:
             for other in names:
                 if other != name:
