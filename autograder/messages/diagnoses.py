@@ -313,7 +313,7 @@ _FORMULAS: dict[str, Text] = {
         "de": "In {name} fehlt ein Wert, der mit verglichen werden muss.",
     },
     "comparison-forgotten": {
-        "en": "Your formula uses one value where several are to be compared and the largest or smallest counts.",
+        "en": "Your formula uses one value where several are to be compared: the largest or smallest counts.",
         "de": "Ihre Formel verwendet einen Wert, wo mehrere zu vergleichen sind und der größte oder kleinste "
         "zählt.",
     },

@@ -110,7 +110,7 @@ class Oracle:
             if abs(power - round(power)) > 1e-20:
                 return None
             if round(power):
-                found[name] = int(round(power))
+                found[name] = round(power)
         made = Mul((Num(1), *(Pow(Sym(name), _number(Fraction(power))) for name, power in found.items())))
         ratio = value(Div(formula, made), self.points[1])
         exact = Fraction(str(mpmath.nstr(ratio, 30))).limit_denominator(100000)
@@ -151,7 +151,7 @@ def _value(node: Node, at: Mapping[str, mpf]) -> mpf:
         Add: lambda *all_: mpmath.fsum(all_),
         Mul: lambda *all_: mpmath.fprod(all_),
         Div: lambda above, below: above / below,
-        Pow: lambda base, exponent: mpmath.power(base, exponent),
+        Pow: mpmath.power,
     }[type(node)](*values)
 
 
@@ -267,9 +267,7 @@ class _Claim:
                 if isinstance(node, Pow) and node.base == Sym(name):
                     exact = value(node.exponent, self.oracle.points[0])
                     now = Fraction(str(exact)).limit_denominator(100) if not symbols(node.exponent) else now
-                elif node == Sym(name) and isinstance(parent, Pow):
-                    continue
-                elif node != Sym(name):
+                elif (node == Sym(name) and isinstance(parent, Pow)) or node != Sym(name):
                     continue
                 for other in exponents:
                     if (other < now) if larger else (other > now):
@@ -477,7 +475,7 @@ class _Claim:
         )
 
     def _swapped_in_term(self) -> bool:
-        for ratio, powers, own, _ in self._changes():
+        for ratio, powers, _, _ in self._changes():
             if ratio == 1 and len(powers) == 2 and sum(powers.values()) == 0:
                 named = {self.params.get("first"), self.params.get("second")} - {None}
                 if named <= set(powers):
@@ -495,15 +493,16 @@ class _Claim:
                 return True
         return False
 
-    def _symbol_replaced(self) -> bool:
+    def _symbol_replaced(self) -> bool:  # noqa: C901 - many ways
         wanted = self.params.get("symbol")
         for ratio, powers, _, _ in self._changes():
             above = [name for name, power in powers.items() if power > 0]
             if ratio == 1 and len(powers) == 2 and sum(powers.values()) == 0 and wanted in (None, *above):
                 return True
         found = self.oracle.powers(Div(self.wrong, self.right))
-        if "term" not in self.params and found is not None and found[0] == 1 and sum(found[1].values()) == 0:
-            if wanted is None or found[1].get(wanted, 0) > 0:
+        if "term" not in self.params and found is not None and found[0] == 1:
+            powers = found[1]
+            if sum(powers.values()) == 0 and (wanted is None or powers.get(wanted, 0) > 0):
                 return True
         for other in [wanted] if wanted else self.names:
             for name in self.names:
@@ -696,7 +695,7 @@ class _Claim:
     def _belongs_outside(self) -> Iterable[Node]:
         yield from self._moved(inward=False)
 
-    def _moved(self, *, inward: bool) -> Iterator[Node]:
+    def _moved(self, *, inward: bool) -> Iterator[Node]:  # noqa: C901 - many ways
         wanted = self.params["part"]
         for node, put, _ in places(self.wrong):
             for join, part, rest in _parted(node, wanted):
@@ -772,7 +771,7 @@ def _wrapped(node: Node) -> Iterator[Node]:
     yield Pow(node, Num(2))
 
 
-def _operations(code: str, node: Node) -> Iterator[Node]:
+def _operations(code: str, node: Node) -> Iterator[Node]:  # noqa: C901 - many ways
     """One operation taken for another one, anywhere among the parts of a node."""
     if isinstance(node, Add | Mul):
         parts = node.terms if isinstance(node, Add) else node.factors
@@ -829,7 +828,7 @@ _MANY: Mapping[str, tuple[type, Callable[[Sequence[Node]], Node]]] = {
 }
 
 
-def _bracketed(code: str, node: Node) -> Iterator[Node]:
+def _bracketed(code: str, node: Node) -> Iterator[Node]:  # noqa: C901 - many ways
     """A factor or divisor of one term made one of all, or of all made one of one term."""
     match code, node:
         case "brackets", Add(parts):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
-from autograder.algebra.mistakes.diagnose import CODES
 from autograder.messages import LANGUAGES, SENTENCES, render
 from autograder.records import Message
 from tests.algebra.claims import Oracle
+from tests.algebra.mutants import FORMULAS
+from tests.algebra.test_diagnose import Case as Formulas
 from tests.algebra.wrong import Case, cases
 
 LEAST_NAMED = 0.9
@@ -34,3 +37,15 @@ def test_most_are_named() -> None:
     unnamed = [(case.right, case.wrong) for case in cases() if case.difference() is None]
     assert len(cases()) > 300
     assert len(unnamed) <= (1 - LEAST_NAMED) * len(cases()), unnamed
+
+
+def test_every_sentence_is_shown_true() -> None:
+    """Each sentence about a wrong formula is said of some answer for which it is recomputed."""
+    told = {difference.sentence for case in cases() if (difference := case.difference()) is not None}
+    for formula in FORMULAS:
+        for granted in (True, False) if formula.assume else (True,):
+            differences = (
+                found for _, _, found in islice(Formulas(formula, granted=granted).wrong(), None, None, 2)
+            )
+            told |= {difference.sentence for difference in differences if difference is not None}
+    assert {key for key in SENTENCES if key.startswith("diagnosis.")} == told

@@ -52,7 +52,7 @@ def logarithm(node: Node, base: int) -> Node:
     return Fn("log", (node, Num(base))) if base not in (0, 10) else Fn("lg" if base else "ln", (node,))
 
 
-def functions(node: Fn) -> Iterator[Change]:
+def functions(node: Fn) -> Iterator[Change]:  # noqa: C901 - many ways
     """Another function of the same arguments, or the first argument alone."""
     name, arguments = node.name, node.arguments
     first = arguments[0]
@@ -99,7 +99,7 @@ def _neutral(node: Node) -> bool:
     return positive(node) == ONE
 
 
-def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
+def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:  # noqa: C901 - many ways
     if not any(map(_neutral, terms)):
         yield Change("sum-for-product", Mul(terms))
         for name in ("max", "min"):
@@ -121,21 +121,21 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
         bare = positive(term)
         if isinstance(bare, Pow):
             base = Neg(bare.base) if isinstance(term, Neg) else bare.base
-            made = Pow(Add((*others[:index], base, *others[index:])), bare.exponent)
-            yield Change("power-too-narrow", made, bare.base, "part")
+            raised = Pow(Add((*others[:index], base, *others[index:])), bare.exponent)
+            yield Change("power-too-narrow", raised, bare.base, "part")
         match term:
             case Mul(factors):
                 for place, factor in enumerate(factors):
                     left = product((*factors[:place], *factors[place + 1 :]))
                     yield Change("brackets", Mul((factor, Add((left, *others)))))
                 for cut in range(2, len(factors)):
-                    made = Mul((product(factors[:cut]), Add((product(factors[cut:]), *others))))
-                    yield Change("brackets", made)
+                    inner = Add((product(factors[cut:]), *others))
+                    yield Change("brackets", Mul((product(factors[:cut]), inner)))
             case Div(numerator, denominator):
                 yield Change("brackets", Div(Add((*others[:index], numerator, *others[index:])), denominator))
             case Neg(Div(numerator, denominator)):
-                made = Add((*others[:index], Neg(numerator), *others[index:]))
-                yield Change("brackets", Div(made, denominator))
+                inner = Add((*others[:index], Neg(numerator), *others[index:]))
+                yield Change("brackets", Div(inner, denominator))
             case Neg(Mul(factors)):
                 for place, factor in enumerate(factors):
                     left = product((*factors[:place], *factors[place + 1 :]))
@@ -178,7 +178,7 @@ def _taken_in(host: Node, term: Node) -> Iterator[Node]:
                 yield Neg(inside)
 
 
-def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
+def _products(factors: tuple[Node, ...]) -> Iterator[Change]:  # noqa: C901 - many ways
     yield Change("product-for-sum", Add(factors))
     for cut in range(1, len(factors)):
         first, second = product(factors[:cut]), product(factors[cut:])
@@ -223,7 +223,7 @@ def _outside_in(factor: Node, others: tuple[Node, ...]) -> Iterator[Change]:
             yield Change("belongs-inside", Div(numerator, Mul((denominator, outside))), outside, "part")
 
 
-def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
+def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:  # noqa: C901 - many ways
     whole = Div(numerator, denominator)
     yield Change("reciprocal", Div(denominator, numerator), whole, "part")
     yield Change("extra-divisor", numerator, denominator, "part")
@@ -237,8 +237,8 @@ def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
     match numerator:
         case Add(terms):
             for place, term in enumerate(terms):
-                rest = (*terms[:place], *terms[place + 1 :])
-                yield Change("brackets-too-wide", total((Div(term, denominator), *rest)))
+                others = (*terms[:place], *terms[place + 1 :])
+                yield Change("brackets-too-wide", total((Div(term, denominator), *others)))
         case Fn(name, (argument,)):
             yield Change("belongs-inside", Fn(name, (Div(argument, denominator),)), denominator, "part")
         case Pow(base, exponent):
@@ -246,10 +246,10 @@ def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
             yield Change("belongs-inside", Pow(base, Div(exponent, denominator)), denominator, "part")
         case Mul(factors):
             for place, factor in enumerate(factors):
-                rest = (*factors[:place], *factors[place + 1 :])
+                others = (*factors[:place], *factors[place + 1 :])
                 for change in _quotients(factor, denominator):
                     if change.code == "belongs-inside":
-                        yield Change(change.code, product((*rest, change.made)), denominator, "part")
+                        yield Change(change.code, product((*others, change.made)), denominator, "part")
     match denominator:
         case Fn(name, (argument,)):
             yield Change("belongs-inside", Fn(name, (Div(numerator, argument),)), numerator, "part")
@@ -300,9 +300,9 @@ def _within_function(node: Fn) -> Iterator[Change]:
     if len(node.arguments) != 1:
         if node.name in ("max", "min"):
             for place, argument in enumerate(node.arguments):
-                rest = (*node.arguments[:place], *node.arguments[place + 1 :])
-                made = rest[0] if len(rest) == 1 else Fn(node.name, rest)
-                yield Change("extra-argument", made, argument, "part")
+                others = (*node.arguments[:place], *node.arguments[place + 1 :])
+                left = others[0] if len(others) == 1 else Fn(node.name, others)
+                yield Change("extra-argument", left, argument, "part")
         return
     name, argument = node.name, node.arguments[0]
     match argument:
@@ -323,7 +323,7 @@ def _within_function(node: Fn) -> Iterator[Change]:
             yield Change("sign-outside", Neg(Fn(name, (operand,))), node, "part")
 
 
-def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterator[Change]:
+def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterator[Change]:  # noqa: C901 - many ways
     """Another symbol, a function more, the complement: what a part may have been meant to be."""
     match node:
         case Sym(name):
@@ -331,21 +331,21 @@ def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterat
                 if other != name:
                     yield Change("symbol-replaced", Sym(other), node, "symbol")
             if not isinstance(parent, Pow):  # below an exponent, that one would be wrong
-                for power in (2, 3, 4, Fraction(3, 2)):
-                    yield Change("power-too-small", Pow(node, Num(power)), node, "symbol")
+                for raised in (2, 3, 4, Fraction(3, 2)):
+                    yield Change("power-too-small", Pow(node, Num(raised)), node, "symbol")
                 yield Change("power-too-large", Fn("sqrt", (node,)), node, "symbol")
             for made in (Add((node, ONE)), Add((node, Neg(ONE)))):
                 yield Change("off-by-one", made, node, "symbol")
         case Pow(base, Num(power)):
             if power == 2:
                 yield from _one_of_two(base, names)
-            for other in (1, 2, 3, 4, Fraction(1, 2), Fraction(3, 2)):
-                if other != power:
-                    code = "power-too-large" if other < power else "power-too-small"
+            for tried in (1, 2, 3, 4, Fraction(1, 2), Fraction(3, 2)):
+                if tried != power:
+                    code = "power-too-large" if tried < power else "power-too-small"
                     if isinstance(base, Sym):
-                        yield Change(code, Pow(base, Num(other)), base, "symbol")
+                        yield Change(code, Pow(base, Num(tried)), base, "symbol")
                     else:
-                        yield Change("power-of-part", Pow(base, Num(other)), base, "part")
+                        yield Change("power-of-part", Pow(base, Num(tried)), base, "part")
         case Num():
             for other in names:
                 yield Change("part-replaced", Sym(other), node, "part")

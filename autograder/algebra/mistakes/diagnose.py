@@ -17,8 +17,9 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.bases import Base, collected
 from autograder.algebra.mistakes.monomials import Monomial, changed, small_ratio
-from autograder.algebra.mistakes.search import Found, Target
+from autograder.algebra.mistakes.search import search
 from autograder.algebra.mistakes.slips import Slip
+from autograder.algebra.mistakes.targets import Found, Target
 from autograder.algebra.nodes import Add, Mul, Neg, Node, Sym, symbols, walk
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.terms import terms
@@ -178,9 +179,9 @@ class Diagnosis:
                 Target.of(tree, comparer) for comparer in self._readings for tree in self._right
             )
         for target in self._targets:
-            found = target.found(wrong)
+            found = search(target, wrong)
             if found is not None:
-                return _named(found, wrong, target)
+                return _named(found, wrong)
         return None
 
     def _prepared(self) -> tuple[tuple[Base, ...], ...]:
@@ -359,7 +360,7 @@ def _of_power(before: int, step: int) -> str:
     return "power-too-large" if abs(after) > abs(before) else "power-too-small"
 
 
-def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
+def _told(slip: Slip, wrong: Node, base: Base) -> Difference:  # noqa: C901 - one case after the other
     """What a student may read about a slip that was recognised."""
     note = " ".join(filter(None, (slip.code, slip.symbol, slip.other, "at {}" if slip.at else "")))
     about = (slip.at,) if slip.at else ()
@@ -393,13 +394,13 @@ def _told(slip: Slip, wrong: Node, base: Base) -> Difference:
     return Difference(code, params, note, slip.tree, about, kind=kind)
 
 
-def _named(found: Found, wrong: Node, target: Target) -> Difference:
+def _named(found: Found, wrong: Node) -> Difference:
     """What a student may read about a change that was found."""
     params = {name: text for name, text in found.params.items() if name not in ("missing", "everywhere")}
     kind = "all" if "everywhere" in found.params else ""
-    if found.code == "swapped-symbols" and not {params["first"], params["second"]} <= symbols(wrong):
-        params = {}
-    elif found.code == "symbol-replaced" and params["symbol"] not in symbols(wrong):
+    if (found.code == "swapped-symbols" and not {params["first"], params["second"]} <= symbols(wrong)) or (
+        found.code == "symbol-replaced" and params["symbol"] not in symbols(wrong)
+    ):
         params = {}
     elif found.code == "symbol-replaced" and found.slip is not None:
         kind = "some" if sum(part == Sym(params["symbol"]) for part in walk(wrong)) > 1 else ""

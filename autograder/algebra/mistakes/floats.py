@@ -21,6 +21,7 @@ SEVERAL = 4
 CLOSE = 1e-9
 """Relative difference of values that may be equal."""
 MAX_SIZE = 1e200
+MAX_BITS = 600
 
 At = Mapping[str, float]
 """Values of every symbol."""
@@ -46,12 +47,11 @@ def points(
 
 def _branch(formula: Node, at: At) -> Hashable:
     """Which arguments decide at a point, and whether what is rounded is small."""
-    found: list[Hashable] = [value(formula, at) == value(formula, at)]
+    found: list[Hashable] = [math.isnan(value(formula, at))]
     for part in walk(formula):
         if isinstance(part, Fn) and part.name in ("max", "min", "floor", "ceil"):
-            values = [value(argument, at) for argument in part.arguments]
-            found.append(values.index(max(values)) if len(values) > 1 else values[0] > SEVERAL)
-            found.append(values.index(min(values)))
+            values: list[float] = [value(argument, at) for argument in part.arguments]
+            found += [values.index(max(values)), values.index(min(values)), values[0] > SEVERAL]
     return tuple(found)
 
 
@@ -73,8 +73,8 @@ def close(first: float, second: float) -> bool:
 
 
 def near(first: float, second: float) -> bool:
-    """Whether two values differ by no more than rounding errors may."""
-    return abs(first - second) <= 1e-6 * (abs(first) + abs(second))
+    """Whether two values differ by no more than rounding errors may, or one is not a number."""
+    return not abs(first - second) > 1e-6 * (abs(first) + abs(second))
 
 
 def value(node: Node, at: At) -> float:
@@ -82,7 +82,7 @@ def value(node: Node, at: At) -> float:
     if isinstance(node, Sym):
         return at[node.name]
     if isinstance(node, Num):
-        return float(node.value) if abs(node.value) < MAX_SIZE else math.nan
+        return float(node.value) if node.value.numerator.bit_length() < MAX_BITS else math.nan
     if isinstance(node, Const):
         return math.pi if node.name == "pi" else math.e
     return combined(node, [value(child, at) for child in children(node)])
@@ -110,7 +110,7 @@ def _combined(node: Node, values: Sequence[float]) -> float:
         case Pow():
             return _power(values[0], values[1])
         case Fn(name, _):
-            if math.nan in values or any(one != one for one in values):  # noqa: PLR0124 - not a number
+            if any(map(math.isnan, values)):
                 return math.nan
             return _FUNCTIONS[name](*values) if name in _FUNCTIONS else math.nan
     return math.nan
@@ -159,7 +159,9 @@ def inverted(node: Node, index: int, values: Sequence[float], wanted: float) -> 
     return result if abs(result) < MAX_SIZE else math.nan
 
 
-def _inverted(node: Node, index: int, values: Sequence[float], wanted: float) -> float:
+def _inverted(  # noqa: C901 - one case for each kind of node
+    node: Node, index: int, values: Sequence[float], wanted: float
+) -> float:
     others = [*values[:index], *values[index + 1 :]]
     match node:
         case Add():
@@ -173,7 +175,7 @@ def _inverted(node: Node, index: int, values: Sequence[float], wanted: float) ->
         case Pow():
             if index == 1:
                 return math.log(wanted) / math.log(values[0])
-            return wanted ** (1 / values[1]) if wanted > 0 else math.nan
+            return float(wanted ** (1 / values[1])) if wanted > 0 else math.nan
         case Fn("sqrt", _):
             return wanted * wanted if wanted >= 0 else math.nan
         case Fn("exp", _):
@@ -181,7 +183,7 @@ def _inverted(node: Node, index: int, values: Sequence[float], wanted: float) ->
         case Fn("ln", _) | Fn("log", (_,)):
             return math.exp(wanted)
         case Fn("lg", _):
-            return 10.0**wanted
+            return float(10.0**wanted)
         case Fn("log", _) if index == 0:
             return float(values[1] ** wanted)
     return math.nan

@@ -10,24 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, combinations
+from functools import partial
+from itertools import chain
 
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes import floats
-from autograder.algebra.mistakes.bases import expanded
 from autograder.algebra.mistakes.changes import (
     LOGARITHMS,
     ONE,
-    ROUNDINGS,
     Change,
     logarithm,
     positive,
     values,
 )
 from autograder.algebra.mistakes.changes import written as operations
-from autograder.algebra.mistakes.edits import rebuilt, swapped, total
+from autograder.algebra.mistakes.edits import rebuilt
+from autograder.algebra.mistakes.targets import NODES, Found, Target, applied
 from autograder.algebra.nodes import (
     Add,
     Div,
@@ -44,269 +43,38 @@ from autograder.algebra.nodes import (
     walk,
 )
 from autograder.algebra.printing.text import decimal, to_text
-from autograder.errors import Undecided
 
 MOST_PARTS = 80
 """Parts of an answer that is looked at."""
-MOST_NAMES = 16
-"""Symbols that are tried."""
-MOST_MATERIAL = 32
-"""Parts of the right formula that are tried in the answer."""
 MOST_WORK = 16_000
 """Parts of formulas that are evaluated in the search for changes: about ten milliseconds."""
 MOST_PROOFS = 6
 """Changes that fit by floating-point numbers and are compared exactly."""
 SMALL = 1 << 14
 """Largest numerator and denominator of a number that a student may have mistaken."""
-MOST_ALIKE = 6
-"""Terms of a right sum of which every choice may be missing."""
-
-RANKS = {
-    code: rank
-    for rank, codes in enumerate(
-        (
-            ("sign", "log-base", "power-base", "rounding", "function-replaced", "extra-argument"),
-            ("arguments-swapped", "reciprocal", "swapped-symbols"),
-            ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
-            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside"),
-            ("symbol-replaced", "divided", "product-for-quotient"),
-            ("quotient-for-product",),
-            ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power", "sum-for-extreme"),
-            ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
-            ("off-by-one",),
-            ("extra-term", "extra-factor", "extra-divisor", "function-too-much"),
-            ("power-too-wide", "power-too-narrow", "brackets", "brackets-too-wide"),
-            ("belongs-inside", "belongs-outside", "extra-exponent"),
-            ("power-too-large", "power-too-small", "power-of-part", "rounding-forgotten"),
-            ("number", "function-forgotten"),
-            ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
-            ("argument-forgotten", "comparison-forgotten", "symbol-one", "symbol-zero", "missing-terms"),
-            ("number-forgotten", "term-forgotten"),
-            ("part-replaced",),
-        )
-    )
-    for code in codes
-}
-"""Code → how soon it is thought of; what students do most, and what is most telling, first."""
 
 
-_OF_PARTS = {"off-by-one": "part-off-by-one", "reciprocal": "divided"}
-"""What is thought of later where it is about a part: code → the code that it is ranked as."""
-
-
-class Found(Struct, frozen=True):
-    """A change that makes a wrong formula a right one.
-
-    Attributes:
-        code: what was done wrong.
-        params: what the sentence names, as the student wrote it.
-        repaired: the student's formula with that undone, or the wrong formula itself where the slip was
-            made in the right one.
-        slip: the right formula with the slip; None where it was undone in the student's.
-        some: it was changed in one place, and there are others like it.
-    """
-
-    code: str
-    params: dict[str, str]
-    repaired: Node | None = None
-    slip: Node | None = None
-    some: bool = False
-
-    def order(self) -> tuple[int, bool, int]:
-        """What is thought of first; of two alike, the one that says more exactly where it is.
-
-        Symbols and results are off by one more often than other parts are.
-        """
-        in_part = "part" in self.params
-        rank = RANKS[_OF_PARTS.get(self.code, self.code) if in_part else self.code]
-        return rank, "everywhere" in self.params, len(self.params.get("part", ""))
-
-
-class Target(Struct, frozen=True, eq=False):
-    """A right formula under one reading, as the search needs it.
-
-    Attributes:
-        right: the formula.
-        comparer: the reading.
-        points: values of the symbols.
-        values: the formula's there.
-        order: the points where most symbols matter first.
-        names: symbols to try, those of the formula first.
-        functions: that may be lacking.
-        material: parts of the formula that an answer may lack.
-        special: the formula with one slip everywhere, and what that is.
-    """
-
-    right: Node
-    comparer: Comparer
-    points: tuple[floats.At, ...]
-    values: tuple[float, ...]
-    order: tuple[int, ...]
-    names: dict[str, None]
-    functions: frozenset[str]
-    material: tuple[Node, ...]
-    special: tuple[tuple[Found, tuple[float, ...]], ...]
-
-    @classmethod
-    def of(cls, right: Node, comparer: Comparer) -> Target:
-        """Compute everything that answers are held against."""
-        domains = comparer.points.domains
-        points = floats.points(right, domains, comparer.assumptions)
-        at = tuple(floats.value(right, point) for point in points)
-        own = sorted(symbols(right))
-        order = sorted(
-            range(len(points)),
-            key=lambda place: (not at[place], -_sensitive(right, own, points[place], at[place])),
-        )
-        names = dict.fromkeys((*own, *domains))
-        names = dict.fromkeys(list(names)[:MOST_NAMES])
-        parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
-        material = tuple(dict.fromkeys(part for part in parts if isinstance(part, _NODES)))[:MOST_MATERIAL]
-        special = tuple(
-            (found, tuple(floats.value(found.slip, point) for point in points))
-            for found in _special(right, own, list(names))
-            if found.slip is not None
-        )
-        return cls(
-            right, comparer, points, at, tuple(order), names, _known_functions(right), material, special
-        )
-
-    @property
-    def needed(self) -> frozenset[str]:
-        """The symbols that the right formula depends on, assumptions put in."""
-        return frozenset(name for name in self.present(self.right) if self.depends(self.right, name))
-
-    def present(self, formula: Node) -> frozenset[str]:
-        """The symbols that stand in a formula, assumptions put in."""
-        return symbols(expanded(formula, self.comparer))
-
-    def depends(self, formula: Node, name: str) -> bool:
-        """Whether the value of a formula changes with a symbol that no assumption settles."""
-        whole = expanded(formula, self.comparer)
-        for at in self.points:
-            here, there = floats.value(whole, at), floats.value(whole, {**at, name: at[name] * 0.7})
-            if here == here and there == there and not floats.near(here, there):
-                return True
-        return False
-
-    def found(self, wrong: Node) -> Found | None:
-        """The most telling change that is proven to make the formula right; None where there is none."""
-        if sum(1 for _ in walk(wrong)) > MOST_PARTS:
-            return None
-        theirs = [floats.value(wrong, point) for point in self.points]
-        usable = [place for place in self.order if self.values[place] == self.values[place]]
-        if len(usable) < 2:
-            return None
-        usable.sort(key=lambda place: theirs[place] != theirs[place])
-        candidates = [*_Search(self, wrong, usable).candidates(), *self._special_cases(wrong, theirs)]
-        candidates.sort(key=Found.order)
-        tried = 0
-        for found in candidates:
-            if found.repaired is not None and not self._fits(found.repaired, usable, theirs):
-                continue
-            tried += 1
-            if tried > MOST_PROOFS:
-                return None
-            if self._proven(found, wrong):
-                return found
+def search(target: Target, wrong: Node) -> Found | None:
+    """The most telling change that is proven to make the formula right; None where there is none."""
+    if sum(1 for _ in walk(wrong)) > MOST_PARTS:
         return None
-
-    def _special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
-        written = symbols(wrong)
-        for found, values_there in self.special:
-            other = Sym(found.params.get("symbol", ""))
-            if other.name and _times(other, wrong) <= _times(other, self.right):
-                continue
-            fits = [
-                floats.close(mine, own)
-                for mine, own in zip(values_there, theirs, strict=True)
-                if mine == mine
-            ]
-            if found.params.get("missing") in written:
-                continue
-            if sum(fits) > 1 and sum(fits) >= len(fits) - 1:
-                yield found
-
-    def _fits(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
-        """Whether a change may make the formula right; not where it changes nothing that can be seen."""
-        changed = agreed = 0
-        for place in usable:
-            own = floats.value(repaired, self.points[place])
-            if own == own:
-                if not floats.close(own, self.values[place]):
-                    return False
-                agreed += 1
-                changed += not floats.close(own, theirs[place])
-        hidden = all(floats.close(self.values[place], theirs[place]) for place in usable)
-        return agreed > 1 and (changed > 0 or hidden)
-
-    def _proven(self, found: Found, wrong: Node) -> bool:
-        try:
-            if found.repaired is not None:
-                return self.comparer.equal(found.repaired, self.right)
-            return found.slip is not None and self.comparer.equal(found.slip, wrong)
-        except Undecided:
-            return False
-
-
-def _times(part: Node, node: Node) -> int:
-    """How often a part stands in a formula."""
-    return sum(1 for other in walk(node) if other == part)
-
-
-def _known_functions(right: Node) -> frozenset[str]:
-    """Functions that a student may have forgotten or mistaken: those of the right formula."""
-    found = {part.name for part in walk(right) if isinstance(part, Fn)}
-    powers = [part for part in walk(right) if isinstance(part, Pow)]
-    if any(
-        not isinstance(part.exponent, Num) or isinstance(part.exponent.value, Fraction) for part in powers
-    ):
-        found |= {"sqrt", "exp"}
-    if found & set(LOGARITHMS):
-        found |= set(LOGARITHMS)
-    if "exp" in found:
-        found |= {"sigmoid", "tanh"}
-    return frozenset(found)
-
-
-def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) -> int:
-    """How many symbols matter at a point: below a ceiling or in a maximum, not all of them do everywhere."""
-    moved = (floats.value(node, {**at, name: at[name] * 0.7}) for name in names)
-    return sum(1 for other in moved if not floats.close(other, value))
-
-
-_NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
-
-
-def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[Found]:
-    """The right formula with one slip wherever it can be made; and without several of its terms."""
-    for name, other in combinations(own, 2):
-        params = {"first": name, "second": other}
-        yield Found("swapped-symbols", params, slip=swapped(right, name, other))
-    for name in own:
-        for other in names:
-            if other != name:
-                yield Found("symbol-replaced", {"symbol": other}, slip=substitute(right, name, Sym(other)))
-        yield Found("symbol-one", {"missing": name}, slip=substitute(right, name, ONE))
-        yield Found("symbol-zero", {"missing": name}, slip=substitute(right, name, Num(0)))
-    for name in sorted(
-        {part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}
-    ):
-        slip = _applied(right, name, lambda fn: fn.arguments[0])
-        code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
-        yield Found(code, {"everywhere": name}, slip=slip)
-    for name in ("max", "min"):
-        most = max((len(part.arguments) for part in walk(right) if isinstance(part, Fn)), default=0)
-        for index in range(most):
-            slip = _applied(
-                right, name, lambda fn, index=index: fn.arguments[min(index, len(fn.arguments) - 1)]
-            )
-            if slip != right:
-                yield Found("comparison-forgotten", {}, slip=slip)
-    if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
-        for count in range(1, len(right.terms) - 1):
-            for kept in combinations(right.terms, count):
-                yield Found("missing-terms", {}, slip=total(kept))
+    theirs = [floats.value(wrong, point) for point in target.points]
+    usable = [place for place in target.order if not math.isnan(target.values[place])]
+    if len(usable) < 2:
+        return None
+    usable.sort(key=lambda place: math.isnan(theirs[place]))
+    candidates = [*_Search(target, wrong, usable).candidates(), *target.special_cases(wrong, theirs)]
+    candidates.sort(key=Found.order)
+    tried = 0
+    for one in candidates:
+        if one.repaired is not None and not target.fits(one.repaired, usable, theirs):
+            continue
+        tried += 1
+        if tried > MOST_PROOFS:
+            return None
+        if target.proven(one, wrong):
+            return one
+    return None
 
 
 class _Place(Struct, frozen=True, eq=False):
@@ -337,10 +105,10 @@ class _Search:
         self._size = sum(1 for _ in walk(wrong))
         self._count: dict[Node, int] = {}
         for part in walk(wrong):
-            if isinstance(part, _NODES + (Num,)):
+            if isinstance(part, (*NODES, Num)):
                 self._count[part] = self._count.get(part, 0) + 1
         known = ((part, floats.value(part, self._at)) for part in target.material)
-        self._material = [(part, value) for part, value in known if value == value]
+        self._material = [(part, value) for part, value in known if not math.isnan(value)]
 
     def candidates(self) -> Iterator[Found]:
         """Those that fit at the first point."""
@@ -409,9 +177,9 @@ class _Search:
         return made.name in self._target.functions
 
     def _reaches(self, place: _Place, value: float) -> bool:
-        if place.need == place.need:
+        if not math.isnan(place.need):
             return floats.close(value, place.need)
-        return value == value and floats.close(place.upward(value), self._goal)
+        return not math.isnan(value) and floats.close(place.upward(value), self._goal)
 
     def _found(self, change: Change, place: _Place) -> Found | None:
         """What is said of a change in a place; None where another place says it better."""
@@ -430,7 +198,7 @@ class _Search:
         some = about is not None and self._count.get(about, 0) > 1
         return Found(code, params, place.whole(change.made), some=some)
 
-    def _numbers(self, place: _Place) -> Iterator[Change]:
+    def _numbers(self, place: _Place) -> Iterator[Change]:  # noqa: C901 - one case after the other
         """A number that is another one, or is lacking."""
         node, (value, need) = place.node, place.second
         parent = place.parent
@@ -441,26 +209,26 @@ class _Search:
             yield from self._number(node, place)
             return
         if not _settled(place):
-            for factor in _FACTORS if place.need != place.need else ():
-                if self._reaches(place, float(factor) * place.value):
-                    yield _factor(place, factor)
+            for tried in _FACTORS if math.isnan(place.need) else ():
+                if self._reaches(place, float(tried) * place.value):
+                    yield _factor(place, tried)
             return
         if isinstance(node, Sym) and floats.close(place.need, need):
-            known = _exact(place.need)
-            if known is not None and not (abs(known) == 1 and isinstance(place.parent, Mul | Div)):
-                yield Change("part-replaced", _signed(known), node, "part")
+            number = _exact(place.need)
+            if number is not None and not (abs(number) == 1 and isinstance(place.parent, Mul | Div)):
+                yield Change("part-replaced", _signed(number), node, "part")
         if place.value and value and place.need and need:
             factor = place.need / place.value
             if floats.close(factor, need / value) and abs(factor) != 1:
-                known = _exact(factor)
-                if known is not None and (known > 0 or place.parent is not None):
-                    yield _factor(place, known)
+                number = _exact(factor)
+                if number is not None and (number > 0 or parent is not None):
+                    yield _factor(place, number)
         if not isinstance(place.parent, Add | Neg):
             extra = place.need - place.value
             if floats.close(extra, need - value) and abs(extra) > floats.CLOSE * abs(place.value):
-                known = _exact(extra)
-                if known is not None:
-                    yield _summand(place, known)
+                number = _exact(extra)
+                if number is not None:
+                    yield _summand(place, number)
 
     def _number(self, node: Num, place: _Place) -> Iterator[Change]:
         near = (node.value + 1, node.value - 1, 2 * node.value, Fraction(node.value, 2), *range(11))
@@ -469,7 +237,7 @@ class _Search:
 
     def _constants(self, place: _Place, tried: Sequence[Fraction]) -> Iterator[Fraction]:
         """The numbers that a place may have to be; those that are tried where that cannot be computed."""
-        if place.need != place.need:
+        if math.isnan(place.need):
             fits = (other for other in tried if self._reaches(place, float(other)))
             yield from (other for other in fits if not floats.close(float(other), place.value))
         elif floats.close(place.need, place.second[1]):
@@ -477,7 +245,7 @@ class _Search:
             if known is not None and not floats.close(float(known), place.value):
                 yield known
 
-    def _from_right(self, place: _Place) -> Iterator[Change]:
+    def _from_right(self, place: _Place) -> Iterator[Change]:  # noqa: C901 - one case after the other
         """Parts of the right formula that this place lacks, or that belong there."""
         node, value = place.node, place.value
         of_sum, of_product = isinstance(place.parent, Add | Neg), isinstance(place.parent, Mul | Div)
@@ -511,20 +279,21 @@ class _Search:
         wrong = self._wrong
         for part in {part.name: part for part in walk(wrong) if isinstance(part, Fn)}.values():
             for code, changed in _functions_everywhere(wrong, part.name):
-                name = {} if code in ("log-base", "rounding") else {"name": part.name}
-                yield from self._at_once(code, changed, name)
+                called = {} if code in ("log-base", "rounding") else {"name": part.name}
+                yield from self._at_once(code, changed, called)
         for name in sorted(symbols(wrong)):
             if self._count.get(Sym(name), 0) < 2:
                 continue
             shown = {"symbol": name}
-            for code, made in (
+            changes: tuple[tuple[str, Node], ...] = (
                 ("power-too-small", Pow(Sym(name), Num(2))),
                 ("power-too-large", Fn("sqrt", (Sym(name),))),
                 ("off-by-one", Add((Sym(name), ONE))),
                 ("off-by-one", Add((Sym(name), Neg(ONE)))),
                 ("divided", Div(ONE, Sym(name))),
                 *(("symbol-replaced", Sym(other)) for other in self._target.names if other != name),
-            ):
+            )
+            for code, made in changes:
                 yield from self._at_once(code, substitute(wrong, name, made), shown)
             yield from self._at_once("sign-of-part", substitute(wrong, name, Neg(Sym(name))), {"part": name})
 
@@ -587,7 +356,7 @@ def _signs(place: _Place, *, fraction: bool) -> Iterator[Change]:
 
 
 def _settled(place: _Place) -> bool:
-    return all(one == one and abs(one) < math.inf for one in (place.value, place.need, *place.second))
+    return all(math.isfinite(one) for one in (place.value, place.need, *place.second))
 
 
 def _exact(value: float) -> Fraction | None:
@@ -627,19 +396,21 @@ def _functions_everywhere(node: Node, name: str) -> Iterator[tuple[str, Node]]:
     """Each application of a function replaced by what the same change makes of it."""
     if name in LOGARITHMS:
         for base in (0, 2, 10):
-            yield "log-base", _applied(node, name, lambda fn, base=base: logarithm(fn.arguments[0], base))
+            yield "log-base", applied(node, name, partial(_to_base, base))
     for group in (("floor", "ceil"), ("max", "min"), ("sin", "cos"), ("sigmoid", "tanh")):
         if name in group:
             other = group[1 - group.index(name)]
             code = "rounding" if name in ("floor", "ceil") else "function-replaced"
-            yield code, _applied(node, name, lambda fn, other=other: Fn(other, fn.arguments))
-    yield "function-too-much", _applied(node, name, lambda fn: fn.arguments[0])
+            yield code, applied(node, name, partial(_renamed, other))
+    yield "function-too-much", applied(node, name, lambda fn: fn.arguments[0])
 
 
-def _applied(node: Node, name: str, made: Callable[[Fn], Node]) -> Node:
-    below = children(node)
-    changed = rebuilt(node, [_applied(child, name, made) for child in below]) if below else node
-    return made(changed) if isinstance(changed, Fn) and changed.name == name else changed
+def _to_base(base: int, function: Fn) -> Node:
+    return logarithm(function.arguments[0], base)
+
+
+def _renamed(name: str, function: Fn) -> Node:
+    return Fn(name, function.arguments)
 
 
 def _shown(node: Node) -> str:
