@@ -37,7 +37,7 @@ from autograder.algebra.nodes import (
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.terms import terms
 
-mp.dps = 30
+mp.dps = 50
 POINTS = 32
 Put = Callable[[Node], Node]
 NUMBERS = sorted(
@@ -107,7 +107,7 @@ class Oracle:
             if not here or there is None:
                 return None
             power = mpmath.log(abs(there / here), 2)
-            if abs(power - round(power)) > 1e-20:
+            if not abs(power) < 100 or abs(power - round(power)) > 1e-20:
                 return None
             if round(power):
                 found[name] = round(power)

@@ -173,14 +173,11 @@ class Target(Struct, frozen=True, eq=False):
             other = Sym(found.params.get("symbol", ""))
             if other.name and _times(other, wrong) <= _times(other, self.right):
                 continue
-            fits = [
-                floats.close(mine, own)
-                for mine, own in zip(values_there, theirs, strict=True)
-                if not math.isnan(mine)
-            ]
             if found.params.get("missing") in written:
                 continue
-            if sum(fits) > 1 and sum(fits) >= len(fits) - 1:
+            pairs = zip(values_there, theirs, strict=True)
+            both = [(mine, own) for mine, own in pairs if not (math.isnan(mine) or math.isnan(own))]
+            if len(both) > 1 and all(floats.close(mine, own) for mine, own in both):
                 yield found
 
     def fits(self, repaired: Node, usable: Sequence[int], theirs: Sequence[float]) -> bool:
