@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import combinations
 
 import pytest
 
@@ -28,6 +29,8 @@ GRANTED = [
 """Each formula with the relations that its question grants, and without them."""
 IDS = [f"{formula.name} {'granted' if granted else 'not granted'}" for formula, granted in GRANTED]
 LEAST_NAMED = 0.95
+MOST_OF_ONE = 10
+"""Answers that are told the same sentence, of each formula, for which it is recomputed."""
 
 
 class Case:
@@ -76,12 +79,14 @@ def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
         for right in case.right[:1]
         for reading in case.readings
     ]
-    false = [
-        (kind, to_text(mutant), difference.sentence, difference.params)
-        for mutant, kind, difference in islice(case.wrong(), None, None, 2)
-        if difference is not None
-        and not any(oracle.true(difference.sentence, difference.params, mutant) for oracle in oracles)
-    ]
+    said: Counter[str] = Counter()
+    false = []
+    for mutant, kind, difference in case.wrong():
+        if difference is None or said[difference.sentence] >= MOST_OF_ONE:
+            continue
+        said[difference.sentence] += 1
+        if not any(oracle.true(difference.sentence, difference.params, mutant) for oracle in oracles):
+            false.append((kind, to_text(mutant), difference.sentence, difference.params))
     assert [] == false
 
 
