@@ -9,6 +9,7 @@ from autograder.records import Message
 from tests.algebra.claims import Oracle
 from tests.algebra.mutants import FORMULAS
 from tests.algebra.test_diagnose import Case as Formulas
+from tests.algebra.test_diagnose import relations
 from tests.algebra.wrong import Case, cases
 
 LEAST_NAMED = 0.9
@@ -44,4 +45,5 @@ def test_every_sentence_is_shown_true() -> None:
         for granted in (True, False) if formula.assume else (True,):
             wrong = Formulas(formula, granted=granted).wrong()
             told |= {difference.sentence for _, _, difference in wrong if difference is not None}
+    told |= {difference.sentence for _, _, difference in relations() if difference is not None}
     assert {key for key in SENTENCES if key.startswith("diagnosis.")} == told
