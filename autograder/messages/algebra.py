@@ -43,8 +43,8 @@ _JUDGED: dict[str, Text] = {
         "de": "Die beiden Seiten Ihrer Gleichung sind nicht gleich: {left} ist nicht {right}.",
     },
     "formula.early": {
-        "en": "You used a relation between the symbols that this question does not assume.",
-        "de": "Sie haben einen Zusammenhang zwischen den Symbolen benutzt, den diese Frage nicht annimmt.",
+        "en": "This is right only under a relation between the symbols that this question does not assume.",
+        "de": "Das stimmt nur unter einem Zusammenhang zwischen den Symbolen, den diese Frage nicht annimmt.",
     },
     "formula.undecided": {
         "en": "A person will look at this formula; it could not be compared automatically.",

@@ -47,7 +47,7 @@ def verdict(answers: AnswerKey, text: str) -> Verdict:
         (LAYER, "4*n_heads*d_model*d_head", "missing-term"),
         (LAYER, "4*n_heads*d_model*d_head + 8*d_model", "power-in-term"),
         (LAYER, "2*n_heads*d_model*d_head + 8*d_model^2", "coefficient"),
-        (LAYER, "4*n_heads*d_model*d_head + n*d_model^2", "wrong-term"),
+        (LAYER, "4*n_heads*d_model*d_head + n*d_model^2", "part-replaced"),
         (LAYER, f"{LAYER} + n_voc*d_model", "extra-term"),
         ("n_layers*(4*d^2 + 16*d^2)", "n_layers*4*d^2 + 16*d^2", "brackets"),
     ],

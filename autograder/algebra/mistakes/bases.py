@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import islice
 from math import gcd, lcm
 
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.atoms import Atoms
-from autograder.algebra.mistakes.misreadings import misread
 from autograder.algebra.mistakes.monomials import Monomial, Recogniser
 from autograder.algebra.mistakes.slips import Material, Slip, slips
-from autograder.algebra.nodes import Add, Mul, Node, Num, Sym, substitute, symbols, walk
+from autograder.algebra.nodes import Add, Mul, Node, substitute, symbols, walk
 from autograder.algebra.terms import terms
 from autograder.algebra.values.evaluate import Rational
 
@@ -37,7 +35,6 @@ class Base(Struct, frozen=True, eq=False):
         monomial: the formula as one monomial; None for a sum.
         parts: its terms, like ones collected, as monomials with their values; empty where one is none.
         table: exact value → the slip that makes it.
-        needed: the symbols that the formula depends on, assumptions put in.
     """
 
     right: Node
@@ -47,53 +44,43 @@ class Base(Struct, frozen=True, eq=False):
     monomial: Monomial | None
     parts: tuple[tuple[Monomial, Rational], ...]
     table: dict[Rational | None, Slip]
-    needed: frozenset[str]
 
     @classmethod
-    def of(cls, right: Node, comparer: Comparer, atoms: Atoms | None = None) -> Base | None:
+    def of(cls, right: Node, comparer: Comparer) -> Base | None:
         """Compute everything; None where the formula has no exact value, or is nothing.
 
         Args:
             right: a right formula.
             comparer: a reading.
-            atoms: what symbols are put in the place of, at points that the reading has values for.
         """
-        original = right
-        right = right if atoms is None else atoms.replaced(right)
         value = comparer.value(right)
         if not value:
             return None
         recogniser = Recogniser(comparer)
         written = terms(right)
-        parts = _collected(written, comparer, recogniser)
+        parts = collected(written, comparer, recogniser)
         trees = [part.tree() for part, _ in parts] or list(written)
         table: dict[Rational | None, Slip] = {}
         material = Material(
             _writings(right, parts), tuple(trees), written, _names(right, comparer), _sums(comparer)
         )
-        inside = () if atoms is None else _inside(original, atoms)
-        size = sum(1 for _ in walk(original))
-        for slip in islice(chain(inside, slips(material)), max(LEAST_SLIPS, MOST_WORK // size)):
+        size = sum(1 for _ in walk(right))
+        for slip in islice(slips(material), max(LEAST_SLIPS, MOST_WORK // size)):
             at = comparer.value(slip.tree)
             if at is not None and at != value:
                 table.setdefault(at, slip)
-        expanded = _expanded(right, comparer)
-        needed = frozenset(name for name in symbols(expanded) if _depends(expanded, name, comparer))
-        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, table, needed)
+        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, table)
 
-    def expanded(self, node: Node) -> Node:
-        """A formula with the assumptions put in."""
-        return _expanded(node, self.comparer)
-
-    def depends(self, expanded: Node, name: str) -> bool:
-        """Whether the value of a formula, assumptions put in, changes with a symbol."""
-        return _depends(expanded, name, self.comparer)
+    def lacks(self, formula: Node, name: str) -> bool:
+        """Whether a symbol stands nowhere in a formula, nor in what its symbols are settled by."""
+        return name not in symbols(expanded(formula, self.comparer))
 
 
-def _inside(right: Node, atoms: Atoms) -> Iterator[Slip]:
-    """Slips within what symbols are put in the place of: ``2*n`` for ``2^n``."""
-    for code, tree, at in misread(right):
-        yield Slip(code, atoms.replaced(tree), at=at)
+def expanded(node: Node, comparer: Comparer) -> Node:
+    """A formula with the assumptions put in."""
+    for name, formula in reversed(comparer.assumptions):
+        node = substitute(node, name, formula)
+    return node
 
 
 def _names(right: Node, comparer: Comparer) -> tuple[str, ...]:
@@ -104,7 +91,7 @@ def _names(right: Node, comparer: Comparer) -> tuple[str, ...]:
     return (*sorted(own), *others)[:MOST_NAMES]
 
 
-def _collected(
+def collected(
     parts: Iterable[Node], comparer: Comparer, recogniser: Recogniser
 ) -> tuple[tuple[Monomial, Rational], ...]:
     """Terms with their values; those that differ by a number only are one."""
@@ -156,14 +143,3 @@ def _sums(comparer: Comparer) -> dict[str, Node]:
         for name, formula in comparer.assumptions
         if isinstance(formula, Mul) and symbols(formula)
     }
-
-
-def _expanded(node: Node, comparer: Comparer) -> Node:
-    for name, formula in reversed(comparer.assumptions):
-        node = substitute(node, name, formula)
-    return node
-
-
-def _depends(expanded: Node, name: str, comparer: Comparer) -> bool:
-    value = comparer.value(substitute(expanded, name, Mul((Num(2), Sym(name)))))
-    return value is not None and value != comparer.value(expanded)

@@ -1,50 +1,75 @@
 """Says how a wrong formula differs from the right one, in words that do not give the right one away.
 
-Every statement is exactly true: with each `Difference` comes the right formula with the slip that was
-named (`Difference.slip`), and that is equal to the wrong formula. What depends on the right formula
-alone is computed once, in `slips`, and looked up by its exact value at a secret point; the rest is
-arithmetic on a handful of exact values, recognised as monomials.
+Every statement is exactly true. Either the student's own formula with that one thing changed is proven to
+equal the right one (`Difference.repaired`, see `search`), or the right formula with the slip is proven to
+equal the student's (`Difference.slip`). Slips of polynomials are made once and looked up by their exact
+value at a secret point; what they do not cover is arithmetic on a handful of exact values, recognised as
+monomials, and the search for a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.atoms import Atoms
-from autograder.algebra.mistakes.bases import Base
+from autograder.algebra.mistakes.bases import Base, collected
 from autograder.algebra.mistakes.monomials import Monomial, changed, small_ratio
+from autograder.algebra.mistakes.search import search
 from autograder.algebra.mistakes.slips import Slip
-from autograder.algebra.nodes import Add, Fn, Mul, Neg, Node, Pow, children, rebuilt, symbols
+from autograder.algebra.mistakes.targets import Found, Target
+from autograder.algebra.nodes import Add, Mul, Neg, Node, Sym, symbols, walk
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.terms import terms
 from autograder.algebra.values.evaluate import Rational
 
 MOST_OWN_TERMS = 8
 """Terms of an answer that are looked at one by one."""
-MOST_FUNCTIONS = 8
-"""Functions and symbolic exponents of an answer that are tried without."""
 MOST_RIGHT = 3
 """Right formulas that slips are looked for in."""
 
 CODES = (
     "sign", "factor-too-large", "factor-too-small", "reciprocal",
-    "power-too-large", "power-too-small", "factor-forgotten", "extra-factor", "divided", "several-factors",
-    "missing-term", "missing-terms", "extra-term", "wrong-term", "coefficient", "sign-in-term",
+    "power-too-large", "power-too-small", "power-of-part", "factor-forgotten", "divisor-forgotten",
+    "extra-factor", "extra-divisor", "divided", "several-factors",
+    "missing-term", "missing-terms", "term-forgotten", "extra-term", "wrong-term", "coefficient", "number",
+    "number-forgotten", "sign-in-term", "sign-of-part", "sign-outside", "sign-inside",
     "power-in-term", "extra-factor-in-term", "swapped-in-term", "swapped-symbols", "symbol-replaced",
-    "sum-for-product", "product-for-sum", "brackets", "product-for-power", "sum-for-power",
-    "product-for-quotient", "quotient-for-product", "base-and-exponent", "function-forgotten",
-    "function-too-much", "power-for-product", "off-by-one", "relation-misread",
-    "symbol-missing", "symbol-foreign",
+    "part-replaced", "sum-for-product", "product-for-sum", "sum-for-extreme",
+    "brackets", "brackets-too-wide", "power-too-wide", "power-too-narrow", "belongs-inside",
+    "belongs-outside", "product-for-power", "sum-for-power", "product-for-quotient", "quotient-for-product",
+    "product-for-difference", "quotient-for-difference", "difference-for-quotient",
+    "base-and-exponent", "extra-exponent", "function-forgotten", "function-too-much", "function-replaced",
+    "log-base", "power-base", "rounding", "rounding-forgotten", "arguments-swapped", "extra-argument",
+    "argument-forgotten", "comparison-forgotten", "power-for-product", "off-by-one", "relation-misread",
+    "symbol-one", "symbol-zero", "symbol-missing", "symbol-foreign",
 )  # fmt: skip
 """Every code of a `Difference`; they do not change between versions."""
-
-
+OPERATIONS = frozenset(
+    (
+        "sum-for-product", "product-for-sum", "brackets", "product-for-power", "sum-for-power",
+        "product-for-quotient", "quotient-for-product", "base-and-exponent", "reciprocal",
+        "function-forgotten",
+    )
+)  # fmt: skip
+"""What is said only of an operation that stands in the student's own formula, never of a value alone."""
+IN_TERMS = frozenset(
+    ("power-in-term", "extra-factor-in-term", "swapped-in-term", "sign-in-term", "wrong-term")
+)
+"""The codes that are about one of several terms."""
+SOMEWHERE = frozenset(
+    (
+        "symbol-replaced", "part-replaced", "number", "power-too-large", "power-too-small", "sign-of-part",
+        "extra-factor", "factor-forgotten", "divisor-forgotten", "number-forgotten", "divided",
+    )
+)  # fmt: skip
+"""The codes that say so where what they name stands in several places, and one is meant."""
 SYMBOL_CODES = frozenset(("symbol-missing", "symbol-foreign"))
 """The codes that say only which symbols occur."""
+_NAMED = ("term", "part", "symbol", "first", "number", "name")
+"""What sentences may name, in the order of their keys."""
 
 
 class Difference(Struct, frozen=True):
@@ -52,10 +77,13 @@ class Difference(Struct, frozen=True):
 
     Attributes:
         code: one of `CODES`.
-        params: what a student may read: symbols and terms that the student wrote, never others.
+        params: what a student may read: symbols and parts that the student wrote, never others.
         note: the same for staff, with ``{}`` for each of ``about``.
         made: see `slip`.
         about: formulas that staff may see.
+        repaired: the wrong formula with what is named undone, equal to the right one; None where the
+            slip was made in the right one instead.
+        kind: which of the sentences of its code; empty for the plain one.
     """
 
     code: str
@@ -63,14 +91,24 @@ class Difference(Struct, frozen=True):
     note: str = ""
     made: Node | Monomial | None = None
     about: tuple[Node | Monomial, ...] = ()
+    repaired: Node | None = None
+    kind: str = ""
 
     @property
     def slip(self) -> Node | None:
         """The right formula with this slip, equal to the wrong formula under the reading granted.
 
-        None for the two codes about symbols that occur or do not.
+        None where it was undone in the wrong formula, and for the two codes about symbols that occur or
+        do not.
         """
         return self.made.tree() if isinstance(self.made, Monomial) else self.made
+
+    @property
+    def weak(self) -> bool:
+        """Whether a single change says more, where there is one."""
+        if self.code in ("extra-term", "coefficient"):
+            return "term" not in self.params
+        return self.code in ("several-factors", "wrong-term", "symbol-missing")
 
     @property
     def staff(self) -> str:
@@ -81,14 +119,14 @@ class Difference(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The key of the student's sentence, which depends on what may be named."""
-        named = "".join(f".{name}" for name in ("term", "symbol", "first") if name in self.params)
-        return f"diagnosis.{self.code}{named}"
+        parts = ("diagnosis", self.code, self.kind, *(name for name in _NAMED if name in self.params))
+        return ".".join(filter(None, parts))
 
 
 class Diagnosis:
     """Everything that can be said about wrong answers to one question. Its tables are made when needed."""
 
-    __slots__ = ("_atoms", "_bases", "_readings", "_right")
+    __slots__ = ("_bases", "_readings", "_right", "_targets")
 
     def __init__(self, right: Sequence[Node], readings: Sequence[Comparer]) -> None:
         """Remember what is right.
@@ -100,65 +138,82 @@ class Diagnosis:
         self._right = tuple(right)[:MOST_RIGHT]
         self._readings = tuple(dict.fromkeys(readings))
         self._bases: tuple[tuple[Base, ...], ...] | None = None
-        self._atoms: Atoms | None = None
+        self._targets: tuple[Target, ...] | None = None
 
     def difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
-        """The first explanation that fits; None when none does.
+        """The most telling explanation that is proven; None when none is.
 
         Args:
             wrong: a wrong formula.
             values: its exact values under the readings, where they are known already.
         """
-        readings = self._prepared()
-        tree = wrong if self._atoms is None else self._atoms.replaced(wrong)
-        written = symbols(tree)
-        known = len(values) == len(readings) and tree is wrong
-        for place, bases in enumerate(readings):
-            value = values[place] if known else bases[0].comparer.value(tree)
-            if value is None:
-                continue
-            for base in bases:
-                slip = base.table.get(value)
-                if slip is not None:
-                    return _told(slip, wrong, written, base)
-            for base in bases:
-                difference = _Comparison(base, wrong, written, tree, value).difference()
-                if difference is not None:
-                    return difference
-        return self._last_resort(wrong, tree, readings)
+        known = len(values) == len(self._readings)
+        exact = [
+            (base, value)
+            for place, bases in enumerate(self._prepared())
+            for base in bases
+            if (value := values[place] if known else base.comparer.value(wrong)) is not None
+        ]
+        for base, value in exact:
+            slip = base.table.get(value)
+            if slip is not None:
+                told = _told(slip, wrong, base)
+                if slip.code not in OPERATIONS and told.code != "wrong-term":
+                    return told
+                found = self._searched(wrong) or (None if slip.code in OPERATIONS else told)
+                if found is not None:
+                    return found
+        written = symbols(wrong)
+        compared = [_Comparison(base, wrong, written, value) for base, value in exact]
+        weak: Difference | None = None
+        for comparison in compared:
+            difference = comparison.difference()
+            if difference is not None and not (difference.weak and written):
+                return difference
+            weak = weak or difference
+        return self._searched(wrong) or weak or self._symbols(wrong)
+
+    def _searched(self, wrong: Node) -> Difference | None:
+        if self._targets is None:
+            self._targets = tuple(
+                Target.of(tree, comparer) for comparer in self._readings for tree in self._right
+            )
+        for target in self._targets:
+            found = search(target, wrong)
+            if found is not None:
+                return _named(found, wrong)
+        return None
 
     def _prepared(self) -> tuple[tuple[Base, ...], ...]:
-        """For each reading, the right formulas that have a value there."""
+        """For each reading, the right formulas that have an exact value there."""
         if self._bases is None:
-            right, readings = self._right, self._readings
-            if all(readings[0].value(tree) is None for tree in right):
-                self._atoms = Atoms(right, readings[0])
-                readings = tuple(map(self._atoms.comparer, readings))
-            made = (
-                tuple(base for tree in right if (base := Base.of(tree, comparer, self._atoms)) is not None)
-                for comparer in readings
+            self._bases = tuple(
+                tuple(base for tree in self._right if (base := Base.of(tree, comparer)) is not None)
+                for comparer in self._readings
             )
-            self._bases = tuple(bases for bases in made if bases)
         return self._bases
 
-    def _last_resort(self, wrong: Node, tree: Node, readings: Sequence[Sequence[Base]]) -> Difference | None:
-        for bases in readings:
-            difference = _function(tree, bases[0])
-            if difference is not None:
-                return difference
-        return _symbols(wrong, readings[-1]) if readings and self._atoms is None else None
+    def _symbols(self, wrong: Node) -> Difference | None:
+        """The answer lacks a symbol, or depends on one that has nothing to do with any right formula."""
+        targets = self._targets or ()
+        written = symbols(wrong)
+        present = frozenset.intersection(*(target.present(wrong) for target in targets))
+        needed = frozenset.intersection(*(target.needed for target in targets))
+        for name in sorted(needed - present):
+            return Difference("symbol-missing", {}, f"{name} does not occur")
+        for name in sorted(written.difference(*(target.present(target.right) for target in targets))):
+            if all(target.depends(wrong, name) for target in targets):
+                return Difference("symbol-foreign", {"symbol": name}, f"depends on {name}")
+        return None
 
 
 class _Comparison(Struct, frozen=True):
-    """One wrong answer beside one right formula."""
+    """One wrong answer beside one right formula, by exact values."""
 
     base: Base
     wrong: Node
-    """As the student wrote it."""
     written: frozenset[str]
-    """The symbols that stand in ``tree``; what they stand for was written by the student, too."""
-    tree: Node
-    """The answer with symbols in the places of what has no exact value."""
+    """The symbols that stand in it."""
     value: Rational
 
     def difference(self) -> Difference | None:
@@ -179,27 +234,40 @@ class _Comparison(Struct, frozen=True):
         note, about = "{} became {}", (right, wrong)
         if not steps:
             return _multiple(ratio, wrong)
-        if wrong.powers == {name: -power for name, power in right.powers.items()}:
+        if wrong.number * right.number == 1 and steps == {
+            name: -2 * power for name, power in right.powers.items()
+        }:
             return Difference("reciprocal", {}, note, wrong, about)
         if not wrong.powers:
             return Difference("symbol-missing", {}, note, None, about)
         code, name = _change(steps, right, self.written)
-        written = name in self.written
-        if not written and name in right.powers:
-            if right.powers[name] < 0:
-                return Difference("symbol-missing", {}, note, None, about)
-            code = "factor-forgotten"
-        elif ratio != 1:  # undoing the change of a power would not be enough
+        before, after = right.powers.get(name, 0), wrong.powers.get(name, 0)
+        if name not in self.written and before > 0 and after < before:
+            absent = after == 0 and self.base.lacks(self.wrong, name)
+            kind = ("absent" if absent else "") if ratio == 1 else "besides"
+            return Difference("factor-forgotten", {}, note, wrong, about, kind=kind)
+        if name not in self.written and before < 0:
+            return Difference("symbol-missing", {}, note, None, about)
+        if ratio != 1:  # undoing the change of a power would not be enough
             return Difference("several-factors", {}, note, wrong, about)
-        return Difference(code, {"symbol": name} if written else {}, note, wrong, about)
+        if code in ("several-factors", "divisor-forgotten"):
+            return Difference(code, {}, note, wrong, about)
+        if code in ("extra-divisor", "power-too-small") and name not in self.written:
+            return Difference("several-factors", {}, note, wrong, about)
+        named = {"part" if code == "extra-divisor" else "symbol": name} if name in self.written else {}
+        return Difference(code, named, note, wrong, about)
 
     def _own_terms(self, delta: Rational) -> Difference | None:
         """One term of the student's own is too much, or would be right with one change."""
-        parts = terms(self.tree)
+        parts = terms(self.wrong)
         if not 1 < len(parts) <= MOST_OWN_TERMS:
             return None
         value = self.base.comparer.value
         own = [(part, at) for part in parts if (at := value(part))]
+        if not isinstance(self.wrong, Add):  # terms that came of multiplying out
+            own = [
+                (part.tree(), at) for part, at in collected(parts, self.base.comparer, self.base.recogniser)
+            ]
         for part, at in own:
             if at == delta:
                 tree = Add((self.base.right, part))
@@ -220,22 +288,25 @@ class _Comparison(Struct, frozen=True):
         note, about = "{} stands for {}", (part, needed)
         steps = changed(needed, stands)
         if not steps:
-            code = "sign-in-term" if stands.number == -needed.number else "coefficient"
+            code = "sign-in-term" if stands.number == -needed.number and params else "coefficient"
             return Difference(code, params, note, tree, about)
         if stands.number != needed.number:
             return Difference("wrong-term", params, note, tree, about)
         code, name = _change(steps, needed, symbols(part))
+        if not params:
+            return Difference("wrong-term", params, note, tree, about)
+        if name not in symbols(part):
+            forgotten = code == "power-too-small" and stands.powers.get(name, 0) == 0
+            return Difference("power-in-term" if forgotten else "wrong-term", params, note, tree, about)
         names = {
             "power-too-large": "power-in-term",
             "power-too-small": "power-in-term",
             "divided": "power-in-term",
+            "extra-divisor": "power-in-term",
+            "several-factors": "wrong-term",
+            "extra-factor": "extra-factor-in-term",
         }
-        code = {**names, "extra-factor": "extra-factor-in-term", "several-factors": "wrong-term"}.get(
-            code, code
-        )
-        if name in self.written and code != "wrong-term":
-            params = {**params, "symbol": name}
-        return Difference(code, params, note, tree, about)
+        return Difference(names.get(code, code), {**params, "symbol": name}, note, tree, about)
 
     def _added(self, delta: Rational) -> Difference | None:
         """The answer is the right formula and one term more, or one term of it counted otherwise."""
@@ -243,7 +314,7 @@ class _Comparison(Struct, frozen=True):
         if extra is None:
             return None
         tree = Add((self.base.right, extra.tree()))
-        for part, _ in self.base.parts:
+        for part, _ in self.base.parts if len(self.base.parts) > 1 else ():
             if part.powers == extra.powers:
                 ratio = 1 + extra.number / part.number
                 return Difference("coefficient", {}, f"{{}} counts {ratio} times", tree, (part,))
@@ -260,78 +331,84 @@ def _multiple(ratio: Fraction, tree: Node | Monomial) -> Difference:
     if ratio == -1:
         return Difference("sign", {}, "the sign is wrong", tree)
     code = "factor-too-large" if abs(ratio) > 1 else "factor-too-small"
-    return Difference(code, {}, f"off by the constant factor {ratio}", tree)
+    kind = "besides" if ratio < 0 else ""
+    return Difference(code, {}, f"off by the constant factor {ratio}", tree, kind=kind)
 
 
 def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) -> tuple[str, str]:
     """The code of a change of powers, and the symbol it is about."""
     if len(steps) == 1:
         ((name, step),) = steps.items()
-        if step == -2 and right.powers.get(name) == 1:
-            return "divided", name
-        if step < 0:
-            return "power-too-small", name
-        return ("power-too-large" if name in right.powers else "extra-factor"), name
+        return _of_power(right.powers.get(name, 0), step), name
     if len(steps) == 2 and sum(steps.values()) == 0:
-        name = max(steps, key=lambda one: steps[one])
-        if name in written:
+        name, other = sorted(steps, key=lambda one: -steps[one])
+        above = right.powers.get(other, 0) >= steps[name] and right.powers.get(name, 0) >= 0
+        if name in written and above:
             return "symbol-replaced", name
     return "several-factors", ""
 
 
-def _told(slip: Slip, wrong: Node, written: frozenset[str], base: Base) -> Difference:
+def _of_power(before: int, step: int) -> str:
+    """The code of a change of one power; below the fraction line it is the power there that is spoken of."""
+    after = before + step
+    if not before:
+        return "extra-factor" if step > 0 else "extra-divisor"
+    if not after:
+        return "power-too-small" if before > 0 else "divisor-forgotten"
+    if (before > 0) is not (after > 0):
+        return "divided" if after == -before and abs(before) == 1 else "several-factors"
+    return "power-too-large" if abs(after) > abs(before) else "power-too-small"
+
+
+def _told(slip: Slip, wrong: Node, base: Base) -> Difference:  # noqa: C901 - one case after the other
     """What a student may read about a slip that was recognised."""
-    params: dict[str, str] = {}
-    if slip.code.startswith("swapped"):
-        if slip.symbol in written and slip.other in written:
-            params = {"first": slip.symbol, "second": slip.other}
-    elif slip.symbol in written:
-        params["symbol"] = slip.symbol
-    code = slip.code
-    if code == "power-too-small" and not params:
-        code = "factor-forgotten"
+    note = " ".join(filter(None, (slip.code, slip.symbol, slip.other, "at {}" if slip.at else "")))
+    about = (slip.at,) if slip.at else ()
+    written, code, kind, params = symbols(wrong), slip.code, "", {}
     if slip.part is not None and isinstance(wrong, Add) and len(wrong.terms) <= MOST_OWN_TERMS:
         value = base.comparer.value(slip.part)
-        found = (to_text(part) for part in wrong.terms if base.comparer.value(part) == value)
-        term = next(found, "")
-        if term:
-            params["term"] = term
-    note = " ".join(filter(None, (slip.code, slip.symbol, slip.other, "at {}" if slip.at else "")))
-    return Difference(code, params, note, slip.tree, (slip.at,) if slip.at else ())
+        found = next((part for part in wrong.terms if base.comparer.value(part) == value), None)
+        if found is not None:
+            params["term"] = to_text(found)
+            written = symbols(found)
+    if code.startswith("swapped"):
+        if {slip.symbol, slip.other} <= written:
+            params |= {"first": slip.symbol, "second": slip.other}
+    elif slip.symbol in written:
+        params["symbol"] = slip.symbol
+    if code == "power-in-term" and slip.part is not None:
+        left = base.recogniser.monomial(base.comparer.value(slip.part))
+        gone = left is not None and not left.powers.get(slip.symbol, 0)
+        if gone:
+            params.pop("symbol", None)
+        elif "symbol" not in params:
+            code = "wrong-term"
+    if code in IN_TERMS and "term" not in params:  # what is multiplied out cannot be pointed at
+        code, params = "wrong-term", {}
+    if code == "power-too-small" and "symbol" not in params:
+        code, kind = "factor-forgotten", "absent" if base.lacks(wrong, slip.symbol) else ""
+    if code == "factor-forgotten":
+        params, kind = {}, "absent" if base.lacks(wrong, slip.symbol) else ""
+    if code == "symbol-replaced" and "symbol" in params and "term" not in params:
+        kind = "some" if sum(part == Sym(slip.symbol) for part in walk(wrong)) > 1 else ""
+    return Difference(code, params, note, slip.tree, about, kind=kind)
 
 
-def _function(wrong: Node, base: Base) -> Difference | None:
-    """The answer would be right without one function, or with base and exponent exchanged."""
-    for tried, (at, code, tree) in enumerate(_simpler(wrong)):
-        if tried == MOST_FUNCTIONS:
-            return None
-        if base.comparer.value(tree) == base.value:
-            params = {"name": at.name} if isinstance(at, Fn) else {}
-            return Difference(code, params, f"{code} at {{}}", wrong, (at,))
-    return None
-
-
-def _simpler(node: Node) -> Iterator[tuple[Node, str, Node]]:
-    """Places with a function or a symbolic exponent, what is wrong if that is, and the whole without it."""
-    match node:
-        case Fn(_, arguments):
-            yield node, "function-too-much", arguments[0]
-        case Pow(below, exponent) if symbols(exponent):
-            yield node, "base-and-exponent", Pow(exponent, below)
-            yield node, "power-for-product", Mul((below, exponent))
-    parts = children(node)
-    for index, part in enumerate(parts):
-        for at, code, simpler in _simpler(part):
-            yield at, code, rebuilt(node, (*parts[:index], simpler, *parts[index + 1 :]))
-
-
-def _symbols(wrong: Node, bases: Sequence[Base]) -> Difference | None:
-    """The answer lacks a symbol, or depends on one that has nothing to do with any right formula."""
-    expanded = bases[0].expanded(wrong)
-    present = symbols(expanded)
-    for name in sorted(frozenset.intersection(*(base.needed for base in bases)) - present):
-        return Difference("symbol-missing", {}, f"{name} does not occur")
-    for name in sorted((present & symbols(wrong)).difference(*(base.needed for base in bases))):
-        if bases[0].depends(expanded, name):
-            return Difference("symbol-foreign", {"symbol": name}, f"depends on {name}")
-    return None
+def _named(found: Found, wrong: Node) -> Difference:
+    """What a student may read about a change that was found."""
+    params = {name: text for name, text in found.params.items() if name not in ("missing", "everywhere")}
+    kind = "all" if "everywhere" in found.params else ""
+    if (found.code == "swapped-symbols" and not {params["first"], params["second"]} <= symbols(wrong)) or (
+        found.code == "symbol-replaced" and params["symbol"] not in symbols(wrong)
+    ):
+        params = {}
+    elif found.code == "symbol-replaced" and found.slip is not None:
+        kind = "some" if sum(part == Sym(params["symbol"]) for part in walk(wrong)) > 1 else ""
+    elif found.some and found.code in SOMEWHERE:
+        kind = "some"
+    note = " ".join((found.code, *found.params.values()))
+    if found.repaired is not None:
+        return Difference(
+            found.code, params, "{} would be right", None, (found.repaired,), found.repaired, kind
+        )
+    return Difference(found.code, params, note.replace("{", "").replace("}", ""), found.slip, (), None, kind)

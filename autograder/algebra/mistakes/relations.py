@@ -1,33 +1,65 @@
-"""Says how a wrong equation differs from the right one: both are solved for the same symbol first."""
+"""Says how a wrong relation differs from the right one.
+
+Equations are solved for the same symbol first. Of inequalities one side is compared where the other one and
+the sign are right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from autograder.algebra.equality.compare import Comparer, solved
+from autograder.algebra.equality.inequalities import with_sign
 from autograder.algebra.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
 from autograder.algebra.mistakes.monomials import Monomial, Recogniser
-from autograder.algebra.nodes import Add, Div, Neg, Node, Relation, Sym, symbols
+from autograder.algebra.nodes import Add, Div, Neg, Node, Relation, Sym, children, symbols
+from autograder.errors import Undecided
+
+_STRICT = ("<", ">")
 
 
 class RelationDiagnosis:
     """What can be said about wrong arrangements of one relation. Its tables are made when needed."""
 
-    __slots__ = ("_comparer", "_made", "_recogniser", "_right")
+    __slots__ = ("_comparer", "_made", "_main", "_recogniser", "_right")
 
     def __init__(self, right: Relation, comparer: Comparer) -> None:
         """Solve the right relation for each symbol for which that is possible by looking at it."""
-        self._comparer = comparer
+        self._comparer, self._main = comparer, right
         self._recogniser = Recogniser(comparer)
         self._right = self._arranged(right) if right.sign == "=" else {}
         self._made: dict[str, Diagnosis] = {}
 
     def difference(self, wrong: Relation) -> Difference | None:
         """The first explanation that fits; None when none does."""
-        if wrong.sign != "=":
+        if "=" in (wrong.sign, self._main.sign):
+            return self._of_equation(wrong) if wrong.sign == self._main.sign else None
+        return self._of_inequality(wrong)
+
+    def _of_inequality(self, wrong: Relation) -> Difference | None:
+        """How one side differs where the other side and the sign are right."""
+        if (self._main.sign in _STRICT) is not (wrong.sign in _STRICT):
             return None
+        mine, theirs = (children(with_sign(one, "<")) for one in (self._main, wrong))
+        for side, other in ((0, 1), (1, 0)):
+            if self._same(mine[other], theirs[other]):
+                name = ("smaller", "larger")[side]
+                if name not in self._made:
+                    self._made[name] = Diagnosis([mine[side]], [self._comparer])
+                found = self._made[name].difference(theirs[side])
+                note = "" if found is None else f"the {name} side: {found.note}"
+                return None if found is None else msgspec.structs.replace(found, note=note)
+        return None
+
+    def _same(self, first: Node, second: Node) -> bool:
+        try:
+            return self._comparer.equal(first, second)
+        except Undecided:
+            return False
+
+    def _of_equation(self, wrong: Relation) -> Difference | None:
         last: Difference | None = None
         for name, formula in self._arranged(wrong).items():
             right = self._right.get(name)
@@ -40,6 +72,11 @@ class RelationDiagnosis:
                 return msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
             last = last or found
         return last
+
+    @property
+    def arranged(self) -> Mapping[str, Node]:
+        """The right equation, solved for each symbol for which that is possible."""
+        return self._right
 
     def _arranged(self, relation: Relation) -> dict[str, Node]:
         """The relation as ``symbol = formula``, for several symbols; as it was written first."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from autograder.algebra.mistakes.edits import one_place, swapped, times, total
 from autograder.algebra.mistakes.misreadings import misread
-from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Sym, substitute, symbols
+from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, substitute, symbols
 
 MOST_TERMS = 8
 """Terms of a right formula that slips are made in."""
@@ -75,6 +75,8 @@ def slips(material: Material) -> Iterator[Slip]:
 def _of_terms(material: Material) -> Iterator[Slip]:
     """Terms and operations."""
     parts, right = material.parts, material.writings[0]
+    if not isinstance(right, Add):  # multiplied out, n for n-1 would be a term that is missing
+        yield from _off_by_one(right)
     yield from _missing(parts)
     yield from _missing(material.written)
     for index in material.several:
@@ -105,7 +107,7 @@ def _of_symbols(material: Material) -> Iterator[Slip]:
     for index in material.several:
         yield from _factors_and_swaps(parts, index, names)
     if material.several:
-        yield from _factors(right, names)
+        yield from _factors(right, parts, names)
 
 
 def _missing(parts: Sequence[Node]) -> Iterator[Slip]:
@@ -142,12 +144,29 @@ def _powers(parts: Sequence[Node], index: int) -> Iterator[Slip]:
 def _replaced(parts: Sequence[Node], index: int, names: Sequence[str]) -> Iterator[Slip]:
     """Another symbol stands in one term, in one place or in two."""
     part = parts[index]
-    for name in sorted(symbols(part)):
+    above = _above(part)
+    for name in sorted(above):
         for other in names:
-            for power in (1, 2) if other != name else ():
+            for power in range(1, min(2, above[name]) + 1) if other != name else ():
                 made = times(times(part, name, -power), other, power)
                 shown = made if len(parts) > 1 else None
                 yield Slip("symbol-replaced", _with(parts, index, made), other, name, shown, part)
+
+
+def _above(part: Node) -> Counter[str]:
+    """How often each symbol is a factor of a term, above the fraction line."""
+    match part:
+        case Sym(name):
+            return Counter((name,))
+        case Pow(Sym(name), Num(int(power))):
+            return Counter({name: power})
+        case Mul(factors):
+            return sum(map(_above, factors), Counter())
+        case Div(numerator, _):
+            return _above(numerator)
+        case Neg(operand):
+            return _above(operand)
+    return Counter()
 
 
 def _replaced_everywhere(right: Node, names: Sequence[str]) -> Iterator[Slip]:
@@ -188,15 +207,20 @@ def _factors_and_swaps(parts: Sequence[Node], index: int, names: Sequence[str]) 
         yield Slip("swapped-in-term", _with(parts, index, made), name, other, made, part)
 
 
-def _factors(right: Node, names: Sequence[str]) -> Iterator[Slip]:
+def _factors(right: Node, parts: Sequence[Node], names: Sequence[str]) -> Iterator[Slip]:
     """A sum as a whole has a symbol too often, too rarely, or another one in its place."""
     own = sorted(symbols(right))
+    common = set(own).intersection(*map(_above, parts))
     for name in names:
         for power in (1, 2):
-            yield Slip("power-too-large" if name in own else "extra-factor", times(right, name, power), name)
-            if name in own:
-                yield Slip("power-too-small", times(right, name, -power), name)
-        if name in own:
+            code = "power-too-large" if name in common else "extra-factor"
+            yield Slip(code, times(right, name, power), name)
+            if name in common:
+                left = min(_above(part)[name] for part in parts) - power
+                yield Slip(
+                    "power-too-small" if left else "factor-forgotten", times(right, name, -power), name
+                )
+        if name in common:
             for other in names:
                 if other != name:
                     yield Slip("symbol-replaced", times(times(right, name, -1), other, 1), other, name)
