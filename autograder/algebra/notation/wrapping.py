@@ -10,11 +10,11 @@ import re
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 
 _WRAPPING = re.compile(r"`+|\\(?:begin|end)\{[a-z]{1,20}\*?\}|\\[\[\]()]|\\displaystyle(?![A-Za-z])")
-_EQUALS = re.compile(r"[\s$&]*(?:(?::?==?|≈|≃|≅|\\(?:approx|simeq|cong)(?![A-Za-z]))[\s$&]*)+")
+_EQUALS = re.compile(r"[\s$&]*(?:(?::?==?|[≈∼≃≅]|\\(?:approx|sim|simeq|cong)(?![A-Za-z]))[\s$&]*)+")
 _NAME = r"[A-Za-z#\u0370-\u03ff](?:[\w'\u0370-\u03ff]|\\_|\\(?=[A-Za-z])|\{[^{}=]{0,40}\}){0,60}"
 _LEFT_SIDE = re.compile(
     rf"[\s$]*(?P<name>\\?(?:{_NAME})(?: {{1,2}}{_NAME}){{0,5}})(?:\s{{0,3}}\([^=()]{{0,60}}\))?\s{{0,3}}"
-    r"(?::?=(?!=)|:(?=\s)|≈|\\approx(?![A-Za-z]))"
+    r"(?::?=(?!=)|:(?=\s)|[≈∼]|(?<=\s)~(?=\s)|\\(?:approx|sim)(?![A-Za-z]))"
 )
 _WORD = re.compile(_NAME)
 _COUNTED = (
