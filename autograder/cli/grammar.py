@@ -46,7 +46,7 @@ READ: Sequence[str] = (
 """Examples of what is read."""
 REFUSED: Sequence[str] = (
     "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "d^1/2", "log n/2",
-    "n[0]", "n != 3", "d*E", r"1\frac12", "max(0,5)", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
+    "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
     "8*", "d^2000", "n = 1 = ",
     "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} i",
 )  # fmt: skip

@@ -212,7 +212,10 @@ class Reader:
             letters = kinds[place] == kinds[place - 1] == "symbol"
             text = self._tokens.text
             together = letters and (not text or text[places[place] - 1].isalpha())
-            glued = isinstance(base, Num) and not self._tokens.gap(place)
+            power = isinstance(exponent, Neg) or (
+                isinstance(exponent, Num) and exponent.value.denominator > 1
+            )
+            glued = (power or isinstance(base, Num)) and not self._tokens.gap(place)
             if together or glued or bare_e:
                 raise self.error("ambiguous-exponent")
 

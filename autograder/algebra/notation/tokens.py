@@ -67,6 +67,7 @@ def _grammar(comma: str) -> str:
         rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|\\,|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
         r"|(?: \d{3}){2,}| 0\d\d)(?!\d)(?:\.\d+)?)"
         rf"|(?P<decimal>\d+{comma}\d+(?![\d,])(?:[eE][+-]?\d{{1,4}}(?![A-Za-z0-9_]))?)"
+        r"|(?P<powered>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,4}(?=[A-Za-z_]))"
         r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
         r"|(?P<cross>(?:(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)))"
         rf"|(?P<log>(?:log|{_TEXT}\{{\s*log\s*\}})(?=\s*_))"
@@ -96,7 +97,7 @@ _QUICKLY_REWRITTEN = 400
 _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
 """Digits of which the mark may separate thousands, or stand before decimals."""
-_DOTTED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]|[eE][+-]?\d)")
+_DOTTED = re.compile(r"\d\.\d{3}")
 _CALLED = re.compile(r"(?:\s|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*[(\[{]")
 _OPENING = frozenset("([{⌈⌊")
 _CLOSING = frozenset(")]}⌉⌋")
@@ -285,6 +286,8 @@ class _Cutter:
             self._put(SIGNS[word], word, start)
         elif group in ("number", "grouped", "dotted", "decimal"):
             self._number(group, word, start)
+        elif group == "powered":
+            raise Unreadable("ambiguous-power", start, number=word)
         elif group == "half":
             self._put(COMMANDS[found["over"]], word, start)
             for digit in found.group("above", "under"):
