@@ -105,8 +105,8 @@ _UNREADABLE: dict[str, Text] = {
     },
     "ambiguous-power": {
         "en": "is “{number}” one number with a power of ten, or is e a factor? Write * between factors.",
-        "de": "Ist „{number}“ eine Zahl mit einer Zehnerpotenz, oder ist e ein Faktor? Schreiben Sie * zwischen "
-        "Faktoren.",
+        "de": "Ist „{number}“ eine Zahl mit einer Zehnerpotenz, oder ist e ein Faktor? Schreiben Sie * "
+        "zwischen Faktoren.",
     },
     "index": {
         "en": "are these square brackets an index or a factor? Write * before a factor, and a name without "
