@@ -248,12 +248,11 @@ class _Cutter:
         text, position = self._text, 0
         while position < len(text) and len(self._kinds) <= most:
             called = self._open[-1] if self._open else ""
-            separates = in_list or takes_several(called)
-            if text[position] == ";" and separates and text[position + 1 :].strip(" \t\r\n$`"):
+            if text[position] == ";" and self._separates(position, in_list=in_list):
                 self._put(",", ";", position)
                 position += 1
                 continue
-            of_values = (in_list and not called) or takes_two(called)
+            of_values = takes_two(called) if called else in_list
             found = (_TOKEN_IN_LIST if of_values else _TOKEN).match(text, position)
             if found is None:
                 raise unknown(text[position], position)
@@ -264,6 +263,11 @@ class _Cutter:
             raise Unreadable("too-many-parts", self._places[most], limit=str(most))
         self._put("end", "", len(text))
         return Tokens(self._kinds, self._values, self._places, self._vocabulary, text)
+
+    def _separates(self, position: int, *, in_list: bool) -> bool:
+        """Whether a semicolon stands between values: not at the end of all."""
+        several = in_list or takes_several(self._open[-1] if self._open else "")
+        return several and bool(self._text[position + 1 :].strip(" \t\r\n$`"))
 
     def _put(self, kind: str, value: Node | str, place: int) -> None:
         script = bool(self._kinds) and self._kinds[-1] in ("_", "^")
