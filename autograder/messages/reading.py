@@ -103,6 +103,11 @@ _UNREADABLE: dict[str, Text] = {
         "power.",
         "de": "Gehört dies zum Exponenten? Setzen Sie Klammern um den ganzen Exponenten oder um die Potenz.",
     },
+    "ambiguous-power": {
+        "en": "is “{number}” one number with a power of ten, or is e a factor? Write * between factors.",
+        "de": "Ist „{number}“ eine Zahl mit einer Zehnerpotenz, oder ist e ein Faktor? Schreiben Sie * "
+        "zwischen Faktoren.",
+    },
     "index": {
         "en": "are these square brackets an index or a factor? Write * before a factor, and a name without "
         "brackets for an entry.",

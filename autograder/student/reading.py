@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.algebra.nodes import Node, Tree, Tuple
+from autograder.algebra.nodes import Node, Num, Tree, Tuple
 from autograder.algebra.notation.tokens import MAX_DIGITS
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
@@ -121,6 +122,10 @@ def _size(size: Any, vocabulary: Vocabulary) -> Node:
     if size is None or size is ... or (not isinstance(size, str) and size == -1):
         raise Unreadable("placeholder", 0, sign=str(size))
     text = _text(size)
+    with contextlib.suppress(Unreadable):
+        whole = read_whole(text)
+        if whole >= 0:
+            return Num(whole)
     try:
         return read_size(text, vocabulary)
     except Unreadable as error:

@@ -272,3 +272,12 @@ def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) ->
 def test_a_greek_letter_is_its_name(declared: str, written: str) -> None:
     """What is declared as a letter may be written by its name, and the reverse."""
     assert Sym(declared) == parse(written, Vocabulary({declared: Symbol()}))
+
+
+def test_a_digit_behind_a_symbol_stays_in_doubt() -> None:
+    """d2 may be d_2, or d² copied without its raised letter: it is asked about where both are declared."""
+    known = Vocabulary({"d": Symbol(), "d_2": Symbol(), "k_1": Symbol()})
+    with pytest.raises(Unreadable) as caught:
+        parse("8*d2", known)
+    assert {"name": "d2", "suggestion": "d_2"} == caught.value.params
+    assert Sym("k_1") == parse("k1", known)

@@ -166,6 +166,16 @@ def test_a_declared_x_is_a_symbol() -> None:
     assert Mul((Num(2), Sym("x"), Sym("d"))) == parse("2 x d", vocabulary)
 
 
+def test_a_declared_e_is_a_symbol() -> None:
+    """A capital E is the symbol where the rubric declares one, and asked about where it does not."""
+    vocabulary = Vocabulary({"E": Symbol(), "V": Symbol()})
+    assert Mul((Sym("V"), Sym("E"))) == parse("V*E", vocabulary)
+    assert Mul((Num(4), Pow(Sym("E"), Num(2)))) == parse("4E^2", vocabulary)
+    assert Num(400) == parse("4E2", vocabulary)
+    with pytest.raises(Unreadable, match="capital-e"):
+        parse("d*E", VOCABULARY)
+
+
 def test_functions_may_be_given_other_names() -> None:
     """C(n, k) is a binomial where the rubric says so; the symbol C is another thing elsewhere."""
     functions = Vocabulary({"n": Symbol(), "binomial": Symbol(domain="function", aliases=("C",))})

@@ -35,3 +35,50 @@ def test_values_that_are_odd_are_told(kind: str, form: str, value: Any, state: s
     assert state == report.state
     if state == PROBLEM:
         assert "400" in report.lines[0].text
+
+
+SYMBOLS = {
+    "d": {"aliases": ["D"], "domain": "positive integer"},
+    "n": {"aliases": ["N"], "domain": "positive integer"},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "value"),
+    [
+        ("symbolic", "formula", "1,500*d"),
+        ("symbolic", "formula", "50.257*d"),
+        ("symbolic", "tuple", "(1.024, n)"),
+        ("symbolic", "tuple", ("1,500*d", "n")),
+        ("shape", "", ("1,5*d", "1,500*n")),
+    ],
+)
+def test_the_languages_of_the_course_decide(kind: str, form: str, value: Any) -> None:
+    """What a mark between digits means is asked back where German is among them, as in grading."""
+    entry = {"kind": kind, "names": {"x": form}, "answer": "x", "symbols": SYMBOLS, "visible": []}
+    states = [
+        examine("q", {**entry, "languages": languages}, {"x": value}, "en").state
+        for languages in (["en"], ["de"], ["en", "de"])
+    ]
+    assert [READY, PROBLEM, PROBLEM] == states
+    assert examine("q", entry, {"x": value}, "en").state == READY  # made before languages were told
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "value", "read"),
+    [
+        ("symbolic", "formula", "N = 12 d² parameters", "12*d^2"),
+        ("symbolic", "formula", ["= 4d"], "4*d"),
+        ("symbolic", "tuple", ("N = 2d", "4n tokens"), "(2*d, 4*n)"),
+        ("symbolic", "tuple", "ℝ^{n×d}", "(n, d)"),
+        ("symbolic", "set", "{n; d}", "(n, d)"),
+        ("shape", "", "Q ∈ ℝ^{n×d}", "(n, d)"),
+        ("shape", "", ("1,024", "d"), "(1024, d)"),
+        ("shape", "", ("2^10", "d"), "(1024, d)"),
+    ],
+)
+def test_right_notations_are_shown_as_read(kind: str, form: str, value: Any, read: str) -> None:
+    """Names before, words behind and spaces around are taken away as in grading."""
+    entry = {"kind": kind, "names": {"x": form}, "answer": "x", "symbols": SYMBOLS, "visible": []}
+    report = examine("q", entry, {"x": value}, "de")
+    assert (READY, read) == (report.state, report.lines[0].reading)

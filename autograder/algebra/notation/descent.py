@@ -204,7 +204,8 @@ class Reader:
             raise self.error("ambiguous-exponent")
         bare_e = base == _E
         if kinds[place] == "/":
-            if exponent == Num(1) or isinstance(exponent, Neg) or (bare_e and not self._tokens.gap(place)):
+            short = exponent == Num(1) or isinstance(exponent, Neg) or bare_e
+            if short and kinds[place + 1] in _ATOMS and not self._tokens.gap(place):
                 raise self.error("ambiguous-exponent")
         elif kinds[place] == "*" and bare_e and isinstance(exponent, Neg):
             raise self.error("ambiguous-exponent")
@@ -212,7 +213,10 @@ class Reader:
             letters = kinds[place] == kinds[place - 1] == "symbol"
             text = self._tokens.text
             together = letters and (not text or text[places[place] - 1].isalpha())
-            glued = isinstance(base, Num) and not self._tokens.gap(place)
+            power = isinstance(exponent, Neg) or (
+                isinstance(exponent, Num) and exponent.value.denominator > 1
+            )
+            glued = (power or isinstance(base, Num)) and not self._tokens.gap(place)
             if together or glued or bare_e:
                 raise self.error("ambiguous-exponent")
 

@@ -6,11 +6,11 @@ r"""Reads formulas: recursive descent over `tokens`, with limits. Nothing is eve
     factor    := ("+" | "-")* power
     power     := postfix ["^" factor]
     postfix   := atom ["!"]
-    atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | call
+    atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | "|" sum "|" | call
     call      := function ["_" group] ["^" factor] (postfix | "(" sum ("," sum)* ")") | "\frac" group group
 
-Where mathematicians themselves disagree (``a/b c``, ``log a b``, ``d 2``), a formula is refused with a
-question back instead of being read in one of the two ways.
+Where mathematicians themselves disagree (``a/b c``, ``1/2d``, ``log a b``, ``d 2``), a formula is refused
+with a question back instead of being read in one of the two ways.
 """
 
 from __future__ import annotations

@@ -67,6 +67,7 @@ def _grammar(comma: str) -> str:
         rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|\\,|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
         r"|(?: \d{3}){2,}| 0\d\d)(?!\d)(?:\.\d+)?)"
         rf"|(?P<decimal>\d+{comma}\d+(?![\d,])(?:[eE][+-]?\d{{1,4}}(?![A-Za-z0-9_]))?)"
+        r"|(?P<powered>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,4}(?=[A-Za-z_]))"
         r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
         r"|(?P<cross>(?:(?<=\s)[xX](?=\s)|(?<=\d)[xX](?=\d)))"
         rf"|(?P<log>(?:log|{_TEXT}\{{\s*log\s*\}})(?=\s*_))"
@@ -96,7 +97,7 @@ _QUICKLY_REWRITTEN = 400
 _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
 """Digits of which the mark may separate thousands, or stand before decimals."""
-_DOTTED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]|[eE][+-]?\d)")
+_DOTTED = re.compile(r"\d\.\d{3}")
 _CALLED = re.compile(r"(?:\s|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*[(\[{]")
 _OPENING = frozenset("([{⌈⌊")
 _CLOSING = frozenset(")]}⌉⌋")
@@ -247,12 +248,11 @@ class _Cutter:
         text, position = self._text, 0
         while position < len(text) and len(self._kinds) <= most:
             called = self._open[-1] if self._open else ""
-            separates = in_list or takes_several(called)
-            if text[position] == ";" and separates and text[position + 1 :].strip(" \t\r\n$`"):
+            if text[position] == ";" and self._separates(position, in_list=in_list):
                 self._put(",", ";", position)
                 position += 1
                 continue
-            of_values = (in_list and not called) or takes_two(called)
+            of_values = takes_two(called) if called else in_list
             found = (_TOKEN_IN_LIST if of_values else _TOKEN).match(text, position)
             if found is None:
                 raise unknown(text[position], position)
@@ -263,6 +263,11 @@ class _Cutter:
             raise Unreadable("too-many-parts", self._places[most], limit=str(most))
         self._put("end", "", len(text))
         return Tokens(self._kinds, self._values, self._places, self._vocabulary, text)
+
+    def _separates(self, position: int, *, in_list: bool) -> bool:
+        """Whether a semicolon stands between values: not at the end of all."""
+        several = in_list or takes_several(self._open[-1] if self._open else "")
+        return several and bool(self._text[position + 1 :].strip(" \t\r\n$`"))
 
     def _put(self, kind: str, value: Node | str, place: int) -> None:
         script = bool(self._kinds) and self._kinds[-1] in ("_", "^")
@@ -285,6 +290,8 @@ class _Cutter:
             self._put(SIGNS[word], word, start)
         elif group in ("number", "grouped", "dotted", "decimal"):
             self._number(group, word, start)
+        elif group == "powered":
+            raise Unreadable("ambiguous-power", start, number=word)
         elif group == "half":
             self._put(COMMANDS[found["over"]], word, start)
             for digit in found.group("above", "under"):

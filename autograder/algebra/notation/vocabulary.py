@@ -116,6 +116,8 @@ class Vocabulary:
 
     def misspelt(self, word: str) -> Sym | None:
         """The one symbol whose name differs in capitals and underscores only: ``dmodel``, ``d_FF``."""
+        if word.rstrip("0123456789") in self.names:  # d2 may be d^2, copied without its raised letter
+            return None
         meant = self._alike.get(_folded(word), ()) if 1 < len(word) <= _LONGEST_NAME else ()
         return Sym(next(iter(meant))) if len(meant) == 1 else None
 

@@ -10,11 +10,11 @@ import re
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 
 _WRAPPING = re.compile(r"`+|\\(?:begin|end)\{[a-z]{1,20}\*?\}|\\[\[\]()]|\\displaystyle(?![A-Za-z])")
-_EQUALS = re.compile(r"[\s$&]*(?:(?::?==?|≈|≃|≅|\\(?:approx|simeq|cong)(?![A-Za-z]))[\s$&]*)+")
+_EQUALS = re.compile(r"[\s$&]*(?:(?::?==?|[≈∼≃≅]|\\(?:approx|sim|simeq|cong)(?![A-Za-z]))[\s$&]*)+")
 _NAME = r"[A-Za-z#\u0370-\u03ff](?:[\w'\u0370-\u03ff]|\\_|\\(?=[A-Za-z])|\{[^{}=]{0,40}\}){0,60}"
 _LEFT_SIDE = re.compile(
     rf"[\s$]*(?P<name>\\?(?:{_NAME})(?: {{1,2}}{_NAME}){{0,5}})(?:\s{{0,3}}\([^=()]{{0,60}}\))?\s{{0,3}}"
-    r"(?::?=(?!=)|:(?=\s)|≈|\\approx(?![A-Za-z]))"
+    r"(?::?=(?!=)|:(?=\s)|[≈∼]|(?<=\s)~(?=\s)|\\(?:approx|sim)(?![A-Za-z]))"
 )
 _WORD = re.compile(_NAME)
 _COUNTED = (
@@ -39,6 +39,7 @@ _UNIT = re.compile(
 )
 _ENDS = re.compile(r"[\w)\]}!²³⁰¹⁴-⁹ᵃ-ᵿ₀-ₜ$|⌉⌋]\Z")
 _GLUED = re.compile(r"[A-Za-z_^\\{]")
+_LAST_WORD = re.compile(r"(?<![A-Za-z_\\])([^\W\d_]{3,30})[\s$.)\]}]{0,20}\Z")
 _BLANKS = re.compile(r"(?:\s|~|\\[,;:! ]|\\q?quad){0,20}\Z")
 _LONGEST_UNIT = 60
 _SPACE = re.compile(
@@ -68,6 +69,9 @@ def without_name(text: str, vocabulary: Vocabulary) -> str:
 
 def without_unit(text: str, vocabulary: Vocabulary) -> str:
     """The text without words behind it for what is counted."""
+    last = _LAST_WORD.search(text)
+    if last is None or last.group(1) in vocabulary.names:  # as most formulas end
+        return text
     start = max(1, len(text) - _LONGEST_UNIT)
     places = (place for place in range(start, len(text)) if not _GLUED.match(text, place - 1))
     found = next((found for place in places if (found := _UNIT.match(text, place))), None)

@@ -35,7 +35,10 @@ def _text(node: Node) -> str:
 
 
 def decimal(value: int | Fraction) -> str:
-    """A number as it may be written: in decimals where they end, which those that were read always do."""
+    """A number as it may be written: in decimals where they end, which those that were read always do.
+
+    There are never three behind a point, which may separate thousands in some languages: 1.1250.
+    """
     if isinstance(value, int):
         return str(value)
     digits, denominator = 0, value.denominator
@@ -44,7 +47,7 @@ def decimal(value: int | Fraction) -> str:
     if (10**digits) % denominator:
         return f"({value.numerator}/{denominator})"
     whole, rest = divmod(value.numerator * 10**digits // denominator, 10**digits)
-    return f"{whole}.{rest:0{digits}d}"
+    return f"{whole}.{rest:0{digits}d}{'0' if digits == 3 and 0 < whole < 1000 else ''}"
 
 
 def _sum(terms: tuple[Node, ...]) -> str:

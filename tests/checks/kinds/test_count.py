@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from autograder.checks.values.integers import NotWhole, Whole, whole
 from autograder.errors import RubricError
 from autograder.records import Ending, Opaque, Status, Tensor
+from autograder.student.report import PROBLEM, READY, examine
 from tests.checks.asking import DRAW, answer, check_of, ended, error, judge, value
 
 TOTAL = """
@@ -73,6 +74,24 @@ credit = "each"
         "+124439808",
         "1.24439808e8",
         "124439808.0",
+        "= 124439808",
+        "≈ 124439808",
+        "N = 124,439,808",
+        "number of parameters = 124439808",
+        "124439808 parameters",
+        "124,439,808 params.",
+        "124.439.808 Parameter insgesamt",
+        "124439808 (weights)",
+        "= 124439808 bytes",
+        "50257*768 + 1024*768 + 85056000",
+        "50,257 · 768 + 1,024 · 768 + 85,056,000",
+        "50257×768 + 1024×768 + 85056000",
+        "2^3*15554976",
+        "2**3 * 15554976",
+        r"2^{3} \cdot 15554976",
+        "2³·15554976",
+        r"$2^3 \cdot 15554976$",
+        "248879616/2",
         np.array(124_439_808),
         np.array([124_439_808]),
         Tensor(np.array(124_439_808), "int64"),
@@ -104,6 +123,18 @@ def test_notations_of_one_number(written: object) -> None:
         ("about 12", "count.text"),
         ("12 millions", "count.text"),
         ("9" * 200, "count.text"),
+        ("2^", "count.text"),
+        ("2^10 million", "count.text"),
+        ("n*12", "count.text"),
+        ("124M", "count.text"),
+        ("12 MB", "count.text"),
+        ("3/2", "count.fraction"),
+        ("2^-1", "count.fraction"),
+        ("9^9^9", "count.huge"),
+        ("10^100", "count.huge"),
+        ("1.024*1000", "count.ambiguous"),
+        ("1,024*1000", "count.ambiguous"),
+        ("1/0", "count.text"),
         ("١٢٣", "count.text"),
         ([12], "count.form"),
         (np.array([1, 2]), "count.form"),
@@ -117,6 +148,19 @@ def test_what_is_no_whole_number_is_named(written: object, code: str) -> None:
     read = whole(written)
     assert isinstance(read, NotWhole)
     assert code == read.code
+
+
+@pytest.mark.parametrize(
+    "text", ["2^10", "= 1024", "1024 parameters", "1,024", "2^", "12.5", "1.024*1000", "MB"]
+)
+def test_students_are_told_the_same(text: str) -> None:
+    """What runs in the notebook reads a text as the grader does."""
+    entry = {"kind": "count", "names": {"x": ""}, "answer": "x", "symbols": {}, "visible": []}
+    report = examine("q", entry, {"x": text}, "en")
+    read = whole(text)
+    assert (READY if isinstance(read, Whole) else PROBLEM) == report.state
+    if isinstance(read, Whole):
+        assert str(read.number) == report.lines[0].text.rpartition(" ")[2]
 
 
 @given(st.integers(0, 10**18), st.sampled_from([",", ".", " ", "_", "'"]))
