@@ -38,12 +38,8 @@ from autograder.algebra.values.evaluate import (
 from autograder.algebra.values.points import Point, Points
 from autograder.errors import Undecided
 
-MAX_CASES = 4_000
-"""Cases that are looked at in one comparison."""
-MAX_PROOFS = 400
-"""Cases whose inequalities are looked at."""
-MAX_SEARCHES = 40
-"""Cases in which a point is looked for."""
+LIMITS: Mapping[str, int] = {"cases": 4_000, "proofs": 400, "searches": 40}
+"""Cases of one comparison that are looked at; whose inequalities are; in which a point is looked for."""
 LOOKED_AT = 24
 """Points that are looked at before anything else."""
 MORE = 200
@@ -209,15 +205,25 @@ class _Cases:
         names = sorted(symbols(first) | symbols(second))
         self._domains = {name: points.domains[name] for name in names}
         self._known: dict[tuple[Node, Node, tuple[str, ...]], _Excess | None] = {}
-        self._left = {"cases": MAX_CASES, "proofs": MAX_PROOFS, "searches": MAX_SEARCHES}
+        self._left = dict(LIMITS)
         self.vague = False
 
     def verdict(self) -> bool | None:
-        """Whether the formulas are equal in all cases; None where that is open for one.
+        """Whether the formulas are equal in all cases; None where that is open for one."""
+        verdict = self._verdict()
+        if verdict is None and "real" not in self._domains.values():
+            self._formulas = self._simpler(self._formulas[0]), self._simpler(self._formulas[1])
+            self._left = dict(LIMITS)
+            verdict = self._verdict()
+        return verdict
 
-        Raises:
-            Undecided: there are too many cases.
-        """
+    def _verdict(self) -> bool | None:
+        try:
+            return self._of_every_case()
+        except Undecided:  # too many cases, or too many that take a proof
+            return None
+
+    def _of_every_case(self) -> bool | None:
         signs = patterns(self._domains)
         if signs is None:
             self.vague = True
@@ -270,6 +276,37 @@ class _Cases:
                         _replaced(left, case, chosen), _replaced(right, case, chosen),
                         [*holds, *beside[0]], {**facts, **beside[1]},
                     ))  # fmt: skip
+
+    def _simpler(self, node: Node) -> Node:
+        """An equal formula with fewer arguments: maxima within maxima opened, and only such as may decide."""
+        node = rebuilt(node, [self._simpler(part) for part in children(node)])
+        if isinstance(node, Neg) and isinstance(node.operand, Neg):
+            return node.operand.operand
+        if isinstance(node, Neg) and isinstance(node.operand, Fn) and _is_maximum(node.operand):
+            other = "min" if node.operand.name == "max" else "max"
+            return self._simpler(Fn(other, tuple(Neg(part) for part in node.operand.arguments)))
+        if not (isinstance(node, Fn) and _is_maximum(node)):
+            return node
+        parts: list[Node] = []
+        for part in node.arguments:
+            parts += part.arguments if isinstance(part, Fn) and part.name == node.name else (part,)
+        kept: list[Node] = []
+        for place, part in enumerate(parts):
+            if not any(self._behind(part, other, node.name) for other in (*kept, *parts[place + 1 :])):
+                kept.append(part)
+        return kept[0] if len(kept) == 1 else Fn(node.name, tuple(kept))
+
+    def _behind(self, one: Node, other: Node, name: str) -> bool:
+        """Whether a formula surely never decides beside another one; of equal ones the first does not."""
+        other_name = "min" if name == "max" else "max"
+        if isinstance(one, Fn) and one.name == other_name:  # no larger than any of its arguments
+            return one == other or any(self._behind(part, other, name) for part in one.arguments)
+        if isinstance(other, Fn) and other.name == other_name:
+            return all(self._behind(one, part, name) for part in other.arguments)
+        if _arguments(one) or _arguments(other):
+            return one == other
+        known = self._excess(*((one, other) if name == "max" else (other, one)), ())
+        return known is not None and (not known[0] or clash([known[0]], from_one(self._domains)))
 
     def _chosen(
         self, case: Fn, number: int, negative: tuple[str, ...], facts: Mapping[object, bool]
@@ -332,6 +369,11 @@ class _Cases:
         if domain in ("probability", "unit"):
             return value / (1 + value)
         return -value if name in negative else value
+
+
+def _arguments(node: Node) -> int:
+    """How many arguments the maxima and minima of a formula have together."""
+    return sum(len(part.arguments) for part in walk(node) if isinstance(part, Fn) and _is_maximum(part))
 
 
 def _innermost(node: Node) -> Fn | None:
