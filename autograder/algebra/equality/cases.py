@@ -132,7 +132,7 @@ def idle(node: Node, points: Points) -> list[Node]:
     """The arguments of a formula's maxima and minima that were nowhere seen to decide, in order."""
     seen: set[Decision] = set()
     for number in range(MORE):
-        _settled(node, points.inside(number), seen, ())
+        _settled(node, points.anywhere(number), seen, ())
     return list(_idle(node, seen, ()))
 
 
