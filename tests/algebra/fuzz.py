@@ -49,6 +49,8 @@ NAMES = tuple(VOCABULARY.domains)
 ONE_ARGUMENT = ("sqrt", "exp", "log", "ln", "lg", "factorial", "ceil", "floor")
 REFUSALS = ("too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large")
 """Why a pair may be refused: its size, or a decimal comma inside a function."""
+SHOWN = 10_000
+"""After so many pairs it is shown what came of them."""
 POINTS = 4
 MOST_BITS = 256
 """Of the values at small points: larger formulas are drawn anew."""
@@ -218,6 +220,8 @@ def check_pairs(count: int, seed: int) -> dict[str, Counter[str]]:
         outcome = _pair_outcome(SORTS[name], draw, comparer)
         outcomes[name][outcome] += 1
         judged += outcome != "refused"
+        if outcome != "refused" and judged % SHOWN == 0:
+            print(f"{judged} pairs: {json.dumps(outcomes)}", file=sys.stderr, flush=True)
     return outcomes
 
 
