@@ -74,6 +74,11 @@ def has_cases(node: Node) -> bool:
     return any(_is_case(part) for part in walk(node))
 
 
+def has_maxima(node: Node) -> bool:
+    """Whether a maximum or a minimum occurs."""
+    return any(map(_is_maximum, walk(node)))
+
+
 def _is_case(node: object) -> bool:
     return _is_maximum(node) or _rooted(node) is not None
 

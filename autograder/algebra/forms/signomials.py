@@ -241,9 +241,10 @@ def _exponent(node: Node) -> Fraction | None:
 
 
 def _power(node: Node, base: Node, power: Fraction | None) -> Quotient:
-    """A power; a root of a sum counts as a symbol of its own, and so does a power of a positive symbol."""
+    """A power; a root of a sum counts as a symbol of its own, and so does any power of what is positive."""
     if power is None:
-        if isinstance(base, Num | Sym | Const) and base != Num(0):
+        terms = [entry for part in quotient(base) for entry in part.items()]
+        if terms and all(value > 0 and _sure(powers, frozenset()) for powers, value in terms):
             return _symbol(node), _ONE
         raise NoSignomial
     if abs(power) > MAX_POWER:

@@ -215,6 +215,8 @@ def _compare(first: Node, second: Node, at: Mapping[str, Fraction], steps: Seque
             if thorough and bits < PRECISIONS[-1]:
                 continue
             scale = abs(left).max(abs(right))
+            if left.contains(0) and right.contains(0):  # nothing but terms that cancel: zero, both of them
+                scale = arb(1)
             if difference.abs_upper() <= scale * arb(2) ** (-bits // 2):
                 return "agree"
     return "unknown"
