@@ -27,7 +27,7 @@ Symbols = Annotated[
     typer.Option(
         "--symbols",
         help="Known symbols, with other spellings behind colons and a domain behind an equals sign: "
-        "d_model:d:D,x=real. Domains: positive integer (default), positive, real.",
+        "d_model:d:D,x=real. Domains: positive integer (default), positive, probability, unit, real.",
     ),
 ]
 Assume = Annotated[

@@ -41,8 +41,8 @@ class Asked(Struct, frozen=True):
     judged: bool = True
     """There is a right answer to compare with."""
     draw: Draw | None = None
-    """What grading compares with: that of a course. Without a course nothing is at stake: formulas are then
-    compared at points that anybody can know, the same ones each time."""
+    """What grading compares with: that of a course. Without one nothing is at stake: formulas are compared
+    at points that anybody can know, the same ones each time."""
 
 
 class Examined(Struct, frozen=True):
@@ -104,7 +104,10 @@ def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Aske
         raise RubricError(
             f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
         )
-    draw = Draw.for_question(Course.at(course).secret(), rubric, rubric.question(question_id))
+    where = Course.at(course)
+    # Looking at a formula must not make the secret of a course that has none yet.
+    known_secret = (where.private / "secret").exists()
+    draw = Draw.for_question(where.secret(), rubric, question) if known_secret else None
     return Asked(rubric, question, item_id or items[0], draw=draw)
 
 

@@ -130,8 +130,8 @@ different is left to a human."""
 COMPARED = """\
 Where a relation is asked for (`form = "relation"`), it may be turned round and solved for any symbol. An
 equation may be multiplied through with numbers and symbols, an inequality with what is positive; for whole
-symbols `n < d` and `n + 1 <= d` are the same. What is right after other steps, such as squaring, is left to
-a human."""
+symbols `n < d` and `n + 1 <= d` are the same. In a chain such as `0 < n <= d` the links that always hold say
+nothing. What is right after other steps, such as squaring, is left to a human."""
 
 DIAGNOSES = """\
 A formula that is wrong by one of these slips is told so, in words that name only what the student wrote. Each

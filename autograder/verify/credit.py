@@ -1,4 +1,4 @@
-"""What every way through the partial credit of formulas is worth; and formulas whose parts are idle."""
+"""What each way through the partial credit of formulas is worth; and parts of formulas that never matter."""
 
 from __future__ import annotations
 

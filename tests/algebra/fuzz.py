@@ -51,6 +51,8 @@ REFUSALS = (
     "too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large", "ambiguous-exponent",
 )  # fmt: skip
 """Why a pair may be refused: its size, a comma inside a function, or an exponent of 1 before a stroke."""
+SHOWN = 10_000
+"""After so many pairs it is shown what came of them."""
 POINTS = 4
 MOST_BITS = 256
 """Of the values at small points: larger formulas are drawn anew."""
@@ -220,6 +222,8 @@ def check_pairs(count: int, seed: int) -> dict[str, Counter[str]]:
         outcome = _pair_outcome(SORTS[name], draw, comparer)
         outcomes[name][outcome] += 1
         judged += outcome != "refused"
+        if outcome != "refused" and judged % SHOWN == 0:
+            print(f"{judged} pairs: {json.dumps(outcomes)}", file=sys.stderr, flush=True)
     return outcomes
 
 

@@ -10,13 +10,15 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from operator import ge, gt, le, lt
 
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym
 
 Pair = tuple[Node, Node, bool]
+Rational = int | Fraction
 NAMES = ("n", "d_model", "n_heads", "d_ff")
 SHARES = ("p", "q")
-LOOKS = 200
+LOOKS = 100
 """Points at which a slip may show."""
 NEAR = 1e-9
 """Relative: what counts as equal for floating numbers; slips show by more than `FAR`."""
@@ -68,21 +70,21 @@ def lattice(draw: random.Random, depth: int = 0) -> Node:
     return node
 
 
-def value(node: Node, at: Mapping[str, Fraction]) -> Fraction:
+def value(node: Node, at: Mapping[str, Rational]) -> Rational:
     """The exact value of a formula of polynomials, maxima and minima."""
     match node:
         case Num(number):
-            return Fraction(number)
+            return number
         case Sym(name):
             return at[name]
         case Neg(operand):
             return -value(operand, at)
         case Add(terms):
-            return sum((value(term, at) for term in terms), start=Fraction(0))
+            return sum(value(term, at) for term in terms)
         case Mul(factors):
-            return math.prod((value(factor, at) for factor in factors), start=Fraction(1))
+            return math.prod(value(factor, at) for factor in factors)
         case Div(above, below):
-            return value(above, at) / value(below, at)
+            return Fraction(value(above, at)) / value(below, at)
         case Fn("max", arguments):
             return max(value(argument, at) for argument in arguments)
         case Fn("min", arguments):
@@ -102,10 +104,10 @@ def lattice_pair(draw: random.Random) -> Pair:
             return first, second, equal
 
 
-def _whole_points(draw: random.Random) -> list[dict[str, Fraction]]:
+def _whole_points(draw: random.Random) -> list[dict[str, Rational]]:
     """Whole numbers, each symbol of a scale of its own."""
     return [
-        {name: Fraction(int(10 ** draw.uniform(0, draw.choice((1, 2, 3, 5, 8))))) for name in NAMES}
+        {name: int(10 ** draw.uniform(0, draw.choice((1, 2, 3, 5, 8)))) for name in NAMES}
         for _ in range(LOOKS)
     ]
 
@@ -330,9 +332,7 @@ def _shares_slipped(node: Node, draw: random.Random) -> Node:
 
 Related = tuple[Relation, Relation, bool]
 _TURNED: Mapping[str, str] = {"=": "=", "<": ">", ">": "<", "≤": "≥", "≥": "≤"}
-_COMPARED: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": Fraction.__lt__, ">": Fraction.__gt__, "≤": Fraction.__le__, "≥": Fraction.__ge__,
-}  # fmt: skip
+_COMPARED: Mapping[str, Callable[[Rational, Rational], bool]] = {"<": lt, ">": gt, "≤": le, "≥": ge}
 
 
 def related_pair(draw: random.Random) -> Related:
@@ -379,13 +379,13 @@ def _related_rearranged(relation: Relation, draw: random.Random) -> Relation:
 
 def _told_apart(first: Relation, second: Relation, draw: random.Random) -> bool:
     """Whether one of two inequalities holds somewhere and the other does not; also where sides are equal."""
-    points = [{name: Fraction(draw.randint(1, 12)) for name in NAMES} for _ in range(LOOKS)]
+    points: list[dict[str, Rational]] = [{name: draw.randint(1, 12) for name in NAMES} for _ in range(LOOKS)]
     if isinstance(first.left, Sym):
         points += [{**at, first.left.name: value(first.right, at)} for at in points]
     return any(_holds(first, at) is not _holds(second, at) for at in points)
 
 
-def _holds(relation: Relation, at: Mapping[str, Fraction]) -> bool:
+def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool:
     return _COMPARED[relation.sign](value(relation.left, at), value(relation.right, at))
 
 

@@ -11,9 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
+
+from msgspec import Struct
 
 from autograder.algebra.equality.positive import from_one, in_positive, patterns
-from autograder.algebra.forms.signomials import NoSignomial, Signomial, canonical, clash, excess, inside
+from autograder.algebra.forms.signomials import (
+    NoSignomial,
+    Quotient,
+    Signomial,
+    canonical,
+    clash,
+    difference,
+    inside,
+    quotient,
+)
 from autograder.algebra.nodes import (
     Fn,
     Mul,
@@ -38,12 +50,10 @@ from autograder.algebra.values.evaluate import (
 from autograder.algebra.values.points import Point, Points
 from autograder.errors import Undecided
 
-MAX_CASES = 4_000
-"""Cases that are looked at in one comparison."""
-MAX_PROOFS = 400
-"""Cases whose inequalities are looked at."""
-MAX_SEARCHES = 40
-"""Cases in which a point is looked for."""
+LIMITS: Mapping[str, int] = {"cases": 4_000, "proofs": 400, "searches": 40}
+"""Cases of one comparison that are looked at; whose inequalities are; in which a point is looked for."""
+MAX_PAIRS = 40_000
+"""Cases of both formulas together."""
 LOOKED_AT = 24
 """Points that are looked at before anything else."""
 MORE = 200
@@ -51,7 +61,10 @@ MORE = 200
 
 Equal = Callable[[Node, Node], bool]
 """Compares two formulas without maxima."""
-_Excess = tuple[Signomial, object, bool]
+Facts = dict[int, bool]
+"""Inequalities that hold, by their numbers, and which way round."""
+_SAME = (-1, False)
+"""Stands for the inequality between a formula and itself."""
 Decision = tuple[tuple[int, ...], int]
 """The place of a maximum in a formula, and the argument that decides."""
 
@@ -59,6 +72,11 @@ Decision = tuple[tuple[int, ...], int]
 def has_cases(node: Node) -> bool:
     """Whether a maximum, a minimum or the root of a square occurs."""
     return any(_is_case(part) for part in walk(node))
+
+
+def has_maxima(node: Node) -> bool:
+    """Whether a maximum or a minimum occurs."""
+    return any(map(_is_maximum, walk(node)))
 
 
 def _is_case(node: object) -> bool:
@@ -136,7 +154,7 @@ def idle(node: Node, points: Points) -> list[Node]:
     """The arguments of a formula's maxima and minima that were nowhere seen to decide, in order."""
     seen: set[Decision] = set()
     for number in range(MORE):
-        _settled(node, points.inside(number), seen, ())
+        _settled(node, points.anywhere(number), seen, ())
     return list(_idle(node, seen, ()))
 
 
@@ -197,6 +215,25 @@ def _differ(first: Node, second: Node, at: Point, equal: Equal) -> bool:
         return False
 
 
+class _Branch(Struct, frozen=True, eq=False):
+    """What a formula is where some inequalities hold."""
+
+    node: Node
+    """Without maxima."""
+    facts: Facts
+    sure: bool
+    """Whether all that holds is among the facts."""
+
+
+def _together(first: Facts, second: Facts) -> Facts | None:
+    """What holds where both do; None where that is impossible."""
+    if len(first) < len(second):
+        first, second = second, first
+    if any(first.get(number, turned) is not turned for number, turned in second.items()):
+        return None
+    return first | second
+
+
 class _Cases:
     """All cases of two formulas.
 
@@ -208,37 +245,56 @@ class _Cases:
         self._formulas, self._points, self._equal = (first, second), points, equal
         names = sorted(symbols(first) | symbols(second))
         self._domains = {name: points.domains[name] for name in names}
-        self._known: dict[tuple[Node, Node, tuple[str, ...]], _Excess | None] = {}
-        self._left = {"cases": MAX_CASES, "proofs": MAX_PROOFS, "searches": MAX_SEARCHES}
+        self._known: dict[tuple[Node, Node, tuple[str, ...]], tuple[int, bool] | None] = {}
+        self._quotients: dict[tuple[Node, tuple[str, ...]], Quotient] = {}
+        self._numbers: dict[object, int] = {}
+        self._inequalities: dict[tuple[int, bool], Signomial] = {}
+        self._of: dict[Node, list[_Branch]] = {}
+        self._left = dict(LIMITS)
         self.vague = False
 
     def verdict(self) -> bool | None:
-        """Whether the formulas are equal in all cases; None where that is open for one.
+        """Whether the formulas are equal in all cases; None where that is open for one."""
+        verdict = self._verdict()
+        if verdict is None and "real" not in self._domains.values():
+            self._formulas = self._simpler(self._formulas[0]), self._simpler(self._formulas[1])
+            self._left = dict(LIMITS)
+            verdict = self._verdict()
+        return verdict
 
-        Raises:
-            Undecided: there are too many cases.
-        """
+    def _verdict(self) -> bool | None:
+        try:
+            return self._of_every_case()
+        except Undecided:  # too many cases, or too many that take a proof
+            return None
+
+    def _of_every_case(self) -> bool | None:
         signs = patterns(self._domains)
         if signs is None:
             self.vague = True
             return None
         verdict: bool | None = True
         for negative in signs:
-            for left, right, inequalities in self._all(negative):
-                if self._same(left, right):
+            self._of.clear()
+            lefts, rights = (self._branches(formula, negative) for formula in self._formulas)
+            if len(lefts) * len(rights) > MAX_PAIRS:
+                raise Undecided("maxima and minima with too many cases")
+            for left, right in product(lefts, rights):
+                facts = _together(left.facts, right.facts)
+                if facts is None or self._same(left.node, right.node):
                     continue
-                known = [one for one in inequalities if one is not None]
                 self._spend("proofs")
+                known = [self._inequalities[fact] for fact in facts.items()]
                 if clash(known, from_one(self._domains)):
                     continue
                 if self._differ_inside(known, negative):
                     return False
                 verdict = None
-                self.vague = self.vague or any(map(self._is_vague, inequalities))
+                self.vague = self.vague or not (left.sure and right.sure) or any(map(self._is_vague, known))
         return verdict
 
-    def _is_vague(self, one: Signomial | None) -> bool:
-        return one is None or any(name not in self._domains for powers in one for name, _ in powers)
+    def _is_vague(self, one: Signomial) -> bool:
+        return any(name not in self._domains for powers in one for name, _ in powers)
 
     def _same(self, left: Node, right: Node) -> bool:
         try:
@@ -252,61 +308,115 @@ class _Cases:
         if self._left[what] < 0:
             raise Undecided(f"maxima and minima with too many {what}")
 
-    def _all(self, negative: tuple[str, ...]) -> Iterator[tuple[Node, Node, list[Signomial | None]]]:
-        """Every case that is not impossible at first sight: what is left of the formulas, and what holds."""
-        waiting: list[tuple[Node, Node, list[Signomial | None], dict[object, bool]]]
-        waiting = [(*self._formulas, [], {})]
-        while waiting:
-            left, right, holds, facts = waiting.pop()
-            self._spend("cases")
-            case = _innermost(left) or _innermost(right)
-            if case is None:
-                yield left, right, holds
-                continue
-            for number, chosen in enumerate(case.arguments):
-                beside = self._chosen(case, number, negative, facts)
-                if beside is not None:
-                    waiting.append((
-                        _replaced(left, case, chosen), _replaced(right, case, chosen),
-                        [*holds, *beside[0]], {**facts, **beside[1]},
-                    ))  # fmt: skip
+    def _branches(self, node: Node, negative: tuple[str, ...]) -> list[_Branch]:
+        """What a formula may be, maximum by maximum, without what is impossible at first sight."""
+        known = self._of.get(node)
+        if known is None:
+            below = children(node)
+            mixed = [_Branch(node, {}, sure=True)] if not below else self._mixed(node, negative)
+            if _is_maximum(node):
+                mixed = [one for mix in mixed for one in self._decided(mix, negative)]
+            for _ in mixed:
+                self._spend("cases")
+            known = self._of[node] = mixed
+        return known
 
-    def _chosen(
-        self, case: Fn, number: int, negative: tuple[str, ...], facts: Mapping[object, bool]
-    ) -> tuple[list[Signomial | None], dict[object, bool]] | None:
-        """What holds when one argument decides; None where that is impossible or said already."""
-        holds: list[Signomial | None] = []
-        found: dict[object, bool] = {}
-        for place, other in enumerate(case.arguments):
-            if place == number:
+    def _mixed(self, node: Node, negative: tuple[str, ...]) -> list[_Branch]:
+        """Every way to take one branch of each part of a formula."""
+        mixed: list[tuple[tuple[Node, ...], Facts, bool]] = [((), {}, True)]
+        for part in children(node):
+            branches = self._branches(part, negative)
+            if len(branches) == 1:
+                (only,) = branches
+                mixed = [
+                    ((*nodes, only.node), facts | only.facts, sure and only.sure)
+                    for nodes, facts, sure in mixed
+                    if not only.facts or _together(facts, only.facts) is not None
+                ]
                 continue
-            larger, smaller = case.arguments[number], other
-            known = self._excess(*((smaller, larger) if case.name == "min" else (larger, smaller)), negative)
-            if known is None:
-                holds.append(None)
-                continue
-            one, key, turned = known
-            if not one:  # the same argument twice: the first one stands for both
-                if place < number:
-                    return None
-                continue
-            if facts.get(key, found.get(key, turned)) is not turned:
-                return None
-            if key not in facts and key not in found:
-                found[key] = turned
-                holds.append(one)
-        return holds, found
+            mixed = [
+                ((*nodes, branch.node), joined, sure and branch.sure)
+                for nodes, facts, sure in mixed
+                for branch in branches
+                if (joined := _together(facts, branch.facts)) is not None
+            ]
+            if len(mixed) > self._left["cases"]:
+                raise Undecided("maxima and minima with too many cases")
+        return [_Branch(rebuilt(node, nodes), facts, sure=sure) for nodes, facts, sure in mixed]
 
-    def _excess(self, larger: Node, smaller: Node, negative: tuple[str, ...]) -> _Excess | None:
-        """What is above zero where one formula is larger; with its canonical form."""
+    def _decided(self, mix: _Branch, negative: tuple[str, ...]) -> Iterator[_Branch]:
+        """A maximum without others inside: one branch for each argument that may decide."""
+        if not isinstance(mix.node, Fn):
+            raise TypeError(mix.node)
+        arguments, smallest = mix.node.arguments, mix.node.name == "min"
+        for number, chosen in enumerate(arguments):
+            facts, sure = dict(mix.facts), mix.sure
+            for place, other in enumerate(arguments):
+                if place == number:
+                    continue
+                known = self._excess(*((other, chosen) if smallest else (chosen, other)), negative)
+                if known is None:
+                    sure = False
+                elif known != _SAME:
+                    if facts.setdefault(*known) is not known[1]:
+                        break
+                elif place < number:  # the same argument twice: the first one stands for both
+                    break
+            else:
+                yield _Branch(chosen, facts, sure=sure)
+
+    def _simpler(self, node: Node) -> Node:
+        """An equal formula with fewer arguments: maxima within maxima opened, and only such as may decide."""
+        node = rebuilt(node, [self._simpler(part) for part in children(node)])
+        if isinstance(node, Neg) and isinstance(node.operand, Neg):
+            return node.operand.operand
+        if isinstance(node, Neg) and isinstance(node.operand, Fn) and _is_maximum(node.operand):
+            other = "min" if node.operand.name == "max" else "max"
+            return self._simpler(Fn(other, tuple(Neg(part) for part in node.operand.arguments)))
+        if not (isinstance(node, Fn) and _is_maximum(node)):
+            return node
+        parts: list[Node] = []
+        for part in node.arguments:
+            parts += part.arguments if isinstance(part, Fn) and part.name == node.name else (part,)
+        kept: list[Node] = []
+        for place, part in enumerate(parts):
+            if not any(self._behind(part, other, node.name) for other in (*kept, *parts[place + 1 :])):
+                kept.append(part)
+        return kept[0] if len(kept) == 1 else Fn(node.name, tuple(kept))
+
+    def _behind(self, one: Node, other: Node, name: str) -> bool:
+        """Whether a formula surely never decides beside another one; of equal ones the first does not."""
+        other_name = "min" if name == "max" else "max"
+        if isinstance(one, Fn) and one.name == other_name:  # no larger than any of its arguments
+            return one == other or any(self._behind(part, other, name) for part in one.arguments)
+        if isinstance(other, Fn) and other.name == other_name:
+            return all(self._behind(one, part, name) for part in other.arguments)
+        if _arguments(one) or _arguments(other):
+            return one == other
+        known = self._excess(*((one, other) if name == "max" else (other, one)), ())
+        return known is not None and (
+            known == _SAME or clash([self._inequalities[known]], from_one(self._domains))
+        )
+
+    def _excess(self, larger: Node, smaller: Node, negative: tuple[str, ...]) -> tuple[int, bool] | None:
+        """The number of the inequality that a formula is larger, and which way round it is."""
         key = larger, smaller, negative
         if key not in self._known:
             try:
-                one = excess(*(in_positive(side, self._domains, negative) for side in (larger, smaller)))
-                self._known[key] = one, *canonical(one)
+                one = difference(self._quotient(larger, negative), self._quotient(smaller, negative))
+                form, turned = canonical(one)
+                known = self._numbers.setdefault(form, len(self._numbers)), turned
+                self._inequalities.setdefault(known, one)
+                self._known[key] = known if one else _SAME
             except NoSignomial:
                 self._known[key] = None
         return self._known[key]
+
+    def _quotient(self, node: Node, negative: tuple[str, ...]) -> Quotient:
+        known = self._quotients.get((node, negative))
+        if known is None:
+            known = self._quotients[node, negative] = quotient(in_positive(node, self._domains, negative))
+        return known
 
     def _differ_inside(self, known: Sequence[Signomial], negative: tuple[str, ...]) -> bool:
         """Whether the formulas differ at a point that is looked for inside a case."""
@@ -334,23 +444,9 @@ class _Cases:
         return -value if name in negative else value
 
 
-def _innermost(node: Node) -> Fn | None:
-    """A maximum or minimum whose arguments have none."""
-    for part in children(node):
-        found = _innermost(part)
-        if found is not None:
-            return found
-    return node if isinstance(node, Fn) and _is_maximum(node) else None
-
-
-def _replaced(node: Node, part: Node, by: Node) -> Node:
-    """A formula with another part in every place of one."""
-    if node == part:
-        return by
-    below = children(node)
-    if not below:
-        return node
-    return rebuilt(node, [_replaced(one, part, by) for one in below])
+def _arguments(node: Node) -> int:
+    """How many arguments the maxima and minima of a formula have together."""
+    return sum(len(part.arguments) for part in walk(node) if isinstance(part, Fn) and _is_maximum(part))
 
 
 def _settled(node: Node, at: Point, seen: set[Decision], place: tuple[int, ...]) -> Node | None:

@@ -61,7 +61,16 @@ def excess(larger: Node, smaller: Node) -> Signomial:
     Raises:
         NoSignomial: there is none within the limits.
     """
-    above, below = _added(_quotient(larger), _quotient(Neg(smaller)))
+    return difference(quotient(larger), quotient(smaller))
+
+
+def difference(larger: Quotient, smaller: Quotient) -> Signomial:
+    """The same for formulas that were made quotients before.
+
+    Raises:
+        NoSignomial: there is none within the limits.
+    """
+    above, below = _added(larger, (_scaled(smaller[0], Fraction(-1)), smaller[1]))
     if any(name.startswith(LOGARITHM) for powers in below for name, _ in powers):
         raise NoSignomial  # of a sign that is not known, and no product of powers
     signs = {coefficient > 0 for coefficient in below.values()}
@@ -152,29 +161,34 @@ def _known_of_logarithms(several: Sequence[Signomial]) -> list[Signomial]:
     return found
 
 
-def _quotient(node: Node) -> Quotient:
+def quotient(node: Node) -> Quotient:
+    """A formula as a quotient of signomials.
+
+    Raises:
+        NoSignomial: it is none within the limits.
+    """
     match node:
         case Num(value):
             return _constant(Fraction(value)), _ONE
         case Sym() | Const():
             return _symbol(node), _ONE
         case Neg(operand):
-            above, below = _quotient(operand)
+            above, below = quotient(operand)
             return _scaled(above, Fraction(-1)), below
         case Add(terms):
             total: Quotient = {}, _ONE
             for term in terms:
-                total = _added(total, _quotient(term))
+                total = _added(total, quotient(term))
             return total
         case Mul(factors):
             above, below = _ONE, _ONE
             for factor in factors:
-                upper, lower = _quotient(factor)
+                upper, lower = quotient(factor)
                 above, below = _times(above, upper), _times(below, lower)
             return above, below
         case Div(numerator, denominator):
-            upper, lower = _quotient(numerator)
-            above, below = _quotient(denominator)
+            upper, lower = quotient(numerator)
+            above, below = quotient(denominator)
             return _divided(upper, lower, above, below)
     return _part(node)
 
@@ -194,7 +208,7 @@ def _part(node: Node) -> Quotient:
 
 def _logarithm(argument: Node) -> Signomial:
     """A sum of logarithms of symbols and numbers; of a sum it is a symbol of its own."""
-    (above, below) = _quotient(argument)
+    (above, below) = quotient(argument)
     if len(above) != 1 or len(below) != 1:
         return {((f"{LOGARITHM}({_name(argument)})", 1),): Fraction(1)}
     total: Signomial = {}
@@ -227,14 +241,15 @@ def _exponent(node: Node) -> Fraction | None:
 
 
 def _power(node: Node, base: Node, power: Fraction | None) -> Quotient:
-    """A power; a root of a sum counts as a symbol of its own, and so does a power of a positive symbol."""
+    """A power; a root of a sum counts as a symbol of its own, and so does any power of what is positive."""
     if power is None:
-        if isinstance(base, Num | Sym | Const) and base != Num(0):
+        terms = [entry for part in quotient(base) for entry in part.items()]
+        if terms and all(value > 0 and _sure(powers, frozenset()) for powers, value in terms):
             return _symbol(node), _ONE
         raise NoSignomial
     if abs(power) > MAX_POWER:
         raise NoSignomial
-    above, below = _quotient(base)
+    above, below = quotient(base)
     if power.denominator == 1:
         whole = abs(int(power))
         raised = _raised(above, whole), _raised(below, whole)

@@ -48,7 +48,7 @@ MAX_WORK = 4_000
 """What one comparison may cost in all, see `_work`: about four milliseconds."""
 _PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
 """Of each precision."""
-_OF_GAMMA = {"factorial": 8, "binomial": 16}
+_OF_GAMMA = {"factorial": 12, "binomial": 30}
 """What the functions made of gamma functions cost; every other one costs 4."""
 
 _Outcome = Literal["differ", "agree", "first", "second", "neither", "unknown"]
@@ -215,6 +215,8 @@ def _compare(first: Node, second: Node, at: Mapping[str, Fraction], steps: Seque
             if thorough and bits < PRECISIONS[-1]:
                 continue
             scale = abs(left).max(abs(right))
+            if left.contains(0) and right.contains(0):  # nothing but terms that cancel: zero, both of them
+                scale = arb(1)
             if difference.abs_upper() <= scale * arb(2) ** (-bits // 2):
                 return "agree"
     return "unknown"
@@ -264,6 +266,8 @@ def _sum(terms: Sequence[arb]) -> arb:
     for term in terms:
         total += term
         largest = largest.max(abs(term))
+    if ctx.prec >= PRECISIONS[-1]:  # what cannot be told from zero here is what is left of terms that cancel
+        terms = [term for term in terms if not term.contains(0)]
     _see(terms, largest)
     return total
 

@@ -59,11 +59,12 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
     """
     names = sorted(symbols(first) | symbols(second))
     domains, stream = points.domains, points.stream("rounding")
-    witnesses = [
+    witnesses: list[Mapping[str, Rational]] = [
         {name: _drawn(domains[name], largest, stream) for name in names}
         for largest in WITNESSES
         for _ in range(_TRIES)
     ]
+    witnesses += [points.inside(number) for number in range(points.least)]
     try:
         # Fractions for whole symbols too: an argument that is whole here is whole everywhere.
         at = {name: _drawn("positive", 1 << _BITS, stream) for name in names}

@@ -186,6 +186,41 @@ def test_wrong_inequalities_have_names(text: str, code: str) -> None:
     assert (code, Decimal(0)) == outcome(BOUND, text)
 
 
+AT_MOST = check_of('form = "relation"\naccept = ["n <= d"]\n')
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0 < n <= d", "1 <= n <= d", "n <= d <= d", "n <= d <= 2d", "n <= d < d + 1", "-1 < n <= d <= d*n",
+     "d >= n > 0", "n <= d = d", "0 <= n - 1 <= d - 1", "n <= d <= n d"],
+)  # fmt: skip
+def test_links_that_always_hold_say_nothing(text: str) -> None:
+    """A chain is judged by the links that are not true of all values anyway."""
+    assert ("", Decimal(6)) == outcome(AT_MOST, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("0 < n < d", "formula.relation-strictness"),
+        ("n <= d < d", "formula.chain"),
+        ("n <= d <= n^2", "formula.chain"),
+        ("1 < n <= d", "formula.chain"),
+        ("0 < n", "formula.relation-wrong"),
+    ],
+)
+def test_links_that_do_not_always_hold_count(text: str, code: str) -> None:
+    """A link that is false somewhere says something else, or too much."""
+    assert (code, Decimal(0)) == outcome(AT_MOST, text)
+
+
+def test_a_relation_that_always_holds_may_be_asked_for() -> None:
+    """Among links that all hold always the one that is asked for counts."""
+    check = check_of('form = "relation"\naccept = ["n <= n^2"]\n')
+    assert ("", Decimal(6)) == outcome(check, "0 < n <= n^2")
+    assert ("", Decimal(6)) == outcome(check, "n <= n*n")
+
+
 def test_an_inequality_for_an_equation() -> None:
     """The right sides with the wrong sign are noticed."""
     assert "formula.relation-sign" == outcome(EQUATION, "d <= h d_k")[0]

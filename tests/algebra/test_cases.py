@@ -1,0 +1,184 @@
+"""Maxima, minima and absolute values: compared case by case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from autograder.algebra.equality.cases import idle
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.forms.linear import cheapest, feasible
+from autograder.algebra.forms.signomials import NoSignomial, clash, excess, positive
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
+from autograder.errors import Undecided
+from autograder.rubric import Symbol
+from tests.algebra.grammars import lattice_pair
+
+VOCABULARY = Vocabulary({
+    **{name: Symbol() for name in ("n", "d", "h", "k", "d_ff", "d_model", "n_heads", "t", "w")},
+    "x": Symbol("real"), "y": Symbol("real"), "p": Symbol("probability"), "q": Symbol("probability"),
+    "a": Symbol("positive"),
+})  # fmt: skip
+POINTS = Points(VOCABULARY.domains, b"a test")
+COMPARER = Comparer(POINTS)
+PAIRS = 80
+
+
+def equal(first: str, second: str) -> bool | None:
+    """The verdict on two texts; None for a person."""
+    try:
+        return COMPARER.equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
+    except Undecided:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("n*max(4d, d_ff, h*n)", "max(4*n*d, n*d_ff, h*n^2)"),
+        ("max(n, d) + min(n, d)", "n + d"),
+        ("max(n, d)*min(n, d)", "n*d"),
+        ("max(n, max(d, h))", "max(h, d, n)"),
+        ("-min(-n, -d)", "max(n, d)"),
+        ("max(n^2, d^2, n*d)", "max(n^2, d^2)"),
+        ("max(n^2 + d^2, 2n*d)", "n^2 + d^2"),
+        ("max(n, min(d, n))", "n"),
+        ("max(n, d, n/2 + d/2)", "max(n, d)"),
+        ("max(sqrt(n*d), n, d)", "max(n, d)"),
+        ("max(sqrt(n), n)", "n"),
+        ("max(log(n), n)", "n"),
+        ("max(ln(n), sqrt(n), d)", "max(n^(1/2), log(n), d)"),
+        ("log(max(n, d))", "max(log(n), log(d))"),
+        ("2^max(n, d)", "max(2^n, 2^d)"),
+        ("max(1, n)", "n"),
+        ("min(1, t/w)", "min(t, w)/w"),
+        ("d^(-1/2)*min(t^(-1/2), t*w^(-3/2))", "min(1/sqrt(t), t/w^(3/2))/sqrt(d)"),
+        ("floor(max(n, d)/2)", "max(floor(n/2), d//2)"),
+        ("(n + d + sqrt((n-d)^2))/2", "max(n, d)"),
+        ("sqrt(x^2)", "max(x, -x)"),
+        ("sqrt((x*y)^2)", "sqrt(x^2)*sqrt(y^2)"),
+        ("max(0, x) - max(0, -x)", "x"),
+        ("log(1 + exp(x))", "max(0, x) + log(1 + exp(-sqrt(x^2)))"),
+        ("max(p, 1-p)", "1 - min(p, 1-p)"),
+        ("max(p, 1-p, 1/2)", "max(p, 1-p)"),
+        ("max(p*q, p)", "p"),
+    ],
+)
+def test_equal(first: str, second: str) -> None:
+    """Maxima are equal where every case is, and a case that has no place does not count."""
+    assert equal(first, second)
+    assert equal(second, first)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("max(4*n*d, h*n^2)", "max(4*n*d, n*d_ff, h*n^2)"),
+        ("max(n, d)", "max(n, d, 1000)"),
+        ("max(n, d)", "max(n, d, n + d - 10^6)"),
+        ("max(n^2 + d^2, 3n*d)", "n^2 + d^2"),
+        ("max(n, d, h)", "max(n, d, h, k)"),
+        ("max(n, d)", "min(n, d)"),
+        ("min(n, 10^9)", "n"),
+        ("max(1000000*n, d)", "1000000*n"),
+        ("max(n, d)", "n + d"),
+        ("max(x, 0)", "x"),
+        ("max(p, q)", "p"),
+        ("max(a, 1)", "a"),
+        ("max(n, sqrt(d))", "n"),
+        ("min(1/sqrt(t), t/w^(3/2))", "min(1/sqrt(t), t/w^(1/2))"),
+        ("max(2n - 10, n, d)", "max(n, d)"),
+        ("max(100n, n^2, 49n + 2500)", "max(100n, n^2)"),
+    ],
+)
+def test_different(first: str, second: str) -> None:
+    """A forgotten argument shows where it decides, wherever that is."""
+    assert equal(first, second) is False
+    assert equal(second, first) is False
+
+
+def test_what_holds_for_whole_numbers_only_goes_to_a_person() -> None:
+    """Between 1 and 2 the first argument is the larger one, but there is no whole number."""
+    assert equal("max(3n - 1, n^2 + 1)", "n^2 + 1") is None
+
+
+def test_random_maxima() -> None:
+    """Of random pairs, nested ones among them, none is judged wrongly, and few equal ones go to a person."""
+    draw, outcomes = Random(12), Counter[object]()
+    for _ in range(PAIRS):
+        first, second, same = lattice_pair(draw)
+        try:
+            outcomes[same, COMPARER.equal(first, second)] += 1
+        except Undecided:
+            outcomes[same, None] += 1
+    assert not outcomes[True, False] + outcomes[False, True]
+    assert outcomes[True, None] <= PAIRS // 40
+    assert outcomes[True, True] > PAIRS // 3
+    assert outcomes[False, False] > PAIRS // 3
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("max(4*n*d, n*d_ff, h*n^2)", []),
+        ("max(n*d, n^2*d, h)", ["n*d"]),
+        ("min(n, d, n + 1)", ["n + 1"]),
+        ("n + max(d, min(h, h^2))", ["h^2"]),
+        ("max(n, d) + log(max(n, n + d))", ["n"]),
+        ("8*d_model^2 + sqrt(n^2)", []),
+        ("max(p, 1 - p, 2)", ["p", "1 - p"]),
+    ],
+)
+def test_arguments_that_never_decide(text: str, never: list[str]) -> None:
+    """They are found, and those that decide anywhere are not among them."""
+    assert never == [to_text(part) for part in idle(parse(text, VOCABULARY), POINTS)]
+
+
+def test_linear_programs_are_solved_exactly() -> None:
+    """A solution is found where there is one, and the cheapest."""
+    third = Fraction(1, 3)
+    assert feasible([[third, Fraction(1), Fraction(1)]])
+    assert not feasible([[Fraction(-1), Fraction(-2), Fraction(1)]])
+    rows = [[Fraction(1), Fraction(1), Fraction(1)], [Fraction(1), Fraction(-1), third]]
+    assert [Fraction(2, 3), third] == cheapest(rows, [Fraction(5), Fraction(1)])
+    assert [Fraction(0), Fraction(1)] == cheapest(rows[:1], [Fraction(5), Fraction(1)])
+
+
+@pytest.mark.parametrize(
+    ("inequalities", "nowhere"),
+    [
+        ((("n", "d"), ("d", "n")), True),
+        ((("n", "2d"), ("2d", "h"), ("h", "n + 1")), True),
+        ((("n*d", "n^2"), ("n*d", "d^2")), True),
+        ((("2n*d", "n^2 + d^2"),), True),
+        ((("sqrt(n)", "n"),), True),
+        ((("n", "n^2"),), True),
+        ((("a", "a^2"),), False),
+        ((("n", "d"), ("d", "h"), ("n", "2h")), False),
+        ((("n + d", "2*n^(1/2)*d^(1/2)"),), False),
+    ],
+)
+def test_inequalities_that_clash(inequalities: tuple[tuple[str, str], ...], nowhere: bool) -> None:
+    """That the first is larger everywhere at once is refuted, or not."""
+    several = [excess(*(parse(side, VOCABULARY) for side in pair)) for pair in inequalities]
+    assert nowhere is clash(several, frozenset(("n", "d", "h")))
+
+
+def test_signs() -> None:
+    """What is positive everywhere is seen where every symbol is at least 1; a logarithm may be below zero."""
+    whole = frozenset(("n", "d"))
+    of = {
+        text: excess(parse(text, VOCABULARY), parse("0", VOCABULARY)) for text in ("n", "n*d - 1 + n", "n-1")
+    }
+    assert [True, True, False] == [positive(one, whole) for one in of.values()]
+    logarithm = excess(parse("log(a)", VOCABULARY), parse("0", VOCABULARY))
+    assert not positive(logarithm, whole)
+    assert not clash([logarithm], whole)
+    with pytest.raises(NoSignomial):
+        excess(parse("max(n, d)", VOCABULARY), parse("0", VOCABULARY))
