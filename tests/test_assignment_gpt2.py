@@ -183,7 +183,7 @@ def test_guides_say_what_earns_full_half_and_no_points() -> None:
     assert {"strategies", "report"} == {
         question.id for question in RUBRIC.questions for item in question.items if item.manual
     }
-    assert len(manual) == 7
+    assert len(manual) == 9
     for item in manual:
         for language, words in (("en", ["Full", "Half", "None"]), ("de", ["Voll", "Halb", "Keine"])):
             lines = item.options["guide"][language].strip().splitlines()
