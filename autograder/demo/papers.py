@@ -28,7 +28,7 @@ QUESTIONS = (
     *("task1-b", "task1-d", "task1-e", "task1-f", "task1-g", "task1-h"),
     *("task2-c", "task2-d", "task2-f", "task2-h"),
     *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
-    *("task4-c", *theory.CAUSES),
+    *theory.CAUSES,
     *("task5-a", "task5-b"),
 )
 """The questions with automatic items, in the order of the exam."""

@@ -94,6 +94,8 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
                 return shapes.read_shape(value, self._vocabulary), None
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
+            if isinstance(whole(value), Whole):  # in Python, (768) is the number alone
+                return self._entries((value,), target)
         except Unreadable as error:
             return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
         form = type_name(value)
