@@ -19,7 +19,7 @@ from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.kinds.symbolic.form_rule import FormRule
-from autograder.errors import RubricError
+from autograder.errors import RubricError, Undecided
 
 Own = Literal["right", "wrong", "missing"]
 
@@ -81,6 +81,64 @@ class Foreseen(Struct, frozen=True):
     def holds(self, situation: Situation) -> bool:
         """Compare with it."""
         return situation.facts.named(self.index)
+
+
+class Either(Struct, frozen=True, eq=False):
+    """One of several holds."""
+
+    parts: tuple[Condition, ...]
+
+    @property
+    def proves(self) -> bool:
+        """Only when each of them proves something."""
+        return all(part.proves for part in self.parts)
+
+    @property
+    def always(self) -> bool:
+        """One is enough."""
+        return any(part.always for part in self.parts)
+
+    def holds(self, situation: Situation) -> bool:
+        """Ask one after the other; a doubt about one counts when none of the others holds.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+        doubt: Undecided | None = None
+        for part in self.parts:
+            try:
+                if part.holds(situation):
+                    return True
+            except Undecided as error:
+                doubt = error
+        if doubt is not None:
+            raise doubt
+        return False
+
+
+class Copied(_Words, frozen=True):
+    """The answer is an earlier one as it stands, although it has to be given in another form."""
+
+    indices: tuple[int, ...]
+    """Of the earlier results among the foreseen formulas."""
+    rule: FormRule | None = None
+    """The form; an earlier result may be in it already."""
+
+    def holds(self, situation: Situation) -> bool:
+        """Compare without any relation."""
+        if not any(situation.facts.named(index) for index in self.indices):
+            return False
+        return self.rule is None or self.rule.broken(situation.facts.answer) is not None
+
+
+class Not(_Words, frozen=True):
+    """Another condition does not hold."""
+
+    part: Condition
+
+    def holds(self, situation: Situation) -> bool:
+        """Ask it."""
+        return not self.part.holds(situation)
 
 
 class Early(_Words, frozen=True):
