@@ -74,7 +74,7 @@ class Foreseen(Struct, frozen=True, eq=False):
             return bool(self.names & carried.own)
         if self.basis == "mistake" and not self.names:
             # What follows from a wrong result of one's own is not to be blamed on this step.
-            return not carried.wrong
+            return OWN not in carried.wrong
         return True
 
 

@@ -125,12 +125,14 @@ def formulas_of(option: spelling.Mistake | spelling.Remark) -> tuple[str, ...]:
 
 
 def _then_form(steps: list[Step], rule: FormRule, possible: Decimal) -> Iterator[Step]:
-    """Whatever was worth everything goes on to the form; it is worth the rest."""
+    """Whatever was worth everything goes on to the form; it is worth the rest.
+
+    What follows from an earlier result that is wrong may have no such form, and is not asked for it.
+    """
     form = len(steps) + 1
     for step in steps:
-        yield (
-            msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if step.full else step
-        )
+        asked = step.full and step.id != CARRIED
+        yield msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if asked else step
     yield Step("wrong", Otherwise(), silent=True)
     yield Step("form", Written(rule=rule), possible - rule.points, silent=True, full=True)
 
@@ -188,17 +190,21 @@ def _following(making: Making, possible: Decimal) -> Iterator[Step]:
         check_points(making.follow_points, Decimal("Infinity"), f"{making.where}: follow_points")
         points = min(making.follow_points, possible)
     found: list[Condition] = []
+    spoken: set[str] = set()
     for text in making.follow:
         index, names = making.formula(text, None, where, "own")
         if not names:
             listed = ", ".join(map(repr, making.sources))
             raise RubricError(f"{where}: {text!r}: {listed} must stand for the earlier result")
-        fits: Condition = Foreseen(index)
-        if making.options.form == "formula" and making.options.assume and text.strip() in names:
-            copied = making.formula(text, (), where, "own")[0]
-            fits = Every((fits, Not(Copied((copied,), making.rule))))
-        found.append(fits)
-    fits = found[0] if len(found) == 1 else Either(tuple(found))
+        spoken |= names
+        found.append(Foreseen(index))
+    fits: Condition = found[0] if len(found) == 1 else Either(tuple(found))
+    if making.options.form == "formula" and making.options.assume:
+        same = tuple(making.formula(name, (), where, "own")[0] for name in sorted(spoken))
+        copied = Copied(same, making.rule)
+        if making.rule is not None:
+            yield Step("copied", Every((fits, copied)), points, full=True)
+        fits = Every((fits, Not(copied)))
     if points < possible:
         yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
     yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)

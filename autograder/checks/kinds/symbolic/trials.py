@@ -202,7 +202,9 @@ class ItemTrials(Struct, frozen=True, eq=False):
                 continue
             for code, wrong in earlier.wrong.items():
                 text = self._put(expect, {**others, symbol: wrong})
-                trial = self.planter.trial(f"{name} {code}: {text}", text, worth)
+                several = len(self.prepared.follow) > 1 or len(spoken) > 1
+                title = f"{name} {symbol}, {code}: {text}" if several else f"{name} {code}"
+                trial = self.planter.trial(title, text, worth)
                 source = f"{earlier.answer} = {wrong!r}\n"
                 yield replace(trial, earlier={earlier.question: source})
 
