@@ -40,6 +40,8 @@ class Asked(Struct, frozen=True):
     item: str
     judged: bool = True
     """There is a right answer to compare with."""
+    earlier: Mapping[str, ItemResult] = {}
+    """Results of earlier items, by ``"question.item"``; those that are missing are taken to be right."""
 
 
 class Examined(Struct, frozen=True):
@@ -83,14 +85,34 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     return Asked(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
 
 
-def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Asked:
+def from_rubric(
+    course: Path, name: str, question_id: str, item_id: str, earlier: Sequence[str] = ()
+) -> Asked:
     """A question of a rubric. Its reference is not asked: that takes a sandbox.
+
+    Args:
+        course: the course folder.
+        name: of the rubric.
+        question_id: the question.
+        item_id: the item; empty: the first that reads a formula.
+        earlier: answers to earlier items, ``"question.item=formula"``, in the order of the rubric.
 
     Raises:
         CourseError: there is no such rubric.
         RubricError: it is not readable, or has no such question or item with right answers of its own.
     """
     rubric = rubrics.load(Course.at(course).rubric(name))
+    found: dict[str, ItemResult] = {}
+    for spelled in earlier:
+        place, _, text = spelled.partition("=")
+        before, _, item = place.strip().partition(".")
+        asked = _of(rubric, name, before, item)
+        found[f"{before}.{asked.item}"] = _judged(text.strip(), msgspec.structs.replace(asked, earlier=found))
+    return msgspec.structs.replace(_of(rubric, name, question_id, item_id), earlier=found)
+
+
+def _of(rubric: Rubric, name: str, question_id: str, item_id: str) -> Asked:
+    """An item of a rubric; its question's reference is left out."""
     known = [question.id for question in rubric.questions if question.kind == "symbolic"]
     if question_id not in known:
         raise RubricError(f"{name}: no symbolic question {question_id!r}; known are: {', '.join(known)}")
@@ -117,7 +139,7 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     shown = _shown(sides)
     if not asked.judged:
         return msgspec.structs.replace(shown, verdict="read")
-    result = _judged(text, asked, prepared.answer)
+    result = _judged(text, asked)
     verdict = {Status.PASSED: "equal", Status.FAILED: "different"}.get(result.status, "undecided")
     silent = result.student.code == "passed"
     return msgspec.structs.replace(
@@ -130,10 +152,14 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     )
 
 
-def _judged(text: str, asked: Asked, name: str) -> ItemResult:
+def _judged(text: str, asked: Asked) -> ItemResult:
+    """The result of an answer to one item, where the question's other items have none."""
     check = SymbolicCheck(asked.question, asked.rubric)
-    answer = Answer(asked.question.answer_cell, "code", f"{name} = {text!r}", changed=True)
-    results = check.judge(Evidence(answer, ()))
+    items = prepare(asked.question, asked.rubric).items
+    written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
+    source = "\n".join(f"{name} = {value!r}" for name, value in written.items())
+    answer = Answer(asked.question.answer_cell, "code", source, changed=True)
+    results = check.judge(Evidence(answer, (), earlier=asked.earlier))
     return next(result for result in results if result.item == asked.item)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -47,6 +48,9 @@ CARRIED: Mapping[str, str] = {
 }
 """By the slip in (h): the right continuation in (i)."""
 
+CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
+"""Slips in (d) and (e) that are one and the same: the second follows from the first."""
+
 
 class Level(Struct, frozen=True):
     """How a student does on average, as probabilities."""
@@ -84,8 +88,9 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
     notation = tuple(NOTATIONS)[generator.integers(len(NOTATIONS))] if level is EXCELLENT else ""
     samples = {question: _answer(question, level, notation, listing, generator) for question in QUESTIONS}
     looking_back = samples["task3-h"]
-    if looking_back is None or looking_back.points["sum"] < 1:
+    if looking_back is None or looking_back.portrait:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
+    _once(samples)
     theory.told_apart(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
     for cell, sentences in SENTENCES.items():
@@ -137,6 +142,14 @@ def _continued(
         return Sample(source, {"formula": Decimal(2)})
     right = RIGHT["task3-i"]
     return right[generator.integers(len(right))]
+
+
+def _once(samples: dict[str, Sample | None]) -> None:
+    """Give (e) all points where it is right for what stands in (d)."""
+    layer, simplified = samples["task3-d"], samples["task3-e"]
+    if layer and simplified and (layer.portrait, simplified.portrait) == CONSISTENT:
+        points = {**simplified.points, "formula": Decimal(2)}
+        samples["task3-e"] = msgspec.structs.replace(simplified, points=points)
 
 
 def _nothing(question: str) -> Mapping[str, Decimal]:

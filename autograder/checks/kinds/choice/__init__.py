@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, ClassVar, Literal
 
@@ -30,6 +30,8 @@ MAX_TEXT = 2000
 _SEPARATORS = re.compile(r"[,;\n]+|\s+(?:and|und)\s+")
 _AROUND = " \t\r\n\"'`´“”„‘’*$.:()[]{}–-"
 _INSIDE = re.compile(r"[\s\-_]+")
+_BRACKETS = re.compile(r"\(([^()]*)\)")
+_ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?)\s+", re.IGNORECASE)
 
 
 class Option(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,6 +39,8 @@ class Option(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     aliases: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    """Beginnings of words, ``"summar"``: a name with such a word, and none of another option's, is this one."""
     text: dict[str, str] = {}
 
 
@@ -119,6 +123,11 @@ class ChoiceCheck:
             for name in (option.id, *option.aliases):
                 if self._ids_by_name.setdefault(_normal(name), option.id) != option.id:
                     raise RubricError(f"{where}: option: {name!r} stands for two options")
+        self._begins = {
+            option.id: re.compile("|".join(rf"(?:^|_){re.escape(_normal(word))}" for word in option.begins))
+            for option in declared
+            if option.begins
+        }
         reads = {
             name: AnswerItem(answer=item.answer, key=item.key, mistake=item.mistake)
             for name, item in self.items.items()
@@ -204,9 +213,17 @@ class ChoiceCheck:
         for text in written:
             name = _normal(text)
             if name:
-                known = self._ids_by_name.get(name, "")
+                known = self._known(text)
                 entries.setdefault(known or name, Entry(known, quote(text)))
         return Chosen(tuple(entries.values()))
+
+    def _known(self, text: str) -> str:
+        """The option that a name stands for; empty where that is none, or not certain."""
+        for one in _spellings(text):
+            if one in self._ids_by_name:
+                return self._ids_by_name[one]
+        found = [id_ for id_, pattern in self._begins.items() if pattern.search(_normal(text))]
+        return found[0] if len(found) == 1 else ""
 
     def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
         """A closed list: the first ``pick`` different entries, each on its own."""
@@ -315,8 +332,19 @@ def _normal(text: str) -> str:
     return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
 
 
+def _spellings(text: str) -> Iterator[str]:
+    """A name as it stands; without an article, without what stands in brackets, and that alone."""
+    cut = text[:MAX_TEXT]
+    aside = _BRACKETS.sub(" ", cut)
+    for one in (cut, aside, *_BRACKETS.findall(cut)):
+        yield _normal(one)
+        yield _normal(_ARTICLE.sub("", one.strip(_AROUND)))
+
+
 def _entries(value: Any, known: Mapping[str, str]) -> list[str] | None:
     """The single entries of an answer as texts; None when it is not a choice at all."""
+    if value is None and "none" in known:  # Python's word for it
+        return ["none"]
     if isinstance(value, Mapping):
         value = [key for key, chosen in value.items() if chosen is not False and chosen is not None]
     if isinstance(value, list | tuple):
