@@ -40,7 +40,7 @@ class Option(Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     aliases: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
-    """Beginnings of words, ``"summar"``: a name with such a word, and none of another option's, is this one."""
+    """Beginnings of words: a name that has such a word, and none of another option's, is this one."""
     text: dict[str, str] = {}
 
 
