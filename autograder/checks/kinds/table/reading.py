@@ -150,8 +150,8 @@ def _lines(text: str, columns: Columns) -> tuple[Written, ...] | Unread:
         split = [[_plain(cell) for cell in gaps.split(line)] for line in lines if not _is_rule(line)]
     if not lines:
         return ()
-    if not split or max(map(len, split)) < 2:
-        split = _named(text, len(columns.ids))
+    if not split or max(map(len, split)) < 2 or (len(lines) == 1 and not barred):
+        split = _named(text, len(columns.ids)) or [line for line in split if len(line) > 1]
     if not split:
         return Unread("table.text", {"value": quote(text)})
     header = columns.header(split[0])
