@@ -175,7 +175,7 @@ SLIPS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
             "h": ("(3*d_model, 12*d_model)", "(12*d_model, d_model)", "48*d_model^2"),
             "i": "52*n_layers*d_model^2",
         },
-        points(h_first="1"),
+        points(h_first="0.5", h_second="0.5"),
     ),
     "the whole MLP is tripled in (h)": (
         {"h": "24*d_model^2", "i": "28*n_layers*d_model^2"},
@@ -260,6 +260,10 @@ def test_a_slip_costs_once(name: str) -> None:
         ({"h": "24*d_model^2", "i": "16*n_layers*d_model^2"}, "i.formula"),
         ({"h": "1", "i": "n_layers*(4*d_model^2 + 1)"}, "i.formula"),
         ({"b": "16*d_model^2", "d": "16*d_model^2"}, "d.formula"),
+        ({"d": "d_model", "e": "d_model"}, "e.formula"),
+        ({"d": "7*n_layers", "e": "7*n_layers"}, "e.formula"),
+        ({"h": ("(d_model, d_model)", "(d_model, d_model)", "d_model")}, "h.second"),
+        ({"h": ("(d_model, d_model)", "(d_model, d_model)", "d_model")}, "h.sum"),
     ],
 )
 def test_what_is_not_derived_earns_nothing(answers: Answers, item: str) -> None:

@@ -80,7 +80,7 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
             "(3*d_model, 12*d_model)",
             "(12*d_model, d_model)",
             "48*d_model^2",
-            ("0", "1", "1"),
+            ("0.5", "0.5", "1"),
             "widened the hidden layer in (h)",
         ),
         _shapes(

@@ -80,6 +80,7 @@ right = "second.sum"
 id = "sum"
 points = 5
 text = { en = "Both" }
+assume = ["heads"]
 accept = ["2*w + 3*k"]
 follow = ["left + right"]
 follow_points = 4
@@ -182,10 +183,12 @@ def test_a_result_that_was_carried_is_carried_on() -> None:
         ("h*k + 3*k", "h*k + 3*k", "1"),
         ("h*k + 3*k", "3*k + k*h", "1"),
         ("w + 3*k", "w + 3*k", "4"),
+        ("7*k", "7*k", "0"),
+        ("7*h", "7*h", "0"),
     ],
 )
 def test_a_copy_earns_what_is_not_in_the_form(three: str, four: str, points: str) -> None:
-    """An earlier answer as it stands is worth no more than a right answer in another form."""
+    """An earlier answer as it stands is worth no more than a right one in another form, or than it was."""
     answers = {"first": FIRST.format("w"), "third": f"three = {three!r}", "fourth": f"four = {four!r}"}
     assert Decimal(points) == graded(**answers)["fourth.simple"].points
 

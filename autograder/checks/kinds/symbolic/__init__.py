@@ -33,8 +33,8 @@ from autograder.checks.kinds.symbolic.answers import (
     shown,
     text_of,
 )
-from autograder.checks.kinds.symbolic.conditions import Own, Situation
-from autograder.checks.kinds.symbolic.earlier import CARRIED, Carried, Earlier, carried, earlier_result
+from autograder.checks.kinds.symbolic.conditions import Situation
+from autograder.checks.kinds.symbolic.earlier import CARRIED, Carried, Earlier, earlier_result, ways_carried
 from autograder.checks.kinds.symbolic.explain import explained
 from autograder.checks.kinds.symbolic.graph import CreditGraph, Outcome
 from autograder.checks.kinds.symbolic.key import PreparedItem, prepare
@@ -243,8 +243,8 @@ class SymbolicCheck:
         reading: str,
     ) -> _Judged:
         keys = [
-            (self._key(item, _Basis(reference, one)), one.state)
-            for one in carried(earlier, item.sources, main_form=item.optional is not None)
+            (self._key(item, _Basis(reference, one)), one)
+            for one in ways_carried(earlier, item.sources, main_form=item.optional is not None)
         ]
         facts = keys[0][0].facts(answer)
         try:
@@ -274,20 +274,20 @@ class SymbolicCheck:
 
 
 def _outcome(
-    item: PreparedItem, answer: Tree, keys: Sequence[tuple[AnswerKey, Own]], *, known: bool
+    item: PreparedItem, answer: Tree, keys: Sequence[tuple[AnswerKey, Carried]], *, known: bool
 ) -> tuple[Outcome, OptionalTerms | None]:
     """What an answer earns by the credit graph, and whether it has some optional terms without others.
 
     Args:
         item: the item.
         answer: what was written.
-        keys: for each way in which earlier results may be decided, with their state.
+        keys: for each way in which earlier results may be decided, with what is carried then.
         known: what was found earlier is known.
 
     Raises:
         Undecided: a person has to look at it, or at an earlier result that it builds on.
     """
-    (outcome, mixed), *others = (_walked(item, answer, key, state) for key, state in keys)
+    (outcome, mixed), *others = (_walked(item, answer, key, one) for key, one in keys)
     for other, other_mixed in others:
         if (other.points, other_mixed) != (outcome.points, mixed):
             raise Undecided("it depends on whether the earlier result is right, which a person decides")
@@ -298,20 +298,21 @@ def _outcome(
 
 
 def _walked(
-    item: PreparedItem, answer: Tree, key: AnswerKey, state: Own
+    item: PreparedItem, answer: Tree, key: AnswerKey, carried: Carried
 ) -> tuple[Outcome, OptionalTerms | None]:
     """The best way through the graph, with or without optional terms.
 
     Raises:
         Undecided: a person has to look at it.
     """
-    best = item.graph.walk(Situation(key.facts(answer), state))
+    best = item.graph.walk(Situation(key.facts(answer), carried.state, carried.earned))
     if item.optional is None or best.full or isinstance(answer, Relation | Tuple):
         return best, None
     mixed, doubt = None, None
     for extra in item.optional.extras:
         try:
-            other = item.graph.walk(Situation(key.facts(extra.taken_from(answer)), state))
+            facts = key.facts(extra.taken_from(answer))
+            other = item.graph.walk(Situation(facts, carried.state, carried.earned))
         except Undecided as error:
             doubt = doubt or error
             continue

@@ -29,7 +29,9 @@ class Situation(Struct, frozen=True, eq=False):
 
     facts: Facts
     own: Own = "missing"
-    """The student's earlier result that is carried forward."""
+    """The student's earlier results that are carried forward."""
+    earned: frozenset[str] = frozenset()
+    """Names of those that were worth something."""
 
 
 class Condition(Protocol):
@@ -117,18 +119,17 @@ class Either(Struct, frozen=True, eq=False):
 
 
 class Copied(_Words, frozen=True):
-    """The answer is an earlier one as it stands, although it has to be given in another form."""
+    """The answer is an earlier one as it stands."""
 
-    indices: tuple[int, ...]
-    """Of the earlier results among the foreseen formulas."""
-    rule: FormRule | None = None
-    """The form; an earlier result may be in it already."""
+    indices: tuple[tuple[str, int], ...]
+    """Names of earlier results, and their places among the foreseen formulas."""
+    earned: bool = False
+    """One that was worth something."""
 
     def holds(self, situation: Situation) -> bool:
         """Compare without any relation."""
-        if not any(situation.facts.named(index) for index in self.indices):
-            return False
-        return self.rule is None or self.rule.broken(situation.facts.answer) is not None
+        same = [name for name, index in self.indices if situation.facts.named(index)]
+        return any(name in situation.earned or not self.earned for name in same)
 
 
 class Not(_Words, frozen=True):

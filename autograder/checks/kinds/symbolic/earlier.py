@@ -50,12 +50,14 @@ class Earlier(Struct, frozen=True):
         states: what it is; two while a person has yet to decide whether it is right.
         known: what was found there is known. It is not where we failed to read or run it.
         there: something was found there.
+        earned: it was worth something.
     """
 
     formula: Node | None = None
     states: tuple[Own, ...] = ("missing",)
     known: bool = True
     there: bool = False
+    earned: bool = False
 
 
 class Carried(Struct, frozen=True):
@@ -65,12 +67,14 @@ class Carried(Struct, frozen=True):
         values: a formula for each name that has one: the student's own, or else the right one.
         own: the names that stand for the student's own.
         wrong: the names whose results are wrong, or no formulas.
+        earned: the names whose results were worth something.
         state: of all of them together.
     """
 
     values: tuple[tuple[str, Node], ...] = ()
     own: frozenset[str] = frozenset()
     wrong: frozenset[str] = frozenset()
+    earned: frozenset[str] = frozenset()
     state: Own = "missing"
 
     def put_into(self, tree: Tree, names: Collection[str]) -> Tree | None:
@@ -113,13 +117,13 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
     if isinstance(formula, Relation | Tuple) or not symbols(formula) or not symbols(formula) <= set(names):
         return Earlier(there=True)
     if result.status is Status.NEEDS_REVIEW:
-        return Earlier(formula, ("right", "wrong"), there=True)
+        return Earlier(formula, ("right", "wrong"), there=True, earned=True)
     # What was carried forward itself earned its points, and is another formula than the right one.
     right = result.status is Status.PASSED and result.code != CARRIED
-    return Earlier(formula, ("right",) if right else ("wrong",), there=True)
+    return Earlier(formula, ("right",) if right else ("wrong",), there=True, earned=result.points > 0)
 
 
-def carried(
+def ways_carried(
     results: Mapping[str, Earlier], sources: Mapping[str, Source], *, main_form: bool
 ) -> Iterator[Carried]:
     """What the earlier results are: once, or twice while a person has yet to decide on one of them.
@@ -147,6 +151,7 @@ def carried(
             tuple(sorted(values.items(), key=lambda entry: entry[0])),
             frozenset(own),
             frozenset(wrong),
+            frozenset(name for name, one in results.items() if one.earned),
             _together(states, results),
         )
 

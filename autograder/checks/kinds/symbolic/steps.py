@@ -200,11 +200,11 @@ def _following(making: Making, possible: Decimal) -> Iterator[Step]:
         found.append(Foreseen(index))
     fits: Condition = found[0] if len(found) == 1 else Either(tuple(found))
     if making.options.form == "formula" and making.options.assume:
-        same = tuple(making.formula(name, (), where, "own")[0] for name in sorted(spoken))
-        copied = Copied(same, making.rule)
-        if making.rule is not None:
-            yield Step("copied", Every((fits, copied)), points, full=True)
-        fits = Every((fits, Not(copied)))
+        same = tuple((name, making.formula(name, (), where, "own")[0]) for name in sorted(spoken))
+        if making.rule is not None and points == possible:  # it may be in the form that is asked for
+            copied = Every((fits, Copied(same, earned=True)))
+            yield Step("copied", copied, points, message=CARRIED, full=True, carries=True)
+        fits = Every((fits, Not(Copied(same))))
     if points < possible:
         yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
     yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
