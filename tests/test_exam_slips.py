@@ -188,6 +188,26 @@ SLIPS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
         },
         points(h_second="1"),
     ),
+    "the layers are forgotten in (f) and in (i)": (
+        {"f": "12*d_model^2", "i": "20*d_model^2"},
+        points(f_formula="0.5"),
+    ),
+    "every layer counted twice in (f) and in (i)": (
+        {"f": "24*n_layers*d_model^2", "i": "40*n_layers*d_model^2"},
+        points(f_formula="0.25"),
+    ),
+    "embeddings in (f) and in (i)": (
+        {
+            "f": "12*n_layers*d_model^2 + n_voc*d_model",
+            "i": "20*n_layers*d_model^2 + n_voc*d_model",
+        },
+        points(f_formula="0.25"),
+    ),
+    "embeddings in (i) alone": ({"i": "20*n_layers*d_model^2 + n_voc*d_model"}, points(i_formula="1")),
+    "all of attention for one head": (
+        {"d": "4*d_model*d_head + 8*d_model^2", "e": "8*d_model^2 + 4*d_model^2/n_heads"},
+        points(d_formula="0.75"),
+    ),
     "biases throughout": (
         {
             "a": "d_model*d_head + d_head",
