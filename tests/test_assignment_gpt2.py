@@ -220,6 +220,17 @@ def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
     assert ("Conv1D", (768, 2304)) == (type(attention).__name__, tuple(attention.weight.shape))
 
 
+def test_the_shapes_of_biases_and_norms_are_those_of_transformers() -> None:
+    """Every vector of the first layer and of the last norm is asked for, with its true shape."""
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config())
+    layer = {f"{name}": one for name, one in model.transformer.h[0].named_parameters() if one.ndim == 1}
+    last = {f"ln_f.{name}": one for name, one in model.transformer.ln_f.named_parameters()}
+    true = {name: list(one.shape) for name, one in {**layer, **last}.items()}
+    rows = RUBRIC.question("vectors").options["row"]
+    assert true == {row["id"]: row["cells"]["shape"] for row in rows}
+
+
 def test_no_question_gives_another_one_away() -> None:
     """Nothing that students read states a number or a name that is asked for."""
     given = "\n".join(cell.source for name, cell in CELLS.items() if cell.metadata.nbgrader.locked)
