@@ -31,6 +31,15 @@ from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
 TASKS = {"1": 23, "2": 21, "3": 20, "4": 16, "5": 10}
 NAME = "dl4nlp-exam"
+RIGHT = {
+    "query": "d_model*d_head",
+    "mlp": "8*d_model^2",
+    "output": "n_heads*d_head*d_model",
+    "unsimplified": "4*n_heads*d_head*d_model + 8*d_model^2",
+    "layer": "12*d_model^2",
+    "wide": "16*d_model^2",
+}
+"""What is right where a formula of the rubric names an earlier result; in (e), ``layer`` is that of (d)."""
 AUTOMATIC = [question for question in exam().questions if question.kind != "written"]
 
 
@@ -58,15 +67,19 @@ def texts(table: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, str]]
             yield from texts(value, f"{place}[{number}]")
 
 
+def formulas(when: object) -> tuple[object, ...]:
+    """The formulas of a mistake."""
+    return tuple(when) if isinstance(when, list | tuple) else (when,)
+
+
 def mistakes(kind: str) -> list[object]:
     """Question, item and mistake, for every named mistake of a kind."""
     return [
-        pytest.param(
-            question, item, mistake, id=f"{question.id}-{item.id}-{mistake['code']}-{mistake['when']}"
-        )
+        pytest.param(question, item, {**mistake, "when": when}, id=f"{item.id}-{mistake['code']}-{when}")
         for question in exam().questions
         for item in question.items
         for mistake in item.options.get("mistake", ())
+        for when in formulas(mistake["when"])
         if question.kind == kind
     ]
 
@@ -180,7 +193,10 @@ def test_the_answer_key_earns_everything(question: Question) -> None:
 @pytest.mark.parametrize(("question", "item", "mistake"), mistakes("symbolic"))
 def test_each_named_mistake_is_named(question: Question, item: Item, mistake: Mapping[str, Any]) -> None:
     """An answer that makes a mistake of the rubric earns its points and reads its sentence."""
-    result = _answered(question, item, mistake["when"])
+    names = "|".join(RIGHT)
+    right = RIGHT | ({"layer": RIGHT["unsimplified"]} if question.id == "task3-e" else {})
+    written = re.sub(rf"\b({names})\b", lambda name: f"({right[name[1]]})", mistake["when"])
+    result = _answered(question, item, written)
     assert (mistake["code"], mistake.get("points", Decimal(0))) == (result.code, result.points)
     assert mistake["text"] == result.student.text
     assert result.status is Status.FAILED
@@ -193,11 +209,23 @@ def test_each_accepted_answer_is_right(question: Question, item: Item, formula: 
     assert (Status.PASSED, item.points) == (result.status, result.points)
 
 
-def test_the_simplified_output_matrix_is_right_with_a_remark() -> None:
-    """In (c), using the assumption early costs nothing and is told."""
-    question = exam().question("task3-c")
-    result = _answered(question, question.item("formula"), "d_model^2")
-    assert (Status.PASSED, Decimal(1), "assumed-early") == (result.status, result.points, result.code)
+@pytest.mark.parametrize(
+    ("part", "formula"),
+    [
+        ("a", "d_model^2/n_heads"),
+        ("b", "8*n_heads*d_head*d_model"),
+        ("c", "d_model^2"),
+        ("d", "12*d_model^2"),
+        ("d", "4*n_heads*d_head*d_model + 8*n_heads^2*d_head^2"),
+    ],
+)
+def test_a_relation_used_early_costs_a_fifth_in_every_part(part: str, formula: str) -> None:
+    """What is right under the choice of (e) alone costs the same share wherever it is not made yet."""
+    question = exam().question(f"task3-{part}")
+    item = question.item("formula")
+    result = _answered(question, item, formula)
+    assert (Status.FAILED, item.points * Decimal("0.8")) == (result.status, result.points)
+    assert "formula.early" == result.code
 
 
 @pytest.mark.parametrize(("question", "item", "mistake"), mistakes("choice"))

@@ -183,7 +183,7 @@ def test_guides_say_what_earns_full_half_and_no_points() -> None:
     assert {"strategies", "report"} == {
         question.id for question in RUBRIC.questions for item in question.items if item.manual
     }
-    assert len(manual) == 7
+    assert len(manual) == 9
     for item in manual:
         for language, words in (("en", ["Full", "Half", "None"]), ("de", ["Voll", "Halb", "Keine"])):
             lines = item.options["guide"][language].strip().splitlines()
@@ -218,6 +218,17 @@ def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
     assert ["conv1d"] == RUBRIC.question("facts").item("layout").options["right"]
     attention = tied.transformer.h[0].attn.c_attn
     assert ("Conv1D", (768, 2304)) == (type(attention).__name__, tuple(attention.weight.shape))
+
+
+def test_the_shapes_of_biases_and_norms_are_those_of_transformers() -> None:
+    """Every vector of the first layer and of the last norm is asked for, with its true shape."""
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config())
+    layer = {f"{name}": one for name, one in model.transformer.h[0].named_parameters() if one.ndim == 1}
+    last = {f"ln_f.{name}": one for name, one in model.transformer.ln_f.named_parameters()}
+    true = {name: list(one.shape) for name, one in {**layer, **last}.items()}
+    rows = RUBRIC.question("vectors").options["row"]
+    assert true == {row["id"]: row["cells"]["shape"] for row in rows}
 
 
 def test_no_question_gives_another_one_away() -> None:

@@ -59,6 +59,7 @@ RECORDS = (
     *(gradient.GradientQuestion, gradient.GradientItem),
     *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem),
     *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
+    symbolic_options.OptionalTerms,
     *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
     *(manual.Examples, manual.ManualItem, signs.Sign, scales.Grading, scales.Threshold),
     *(audit_options.Input, audit_options.AuditQuestion, audit_options.AuditItem),

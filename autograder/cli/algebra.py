@@ -45,6 +45,14 @@ RubricOption = Annotated[
 ]
 QuestionOption = Annotated[str, typer.Option("--question", help="The question of that rubric.")]
 ItemOption = Annotated[str, typer.Option("--item", help="The item; default: the first that reads a formula.")]
+EarlierOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--earlier",
+        help="An answer to an earlier item of the rubric, on which this one may build: "
+        "task3-h.sum=24*d_model^2; repeatable. Without it, earlier answers are taken to be right.",
+    ),
+]
 Latex = Annotated[bool, typer.Option("--latex", help="Print the LaTeX as well.")]
 Mathml = Annotated[bool, typer.Option("--mathml", help="Print the MathML as well.")]
 Language = Annotated[str, typer.Option("--language", help="Of what a student reads: en or de.")]
@@ -61,6 +69,7 @@ def algebra(
     rubric: RubricOption = "",
     question: QuestionOption = "",
     item: ItemOption = "",
+    earlier: EarlierOption = None,
     course: CourseOption = Path(),
     latex: Latex = False,
     mathml: Mathml = False,
@@ -79,11 +88,13 @@ def algebra(
         raise typer.BadParameter("--rubric and --question belong together")
     if language not in LANGUAGES:
         raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+    if earlier and not rubric:
+        raise typer.BadParameter("--earlier belongs to --rubric and --question")
     if rubric and (symbols or assume or equals):
         raise typer.BadParameter("--rubric brings its own symbols, relations and right answers")
     try:
         asked = (
-            formulas.from_rubric(course, rubric, question, item)
+            formulas.from_rubric(course, rubric, question, item, earlier or [])
             if rubric
             else formulas.from_options(symbols, assume or [], equals or [], form)
         )

@@ -43,6 +43,8 @@ class Asked(Struct, frozen=True):
     draw: Draw | None = None
     """What grading compares with: that of a course. Without one nothing is at stake: formulas are compared
     at points that anybody can know, the same ones each time."""
+    earlier: Mapping[str, ItemResult] = {}
+    """Results of earlier items, by ``"question.item"``; those that are missing are taken to be right."""
 
 
 class Examined(Struct, frozen=True):
@@ -86,14 +88,38 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     return Asked(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
 
 
-def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Asked:
+def from_rubric(
+    course: Path, name: str, question_id: str, item_id: str, earlier: Sequence[str] = ()
+) -> Asked:
     """A question of a rubric. Its reference is not asked: that takes a sandbox.
+
+    Args:
+        course: the course folder.
+        name: of the rubric.
+        question_id: the question.
+        item_id: the item; empty: the first that reads a formula.
+        earlier: answers to earlier items, ``"question.item=formula"``, in the order of the rubric.
 
     Raises:
         CourseError: there is no such rubric.
         RubricError: it is not readable, or has no such question or item with right answers of its own.
     """
-    rubric = rubrics.load(Course.at(course).rubric(name))
+    where = Course.at(course)
+    rubric = rubrics.load(where.rubric(name))
+    # Looking at a formula must not make the secret of a course that has none yet.
+    secret = where.secret() if (where.private / "secret").exists() else b""
+    found: dict[str, ItemResult] = {}
+    for spelled in earlier:
+        place, _, text = spelled.partition("=")
+        before, _, item = place.strip().partition(".")
+        asked = _of(rubric, before, item, secret)
+        found[f"{before}.{asked.item}"] = _judged(text.strip(), msgspec.structs.replace(asked, earlier=found))
+    return msgspec.structs.replace(_of(rubric, question_id, item_id, secret), earlier=found)
+
+
+def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> Asked:
+    """An item of a rubric; its question's reference is left out."""
+    name = rubric.assignment.name
     known = [question.id for question in rubric.questions if question.kind == "symbolic"]
     if question_id not in known:
         raise RubricError(f"{name}: no symbolic question {question_id!r}; known are: {', '.join(known)}")
@@ -104,10 +130,7 @@ def from_rubric(course: Path, name: str, question_id: str, item_id: str) -> Aske
         raise RubricError(
             f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
         )
-    where = Course.at(course)
-    # Looking at a formula must not make the secret of a course that has none yet.
-    known_secret = (where.private / "secret").exists()
-    draw = Draw.for_question(where.secret(), rubric, question) if known_secret else None
+    draw = Draw.for_question(secret, rubric, question) if secret else None
     return Asked(rubric, question, item_id or items[0], draw=draw)
 
 
@@ -124,7 +147,7 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     shown = _shown(sides)
     if not asked.judged:
         return msgspec.structs.replace(shown, verdict="read")
-    result = _judged(text, asked, prepared.answer)
+    result = _judged(text, asked)
     verdict = {Status.PASSED: "equal", Status.FAILED: "different"}.get(result.status, "undecided")
     silent = result.student.code == "passed"
     return msgspec.structs.replace(
@@ -137,10 +160,14 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     )
 
 
-def _judged(text: str, asked: Asked, name: str) -> ItemResult:
+def _judged(text: str, asked: Asked) -> ItemResult:
+    """The result of an answer to one item, where the question's other items have none."""
     check = SymbolicCheck(asked.question, asked.rubric)
-    answer = Answer(asked.question.answer_cell, "code", f"{name} = {text!r}", changed=True)
-    results = check.judge(Evidence(answer, (), draw=asked.draw))
+    items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items
+    written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
+    source = "\n".join(f"{name} = {value!r}" for name, value in written.items())
+    answer = Answer(asked.question.answer_cell, "code", source, changed=True)
+    results = check.judge(Evidence(answer, (), draw=asked.draw, earlier=asked.earlier))
     return next(result for result in results if result.item == asked.item)
 
 

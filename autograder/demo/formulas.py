@@ -90,7 +90,6 @@ RIGHT: Mapping[str, tuple[Sample, ...]] = {
         r"n_{heads} \cdot d_{head} \cdot d_{model}",
         "n_heads·d_head·d_model",
         "n_heads*d_head*d_model + d_model",
-        "d_model^2",
     ),
     "task3-d": _right(
         "layer_parameters",
@@ -102,6 +101,7 @@ RIGHT: Mapping[str, tuple[Sample, ...]] = {
         r"4 n_{heads} d_{model} d_{head} + 8 d_{model}^2",
         "4*d_model*(n_heads*d_head + 2*d_model)",
         r"3 \cdot n_{heads} d_{model} d_{head} + n_{heads} d_{head} d_{model} + 8 \cdot d_{model}^{2}",
+        "4*n_heads*d_model*d_head + 8*d_model^2 + 3*n_heads*d_head + 6*d_model",
     ),
     "task3-f": _right(
         "model_parameters",
@@ -113,6 +113,7 @@ RIGHT: Mapping[str, tuple[Sample, ...]] = {
         r"12 n_{layers} d_{model}^2",
         "12·n_layers·d_model²",
         r"12\,L\,d_{\text{model}}^{2}",
+        "n_layers*(12*d_model^2 + 9*d_model)",
     ),
     "task3-i": _right(
         "changed_model_parameters",
@@ -142,7 +143,8 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
     "task3-b": _wrong(
         "mlp_parameters",
         ("4*d_model^2", "0.5", "one matrix only in (b)"),
-        ("2*d_model^2", "0", "no expansion in (b)"),
+        ("2*d_model^2", "0.5", "no expansion in (b)"),
+        ("8*d_model^2 + 4*d_model", "0.8", "some biases only in (b)"),
         ("16*d_model^2", "0", "squared the hidden width in (b)"),
         ("8*d_model", "0", "lost the square in (b)"),
         ("8*(d_model^2", "0", "a bracket left open in (b)"),
@@ -150,11 +152,12 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
     "task3-c": _wrong(
         "output_matrix_parameters",
         ("d_head*d_model", "0", "forgot the concatenation in (c)"),
+        ("d_model^2", "0.8", "simplified early in (c)"),
         ("4*n_heads*d_head*d_model", "0", "mapped into the hidden layer in (c)"),
     ),
     "task3-d": _wrong(
         "layer_parameters",
-        ("12*d_model^2", "1", "simplified early in (d)"),
+        ("12*d_model^2", "1.2", "simplified early in (d)"),
         ("3*n_heads*d_model*d_head + 8*d_model^2", "0.75", "forgot W_O in (d)"),
         ("2*n_heads*d_model*d_head + 8*d_model^2", "0.75", "one of q, k, v only in (d)"),
         ("3*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2", "0.75", "one head only in (d)"),
@@ -163,7 +166,7 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
     "task3-f": _wrong(
         "model_parameters",
         ("12*d_model^2", "0", "forgot the layers in (f)"),
-        ("24*n_layers*d_model^2", "0", "counted encoder and decoder in (f)"),
+        ("24*n_layers*d_model^2", "0.25", "counted encoder and decoder in (f)"),
         ("12*n_layers*d_model^2 + n_voc*d_model", "0.25", "added the embeddings in (f)"),
     ),
     "task3-i": _wrong(

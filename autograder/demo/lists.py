@@ -80,14 +80,14 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
             "(3*d_model, 12*d_model)",
             "(12*d_model, d_model)",
             "48*d_model^2",
-            ("0", "0", "0"),
+            ("0.5", "0.5", "1"),
             "widened the hidden layer in (h)",
         ),
         _shapes(
             "(3*d_model, 4*d_model)",
             "(4*d_model, 3*d_model)",
             "24*d_model^2",
-            ("1", "0", "0"),
+            ("1", "0", "1"),
             "widened the output in (h)",
         ),
         _shapes(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -28,7 +29,7 @@ QUESTIONS = (
     *("task1-b", "task1-d", "task1-e", "task1-f", "task1-g", "task1-h"),
     *("task2-c", "task2-d", "task2-f", "task2-h"),
     *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
-    *("task4-c", *theory.CAUSES),
+    *theory.CAUSES,
     *("task5-a", "task5-b"),
 )
 """The questions with automatic items, in the order of the exam."""
@@ -46,6 +47,9 @@ CARRIED: Mapping[str, str] = {
     "summed one matrix only in (h)": "16*n_layers*d_model^2",
 }
 """By the slip in (h): the right continuation in (i)."""
+
+CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
+"""Slips in (d) and (e) that are one and the same: the second follows from the first."""
 
 
 class Level(Struct, frozen=True):
@@ -84,8 +88,9 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
     notation = tuple(NOTATIONS)[generator.integers(len(NOTATIONS))] if level is EXCELLENT else ""
     samples = {question: _answer(question, level, notation, listing, generator) for question in QUESTIONS}
     looking_back = samples["task3-h"]
-    if looking_back is None or looking_back.points["sum"] < 1:
+    if looking_back is None or looking_back.portrait:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
+    _once(samples)
     theory.told_apart(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
     for cell, sentences in SENTENCES.items():
@@ -137,6 +142,14 @@ def _continued(
         return Sample(source, {"formula": Decimal(2)})
     right = RIGHT["task3-i"]
     return right[generator.integers(len(right))]
+
+
+def _once(samples: dict[str, Sample | None]) -> None:
+    """Give (e) all points where it is right for what stands in (d)."""
+    layer, simplified = samples["task3-d"], samples["task3-e"]
+    if layer and simplified and (layer.portrait, simplified.portrait) == CONSISTENT:
+        points = {**simplified.points, "formula": Decimal(2)}
+        samples["task3-e"] = msgspec.structs.replace(simplified, points=points)
 
 
 def _nothing(question: str) -> Mapping[str, Decimal]:

@@ -61,33 +61,36 @@ SENTENCES: Mapping[str, tuple[str, ...]] = {
         "Dafür: wenige Parameter. Dagegen: schlechter als Fine-Tuning.",
     ),
     "task4-a": (
-        "Against the source: compare with the text. Against the facts: look it up elsewhere.",
-        "Falsch wiedergegeben oder frei erfunden; das eine sieht man am Text, das andere im Lexikon.",
+        "It is asked to play a flat-earther and says that the earth is flat: it was asked for that and made nothing up.",
+        "Wenn es ein Märchen erzählen soll. Das ist ja so gewollt.",
+        "It gets a date wrong.",
     ),
     "task4-b": (
         "Retrieval gives the facts to the prompt; training on answers like 'I do not know' makes guessing unnecessary.",
         "Niedrigere Temperatur, weil dann seltener Unwahrscheinliches kommt; sauberere Daten, weil Falsches nicht gelernt wird.",
         "A larger model.",
     ),
-    "task4-c-why": (
-        "1. since Monday. 2. only a broken shaft. 3. eleven euros, nothing about islanders. 4. expects the return before the holidays.",
-        "1. steht da. 2. kein Sturm. 3. elf Euro. 4. das Gegenteil.",
+    "task4-c": (
+        "Old data: true once, stated still. Sampling: an unlikely word is drawn, and the text goes on from it. "
+        "False premises: it takes over what the question says. Rare names: it fills in what sounds right.",
+        "1. Falsche Daten, die mitgelernt werden. 2. Eigene Fehler, auf denen es aufbaut. 3. Zufall. 4. Es will immer antworten.",
+        "outdated, rare, typical, sampling",
     ),
     "task4-d-why": (
-        "Hardly any text about this club exists, so a common name is filled in.",
-        "Ein häufiger Name ist wahrscheinlicher als der richtige.",
+        "Most composers teach or conduct, and that outweighs what it has read about this one.",
+        "Es nimmt, was bei Komponisten üblich ist.",
     ),
     "task4-e-why": (
-        "The training data end before the newer versions.",
-        "Das Modell weiß nichts von den neuen Versionen.",
+        "Hardly any text about her exists, so it completes her life with what sounds plausible.",
+        "Das Modell kennt sie kaum.",
     ),
     "task4-f-why": (
-        "The question claims that she refused, and the model explains it instead of objecting.",
-        "Die falsche Annahme der Frage wird übernommen.",
+        "Its first answer stands in the conversation, and the second one fits Rio.",
+        "Es bleibt bei dem, was es gesagt hat.",
     ),
     "task4-g-why": (
-        "Having said No, it has to give a reason, and makes one up.",
-        "Nach dem Nein muss eine Begründung folgen.",
+        "Other words count as another opinion, although both guests mean the same.",
+        "Die Wörter sind verschieden.",
     ),
     "task3-a-why": (
         "The matrix turns a token with d_model numbers into a query with d_head numbers.",

@@ -23,14 +23,11 @@ _SOURCE_ITEMS = (
 _WAYS = ("pre-training", "fine-tuning", "zero-shot", "one-shot")
 _BEGINS = ("random", "pre-trained", "pre-trained", "pre-trained")
 _CHANGES: tuple[tuple[str, ...], ...] = (("all",), ("all", "some"), ("none",), ("none",))
-_SENTENCES: tuple[tuple[str, ...], ...] = (
-    ("supported",), ("not in the text",), ("not in the text", "contradict"), ("contradict",),
-)  # fmt: skip
 CAUSES: Mapping[str, tuple[str, ...]] = {
-    "task4-d": ("rare", "typical", "no abstaining"),
-    "task4-e": ("outdated",),
-    "task4-f": ("false premise",),
-    "task4-g": ("own error", "sampling"),
+    "task4-d": ("typical",),
+    "task4-e": ("rare",),
+    "task4-f": ("own error",),
+    "task4-g": ("surface",),
 }
 """By question: causes that are right."""
 
@@ -96,15 +93,6 @@ def _uses(begins: Sequence[str], changes: Sequence[str], portrait: str = "") -> 
     return Sample(source, earned, portrait)
 
 
-def _summary(*given: str, portrait: str = "") -> Sample:
-    items = ("stopped", "storm", "free", "return")
-    earned = {
-        item: HALF if one in right else Decimal(0)
-        for item, one, right in zip(items, given, _SENTENCES, strict=True)
-    }
-    return Sample(f"sentences = {dict(enumerate(given, start=1))}", earned, portrait)
-
-
 def _cause(part: str, cause: str) -> Sample:
     right = cause in CAUSES[f"task4-{part}"]
     portrait = "" if right else f"blames “{cause}” in ({part})"
@@ -113,10 +101,10 @@ def _cause(part: str, cause: str) -> Sample:
 
 def _causes(*, right: bool) -> dict[str, tuple[Sample, ...]]:
     wrong = {
-        "d": ("sampling", "surface"),
-        "e": ("sampling", "rare"),
-        "f": ("rare", "typical"),
-        "g": ("wrong data",),
+        "d": ("rare", "wrong data"),
+        "e": ("no abstaining", "typical"),
+        "f": ("typical", "false premise"),
+        "g": ("sampling", "false premise"),
     }
     return {
         question: tuple(_cause(question[-1], cause) for cause in (named if right else wrong[question[-1]]))
@@ -190,10 +178,6 @@ RIGHT: Mapping[str, tuple[Sample, ...]] = {
         _single("output_layer_parameters", "number", '"2,307"'),
     ),
     "task2-h": (_single("trained", "trained", '"prompt vectors"'),),
-    "task4-c": (
-        _summary("supported", "not in the text", "not in the text", "contradict"),
-        _summary("supported", "not in the text", "contradict", "contradict"),
-    ),
     **_causes(right=True),
 }  # fmt: skip
 WRONG: Mapping[str, tuple[Sample, ...]] = {
@@ -254,10 +238,6 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
     "task2-h": (
         _single("trained", "trained", '"wording of the prompt"', "0", "takes tuning for wording"),
         _single("trained", "trained", '"all weights"', "0", "takes prompt tuning for fine-tuning"),
-    ),
-    "task4-c": (
-        _summary("supported", "contradict", "contradict", "contradict", portrait="finds contradictions"),
-        _summary("supported", "not in the text", "supported", "supported", portrait="believes the summary"),
     ),
     **_causes(right=False),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 MAX_CHOSEN = 200
@@ -22,6 +22,8 @@ YES_NO: Mapping[str, tuple[str, ...]] = {
 _SEPARATORS = re.compile(r"[,;\n]+|\s+(?:and|und)\s+")
 _AROUND = " \t\r\n\"'`´“”„‘’*$.:()[]{}–-"
 _INSIDE = re.compile(r"[\s\-_]+")
+_BRACKETS = re.compile(r"\(([^()]*)\)")
+_ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?)\s+", re.IGNORECASE)
 
 
 def normal(text: str) -> str:
@@ -30,8 +32,19 @@ def normal(text: str) -> str:
     return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
 
 
+def spellings(text: str) -> Iterator[str]:
+    """A name as it stands; without an article, without what stands in brackets, and that alone."""
+    cut = text[:MAX_TEXT]
+    aside = _BRACKETS.sub(" ", cut)
+    for one in (cut, aside, *_BRACKETS.findall(cut)):
+        yield normal(one)
+        yield normal(_ARTICLE.sub("", one.strip(_AROUND)))
+
+
 def entries(value: Any, known: Container[str]) -> list[str] | None:
     """The single entries of an answer as texts; None when it is not a choice at all."""
+    if value is None and "none" in known:  # Python's word for it
+        return ["none"]
     if isinstance(value, Mapping):
         value = [key for key, chosen in value.items() if chosen is not False and chosen is not None]
     if isinstance(value, (list, tuple)):

@@ -275,6 +275,8 @@ def _closed(question: Question, release: Release | None) -> list[str]:
         return []
     stated: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
     stated += [(one["id"], *one.get("aliases", ())) for one in question.options.get("option", ())]
+    if any(one.get("begins") for one in question.options.get("option", ())):
+        return []
     words = _words("\n".join(cell.source for cell in release.cells))
     shown = all(any(f" {_words(name)} " in f" {words} " for name in names) for names in stated)
     if question.options.get("preset") == "yes-no":

@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from autograder.notebook.closed import Marked, entries, normal
+from autograder.notebook.closed import Marked, entries, normal, spellings
 
 _FILLERS = frozenset(("", ".", "…", "?", "_", "-", "todo", "xxx", "tbd"))
 """Texts that stand for an answer to come; of signs that are repeated, one."""
@@ -132,7 +132,7 @@ def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
         several = value
     for one in several:
         for text in () if is_filler(one) else entries(one, known) or ():
-            if normal(text) and normal(text) not in known:
+            if normal(text) and not any(one in known for one in spellings(text)):
                 yield text
 
 

@@ -64,6 +64,16 @@ COMPARER = Comparer(Points(MIXED.domains, b"a test"))
         ("O(n (n + d)) + O(1)", "O(n*(n + d_model) + 1)"),
         ("n^2", "n^2"),
         ("cost = n^2", "n^2"),
+        ("constant", "1"),
+        ("const.", "1"),
+        ("is constant", "1"),
+        ("konstante Zeit", "1"),
+        ("O(const)", "O(1)"),
+        ("O(1) constant time", "O(1)"),
+        ("O(1) (constant time)", "O(1)"),
+        ("O(1), i.e. constant", "O(1)"),
+        ("Θ(1) - konstant", "Θ(1)"),
+        ("O(n) constant time", "O(n)"),
         ("O(n).", "O(n)"),
         ("`O(n)`", "O(n)"),
         (r"\[ \mathcal{O}(n) \]", "O(n)"),
@@ -74,7 +84,7 @@ def test_statements(text: str, written: str) -> None:
     """The sign and the formula of each spelling."""
     statement = parse_landau(text, VOCABULARY)
     assert written == to_text(statement)
-    assert ("" if written[0] == "n" else written[0]) == sign_of(statement)
+    assert ("" if written[0] in "n1" else written[0]) == sign_of(statement)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,13 @@ _FINISHED = re.compile(r"(?:[\s$.]|\\[!,;: ])*\Z")
 _MORE = re.compile(r"(?:[\s$]|\\[!,;: ])*\+")
 _LEFT_SIDE = re.compile(r"[\s$]*(?:[A-Za-z#][\w{}\\]*(?:\s*\([^()]*\))?)?[\s$]*")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_KINDS = r"(?:time|runtime|number|Zeit|Laufzeit|Zahl|steps?|Schritte?|many|viele)"
+_WORDS = rf"(?:const(?:ant)?|konst(?:ant)?e?r?)(?:\s+{_KINDS})*"
+_CONSTANT = re.compile(rf"[\s$]*(?:(?:O|in|it is|is|ist)\s)?\s*{_WORDS}[\s.$]*", re.IGNORECASE)
+_CONSTANT_WITHIN = re.compile(rf"(?<=[(\[{{])\s*{_WORDS}\s*(?=[)\]}}])", re.IGNORECASE)
+_CONSTANT_BEHIND = re.compile(
+    rf"(?<=[)\]}}1])[\s,;:(=–-]*(?:\b(?:i\.e\.|d\.h\.)\s*)?{_WORDS}[\s).$]*\Z", re.IGNORECASE
+)
 
 
 def parse_landau(text: str, vocabulary: Vocabulary) -> Node:
@@ -64,7 +71,7 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
-    text = unwrapped(text)
+    text = _without_words(unwrapped(text), vocabulary)
     bounds = [0]
     for joint in _JOINT.finditer(text):
         bounds.extend((joint.start(), joint.end()))
@@ -78,6 +85,16 @@ def parse_statements(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     ):
         del pieces[0]
     return tuple(_statement(text, start, end, vocabulary) for start, end in pieces)
+
+
+def _without_words(text: str, vocabulary: Vocabulary) -> str:
+    """The text with 1 for the word "constant", as long as before; behind a statement it is left out."""
+    if not {"const", "constant", "konstant"}.isdisjoint(vocabulary.names):
+        return text
+    if _CONSTANT.fullmatch(text):
+        return "1"
+    text = _CONSTANT_BEHIND.sub("", text)
+    return _CONSTANT_WITHIN.sub(lambda word: "1".ljust(len(word[0])), text)
 
 
 def sign_of(statement: Node) -> str:

@@ -106,7 +106,6 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
         """The axes as formulas; plain sizes are numbers."""
-        del item
         shape = value.array if isinstance(value, Tensor) else value
         if isinstance(shape, np.ndarray):
             return tuple(Num(int(size)) for size in shape.shape), None
@@ -119,10 +118,17 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
                 return shapes.read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
+            if isinstance(whole(value), Whole) and self._has_one_axis(item):
+                return self._entries((value,), target)
         except Unreadable as error:
             return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
         form = type_name(value)
         return None, failed("shape.form", f"{target.what}: {form}", what=target.what, form=form)
+
+    def _has_one_axis(self, item: Item) -> bool:
+        """Whether a number alone may stand for the shape: in Python, ``(768)`` is one."""
+        stated = self.items[item.id].value
+        return stated is not None and len(stated) == 1
 
     def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
         """Axis by axis; the explanation never names a right size."""

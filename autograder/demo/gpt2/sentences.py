@@ -8,7 +8,8 @@ SENTENCES: Mapping[str, tuple[str, ...]] = {
     "strategies": (
         "1. A phrase that was just written is likely again, and both searches take the likeliest; banning n-grams helps. "
         "2. Sampling varies but makes mistakes; top-k cuts at a number, top-p at a mass. "
-        "3. longest = 11, share = 0.75 for greedy, 2 and 0 for sampling without a filter. 4. Beams for the manual, top-p for the story.",
+        "3. longest = 11, share = 0.75 for greedy, 2 and 0 for sampling without a filter. 4. Beams for the manual, top-p for the story. "
+        "5. The searches repeat themselves to the letter, since nothing is drawn; sampling does so only with the same seed.",
         "1. Weil das Wahrscheinlichste sich selbst wiederholt; dagegen hilft no_repeat. 2. Sampling ist bunter. "
         "3. Greedy schreibt den Korpus ab, das zeigt longest = 11. 4. Beam-Suche für die Anleitung, Sampling für die Geschichte.",
         "Η άπληστη αναζήτηση επαναλαμβάνεται, επειδή παίρνει πάντα την πιο πιθανή λέξη. Με top-p το κείμενο αλλάζει.",

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from autograder.demo.formulas import Sample
 from autograder.demo.gpt2.samples import Worth, edited
 
-MATRICES = Worth.of(names="3", shapes="3", counts="3", reasons="3")
+MATRICES = Worth.of(names="1.5", shapes="3", counts="1.5", reasons="3")
+VECTORS = Worth.of(shapes="3")
 TENSORS = Worth.of(parts="3", total="1")
 TOTALS = Worth.of(tied="1", untied="0.5", state_dict="0.5")
 FACTS = Worth.of(activation="1", layout="1")
@@ -48,6 +49,44 @@ matrices = [(name, list(shape), shape[0] * shape[1], reason) for name, (shape, r
 """
 
 
+_VECTORS = """
+vectors = [
+    ("ln_1.weight", (768,)),
+    ("ln_1.bias", (768,)),
+    ("attn.c_attn.bias", (2304,)),
+    ("attn.c_proj.bias", (768,)),
+    ("ln_2.weight", (768,)),
+    ("ln_2.bias", (768,)),
+    ("mlp.c_fc.bias", (3072,)),
+    ("mlp.c_proj.bias", (768,)),
+    ("ln_f.weight", (768,)),
+    ("ln_f.bias", (768,)),
+]
+"""
+_VECTORS_COMPUTED = """
+wide = {"attn.c_attn.bias": 3 * 768, "mlp.c_fc.bias": 4 * 768}
+names = [f"{norm}.{kind}" for norm in ("ln_1", "ln_2", "ln_f") for kind in ("weight", "bias")]
+names += [*wide, "attn.c_proj.bias", "mlp.c_proj.bias"]
+vectors = {name: [wide.get(name, 768)] for name in names}
+"""
+_VECTORS_TEXT = '''
+vectors = """
+| name | shape |
+|---|---|
+| transformer.h.0.ln_1.weight | (768,) |
+| transformer.h.0.ln_1.bias | (768,) |
+| transformer.h.0.attn.c_attn.bias | (2304,) |
+| transformer.h.0.attn.c_proj.bias | (768,) |
+| transformer.h.0.ln_2.weight | (768,) |
+| transformer.h.0.ln_2.bias | (768,) |
+| transformer.h.0.mlp.c_fc.bias | (3072,) |
+| transformer.h.0.mlp.c_proj.bias | (768,) |
+| transformer.ln_f.weight | (768,) |
+| transformer.ln_f.bias | (768,) |
+"""
+'''
+
+
 def _tensors(embeddings: object, layer: object, last: object, total: object) -> str:
     return f'tensors = {{"embeddings": {embeddings}, "layer": {layer}, "last": {last}, "total": {total}}}\n'
 
@@ -62,6 +101,7 @@ def _facts(activation: str, layout: str) -> str:
 
 RIGHT: Mapping[str, tuple[Sample, ...]] = {
     "matrices": MATRICES.right(_MATRICES, _MATRICES_TEXT, _MATRICES_COMPUTED),
+    "vectors": VECTORS.right(_VECTORS, _VECTORS_TEXT, _VECTORS_COMPUTED, _VECTORS.replace(",))", "))")),
     "tensors": TENSORS.right(
         _tensors(2, 12, 2, 148),
         'tensors = [("embeddings", 2), ("layer", "12"), ("last", 2), ("total", 2 + 12 * 12 + 2)]\n',
@@ -83,7 +123,7 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
             "takes the published vocabulary",
             edited(_MATRICES, ('(50259, 768), 38598912, "extended', '(50257, 768), 38597376, "published')),
             shapes="2.5",
-            counts="2.5",
+            counts="1.25",
             reasons="2.5",
         ),
         MATRICES.wrong(
@@ -101,13 +141,27 @@ WRONG: Mapping[str, tuple[Sample, ...]] = {
         MATRICES.wrong(
             "leaves the positions out",
             edited(_MATRICES, ('    ("wpe", (1024, 768), 786432, "positions"),\n', "")),
-            names="2.5",
+            names="1.25",
             shapes="2.5",
-            counts="2.5",
+            counts="1.25",
             reasons="2.5",
         ),
         MATRICES.wrong(
-            "counts one head of the queries", edited(_MATRICES, ("1769472", "49152")), counts="2.5"
+            "counts one head of the queries", edited(_MATRICES, ("1769472", "49152")), counts="1.25"
+        ),
+    ),
+    "vectors": (
+        VECTORS.wrong(
+            "takes one width for all",
+            edited(_VECTORS, ("(2304,)", "(768,)"), ("(3072,)", "(768,)")),
+            shapes="2.4",
+        ),
+        VECTORS.wrong("turns biases into matrices", _VECTORS.replace(",))", ", 768))"), shapes="0"),
+        VECTORS.wrong("forgets the queries", edited(_VECTORS, ("(2304,)", "(1536,)")), shapes="2.7"),
+        VECTORS.wrong(
+            "leaves the last layer out",
+            edited(_VECTORS, ('    ("ln_f.weight", (768,)),\n', ""), ('    ("ln_f.bias", (768,)),\n', "")),
+            shapes="2.4",
         ),
     ),
     "tensors": (
@@ -154,6 +208,7 @@ def _odd(name: str, worth: Worth) -> tuple[Sample, ...]:
 
 HOSTILE: Mapping[str, tuple[Sample, ...]] = {
     "matrices": _odd("matrices", MATRICES),
+    "vectors": _odd("vectors", VECTORS),
     "tensors": _odd("tensors", TENSORS),
     "totals": _odd("totals", TOTALS),
     "facts": _odd("facts", FACTS),

@@ -270,3 +270,67 @@ def test_an_open_list_leaves_other_names_to_a_person(written: str, status: Statu
         check_of(LIST.replace("pick = 2", 'pick = 2\nothers = "review"')), f"arguments = {written}"
     )
     assert (status, Decimal(points)) == (item.status, item.points)
+
+
+NAMES = """
+[[question]]
+id = "q"
+kind = "choice"
+points = 2
+answer = "named"
+[[question.option]]
+id = "summarisation"
+begins = ["summar"]
+[[question.option]]
+id = "recognition"
+aliases = ["ASR", "speech recognition"]
+begins = ["speech", "transcri"]
+[[question.option]]
+id = "synthesis"
+begins = ["speech"]
+[[question.option]]
+id = "none"
+[[question.item]]
+id = "two"
+points = 2
+text = { en = "Two" }
+pick = 2
+credit = "each"
+others = "review"
+right = ["summarisation", "recognition"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("Summarizing long articles", "summarisation"),
+        ("the summary of a text", "summarisation"),
+        ("speech recognition (ASR)", "recognition"),
+        ("a machine that writes down what is said (speech recognition)", "recognition"),
+        ("Transcription of talks", "recognition"),
+        ("speech", ""),  # of two options
+        ("speech summaries", ""),
+        ("presummary", ""),
+    ],
+)
+def test_a_name_is_known_by_the_beginning_of_a_word(name: str, option: str) -> None:
+    """Where that tells one option alone; a whole name, without article and brackets, comes first."""
+    (found,) = judge(check_of(NAMES), f"named = [{name!r}]")
+    assert ((option,) if option else ()) == found.chosen
+
+
+@pytest.mark.parametrize("entry", [None, "none"])
+def test_pythons_none_is_the_option_of_this_name(entry: str | None) -> None:
+    """An entry that is None names the option, where there is one."""
+    item = 'key = 1\npick = 1\nright = ["none"]\n'
+    rubric = NAMES.replace("pick = 2\n", "").replace('right = ["summarisation", "recognition"]\n', item)
+    check = check_of(rubric.replace('credit = "each"\n', ""))
+    (found,) = judge(check, "named = make()", [value({1: entry})])
+    assert (("none",), Status.PASSED) == (found.chosen, found.status)
+
+
+def test_a_variable_that_is_none_is_no_answer() -> None:
+    """Only an entry stands for the option: a variable without a value was not answered."""
+    (found,) = judge(check_of(NAMES), "named = None")
+    assert Status.NO_ANSWER is found.status

@@ -384,3 +384,22 @@ def test_a_diagnosis_that_can_never_be_made_is_refused(name: str) -> None:
         else:
             with pytest.raises(RubricError, match=f"no diagnosis '{name}' of this item"):
                 make_check(rubric.questions[0], rubric)
+
+
+@pytest.mark.parametrize("written", ["(768)", "768", "(768,)", "[768]", "'(768,)'", "'768'"])
+def test_a_shape_with_one_axis_may_be_a_number(written: str) -> None:
+    """In Python, (768) is the number alone."""
+    rubric = """
+[[question]]
+id = "q"
+kind = "shape"
+points = 1
+answer = "shape"
+[[question.item]]
+id = "bias"
+points = 1
+text = { en = "The shape of a bias" }
+value = [768]
+"""
+    (item,) = judge(check_of(rubric), f"shape = {written}")
+    assert Status.PASSED is item.status

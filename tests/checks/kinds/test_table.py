@@ -447,3 +447,78 @@ def test_any_text_is_judged(text: str) -> None:
     found = judge(check_of(TABLE), given_answer)
     assert ["names", "shapes", "counts", "reasons"] == [one.item for one in found]
     assert all(render(one.student, "de") for one in found)
+
+
+PARTS = """
+[[question]]
+id = "q"
+kind = "table"
+points = 2
+answer = "table"
+beside = ["*.bias", "norm_*"]
+[[question.column]]
+id = "part"
+kind = "key"
+[[question.column]]
+id = "count"
+kind = "count"
+[[question.row]]
+id = "first"
+cells = { count = 1234567 }
+[[question.row]]
+id = "second"
+cells = { count = 8 }
+[[question.item]]
+id = "all"
+points = 2
+text = { en = "Counts" }
+columns = ["part", "count"]
+extra = "refuse"
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first: 1234567\nsecond: 8",
+        "first = 1,234,567\nsecond = 8",
+        "- first: 1234567\n- second: 8",
+        "1. first → 1234567\n2. second → 8",
+        "first: 1234567, second: 8",
+        "first: 1,234,567; second: 8",
+        "second - 8\nfirst - 1234567",
+    ],
+)
+def test_a_line_may_give_a_name_and_its_entry(text: str) -> None:
+    """Rows with a colon, an equals sign, an arrow or a dash, each on its line or all on one."""
+    assert points(text, PARTS) == ("2",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wte: (50259, 768), 38598912, tokens\nwpe: (1024, 768), 786432, positions\n"
+        "c_attn: (768, 2304), 1769472, query-key-value",
+        "* wte = [50259, 768], 38598912, tokens\n* wpe = [1024, 768], 786432, positions\n"
+        "* c_attn = [768, 2304], 1769472, query-key-value",
+    ],
+)
+def test_such_lines_may_have_several_entries(text: str) -> None:
+    """Commas inside brackets belong to an entry."""
+    assert points(text) == ("3", "3", "3", "3")
+
+
+@pytest.mark.parametrize("text", ["first 1234567 second 8", "first: 1234567\nand so on", ": 8", "first:"])
+def test_lines_without_a_name_or_a_sign_are_no_table(text: str) -> None:
+    """Nothing is guessed where a line is no such row."""
+    (found,) = results(text, PARTS).values()
+    assert found.points < 2
+
+
+def test_true_rows_that_nobody_asked_for_cost_nothing() -> None:
+    """Rows that the rubric lets stand beside the others are no rows too many; any other row is."""
+    rows = [("first", 1234567), ("second", 8)]
+    beside = [("first.bias", 4), ("NORM_1", 8), ("norm_1.weight", 8)]
+    assert points(rows + beside, PARTS) == ("2",)
+    (found,) = results([*rows, *beside, ("third", 1)], PARTS).values()
+    assert (Decimal("1.5"), "table.extra") == (found.points, found.code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any, ClassVar, Literal
@@ -19,7 +20,7 @@ from autograder.checks.planning.planting import Planter, Read
 from autograder.checks.planning.targets import Target, Targets
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
-from autograder.notebook.closed import YES_NO, entries, normal
+from autograder.notebook.closed import YES_NO, entries, normal, spellings
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
@@ -29,6 +30,8 @@ class Option(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     aliases: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    """Beginnings of words: a name that has such a word, and none of another option's, is this one."""
     text: dict[str, str] = {}
 
 
@@ -108,6 +111,11 @@ class ChoiceCheck:
             for name in (option.id, *option.aliases):
                 if self._ids_by_name.setdefault(normal(name), option.id) != option.id:
                     raise RubricError(f"{where}: option: {name!r} stands for two options")
+        self._begins = {
+            option.id: re.compile("|".join(rf"(?:^|_){re.escape(normal(word))}" for word in option.begins))
+            for option in declared
+            if option.begins
+        }
         reads = {
             name: AnswerItem(answer=item.answer, key=item.key, mistake=item.mistake)
             for name, item in self.items.items()
@@ -193,9 +201,17 @@ class ChoiceCheck:
         for text in written:
             name = normal(text)
             if name:
-                known = self._ids_by_name.get(name, "")
+                known = self._known(text)
                 found.setdefault(known or name, Entry(known, quote(text)))
         return Chosen(tuple(found.values()))
+
+    def _known(self, text: str) -> str:
+        """The option that a name stands for; empty where that is none, or not certain."""
+        for one in spellings(text):
+            if one in self._ids_by_name:
+                return self._ids_by_name[one]
+        found = [id_ for id_, pattern in self._begins.items() if pattern.search(normal(text))]
+        return found[0] if len(found) == 1 else ""
 
     def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
         """A closed list: the first ``pick`` different entries, each on its own."""

@@ -2,13 +2,14 @@
 
 Compared exactly in the assignment's symbols, however they are written. An item may grant assumptions
 (``assume``): then an answer is right when it is right with or without them, and both readings are kept
-apart for remarks and mistakes. A question may carry forward the student's own earlier result.
+apart for remarks and mistakes. An item may build on the student's own earlier results: then what follows
+from those is right as well.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.equality.cases import idle
-from autograder.algebra.key import AnswerKey, Facts
+from autograder.algebra.key import AnswerKey
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
@@ -36,14 +37,14 @@ from autograder.checks.kinds.symbolic.answers import (
     text_of,
 )
 from autograder.checks.kinds.symbolic.conditions import Situation
-from autograder.checks.kinds.symbolic.earlier import Earlier, earlier_result
+from autograder.checks.kinds.symbolic.earlier import CARRIED, Carried, Earlier, earlier_result, ways_carried
 from autograder.checks.kinds.symbolic.explain import explained
 from autograder.checks.kinds.symbolic.graph import CreditGraph, Outcome
-from autograder.checks.kinds.symbolic.key import OWN, PreparedItem, prepare
-from autograder.checks.kinds.symbolic.options import SymbolicItem, SymbolicQuestion
+from autograder.checks.kinds.symbolic.key import PreparedItem, prepare
+from autograder.checks.kinds.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
 from autograder.checks.kinds.symbolic.relations import asserted, chain_trouble, sign_trouble
 from autograder.checks.kinds.symbolic.special import Special
-from autograder.checks.kinds.symbolic.trials import ItemTrials, earlier_question
+from autograder.checks.kinds.symbolic.trials import ItemTrials, earlier_results
 from autograder.checks.options import item_options
 from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, Read
@@ -82,7 +83,7 @@ class _Basis(Struct, frozen=True):
     """What an answer key depends on besides the rubric."""
 
     reference: Node | None = None
-    own: Node | None = None
+    carried: Carried = Carried()
 
 
 class SymbolicCheck:
@@ -169,18 +170,19 @@ class SymbolicCheck:
 
     def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """The same at the points that this check was prepared with."""
-        return tuple(
-            manual(self._question, item, evidence)
-            if item.manual
-            else self._result(self._items[item.id], evidence)
-            for item in self._question.items
-        )
+        found: dict[str, ItemResult] = {}
+        for item in self._question.items:
+            if item.manual:
+                found[item.id] = manual(self._question, item, evidence)
+                continue
+            own = {f"{self._question.id}.{name}": one for name, one in found.items()}
+            known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
+            found[item.id] = self._result(self._items[item.id], known)
+        return tuple(found.values())
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, the key in other notations, and slips of the key."""
-        earlier = earlier_question(self._question, self._rubric)
         options = item_options(self._question, SymbolicItem)
-        wider = self._vocabulary if earlier is None else self._vocabulary.extended(OWN)
         reads = {name: Read(item.answer) for name, item in self._items.items()}
         made = (
             ItemTrials(
@@ -188,8 +190,7 @@ class SymbolicCheck:
                 item,
                 options[name],
                 self._vocabulary,
-                wider,
-                earlier if item.source is not None else None,
+                earlier_results(self._question, self._rubric, item.sources),
             )
             for name, item in self._items.items()
         )
@@ -236,10 +237,10 @@ class SymbolicCheck:
             finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
         if finding is not None:
             return _Judged(finding, reading)
-        earlier = Earlier()
-        if item.source is not None:
-            found = evidence.earlier.get(item.source.name)
-            earlier = earlier_result(found, item.source, self._vocabulary.domains)
+        earlier = {
+            name: earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
+            for name, source in item.sources.items()
+        }
         return self._compared(asserted(sides, item), item, reference, earlier, reading)
 
     def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
@@ -287,22 +288,36 @@ class SymbolicCheck:
         known = self._keys.get((item.item.id, basis))
         if known is None:
             shared = self._diagnoses.get((item.item.id, basis.reference))
-            known = item.key(basis.reference, basis.own, shared)
+            known = item.key(basis.reference, basis.carried, shared)
             if len(self._keys) < MAX_KEYS:
                 self._keys[item.item.id, basis] = known
                 self._diagnoses[item.item.id, basis.reference] = known.diagnosis
         return known
 
     def _compared(
-        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Earlier, reading: str
+        self,
+        answer: Tree,
+        item: PreparedItem,
+        reference: Node | None,
+        earlier: Mapping[str, Earlier],
+        reading: str,
     ) -> _Judged:
-        facts = self._key(item, _Basis(reference, earlier.formula)).facts(answer)
+        keys = [
+            (self._key(item, _Basis(reference, one)), one)
+            for one in ways_carried(earlier, item.sources, main_form=item.optional is not None)
+        ]
+        facts = keys[0][0].facts(answer)
         try:
-            outcome = _outcome(item, facts, earlier)
+            outcome, mixed = _outcome(item, answer, keys, known=all(one.known for one in earlier.values()))
         except Undecided as error:
             return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
+        if mixed is not None:
+            message = Message(mixed.code, text=mixed.text)
+            some = Finding(Status.FAILED, message, f"read as {reading}; {mixed.code}", mixed.points)
+            return _Judged(some, reading, mixed.code)
         if item.earns_all(outcome):
-            return _Judged(None, reading, outcome.code, outcome.message)
+            code = CARRIED if outcome.carries else outcome.code
+            return _Judged(None, reading, code, outcome.message)
         if item.rule is not None and outcome.unfinished:
             finding = item.rule.finding(answer, reading)
             if finding is not None:
@@ -318,18 +333,60 @@ class SymbolicCheck:
         return _Judged(finding, reading, outcome.code or code)
 
 
-def _outcome(item: PreparedItem, facts: Facts, earlier: Earlier) -> Outcome:
-    """What an answer earns by the credit graph.
+def _outcome(
+    item: PreparedItem, answer: Tree, keys: Sequence[tuple[AnswerKey, Carried]], *, known: bool
+) -> tuple[Outcome, OptionalTerms | None]:
+    """What an answer earns by the credit graph, and whether it has some optional terms without others.
+
+    Args:
+        item: the item.
+        answer: what was written.
+        keys: for each way in which earlier results may be decided, with what is carried then.
+        known: what was found earlier is known.
 
     Raises:
-        Undecided: a person has to look at it, or at the earlier result that it builds on.
+        Undecided: a person has to look at it, or at an earlier result that it builds on.
     """
-    outcome, *others = (item.graph.walk(Situation(facts, state)) for state in earlier.states)
-    if any(other.points != outcome.points for other in others):
-        raise Undecided("it depends on whether the earlier result is right, which a person decides")
-    if not earlier.known and not item.earns_all(outcome):
+    (outcome, mixed), *others = (_walked(item, answer, key, one) for key, one in keys)
+    for other, other_mixed in others:
+        if (other.points, other_mixed) != (outcome.points, mixed):
+            raise Undecided("it depends on whether the earlier result is right, which a person decides")
+        outcome = other
+    if not known and not item.earns_all(outcome):
         raise Undecided("the earlier result that it may build on is not known; a person decides on that one")
-    return others[-1] if others else outcome
+    return outcome, mixed
+
+
+def _walked(
+    item: PreparedItem, answer: Tree, key: AnswerKey, carried: Carried
+) -> tuple[Outcome, OptionalTerms | None]:
+    """The best way through the graph, with or without optional terms.
+
+    Raises:
+        Undecided: a person has to look at it.
+    """
+    best = item.graph.walk(Situation(key.facts(answer), carried.state, carried.earned))
+    if item.optional is None or best.full or isinstance(answer, Relation | Tuple):
+        return best, None
+    mixed, doubt = None, None
+    for extra in item.optional.extras:
+        try:
+            facts = key.facts(extra.taken_from(answer))
+            other = item.graph.walk(Situation(facts, carried.state, carried.earned))
+        except Undecided as error:
+            doubt = doubt or error
+            continue
+        if item.earns_all(other) and (extra.whole or other.carries):
+            return other, None
+        if item.earns_all(other):
+            mixed = item.optional.option
+        elif other.points > best.points:
+            best = other
+    if mixed is not None and mixed.points >= best.points:
+        return best, mixed
+    if doubt is not None:
+        raise doubt
+    return best, None
 
 
 def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:

@@ -19,7 +19,7 @@ from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.kinds.symbolic.form_rule import FormRule
-from autograder.errors import RubricError
+from autograder.errors import RubricError, Undecided
 
 Own = Literal["right", "wrong", "missing"]
 
@@ -29,7 +29,9 @@ class Situation(Struct, frozen=True, eq=False):
 
     facts: Facts
     own: Own = "missing"
-    """The student's earlier result that is carried forward."""
+    """The student's earlier results that are carried forward."""
+    earned: frozenset[str] = frozenset()
+    """Names of those that were worth something."""
 
 
 class Condition(Protocol):
@@ -81,6 +83,63 @@ class Foreseen(Struct, frozen=True):
     def holds(self, situation: Situation) -> bool:
         """Compare with it."""
         return situation.facts.named(self.index)
+
+
+class Either(Struct, frozen=True, eq=False):
+    """One of several holds."""
+
+    parts: tuple[Condition, ...]
+
+    @property
+    def proves(self) -> bool:
+        """Only when each of them proves something."""
+        return all(part.proves for part in self.parts)
+
+    @property
+    def always(self) -> bool:
+        """One is enough."""
+        return any(part.always for part in self.parts)
+
+    def holds(self, situation: Situation) -> bool:
+        """Ask one after the other; a doubt about one counts when none of the others holds.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+        doubt: Undecided | None = None
+        for part in self.parts:
+            try:
+                if part.holds(situation):
+                    return True
+            except Undecided as error:
+                doubt = error
+        if doubt is not None:
+            raise doubt
+        return False
+
+
+class Copied(_Words, frozen=True):
+    """The answer is an earlier one as it stands."""
+
+    indices: tuple[tuple[str, int], ...]
+    """Names of earlier results, and their places among the foreseen formulas."""
+    earned: bool = False
+    """One that was worth something."""
+
+    def holds(self, situation: Situation) -> bool:
+        """Compare without any relation."""
+        same = [name for name, index in self.indices if situation.facts.named(index)]
+        return any(name in situation.earned or not self.earned for name in same)
+
+
+class Not(_Words, frozen=True):
+    """Another condition does not hold."""
+
+    part: Condition
+
+    def holds(self, situation: Situation) -> bool:
+        """Ask it."""
+        return not self.part.holds(situation)
 
 
 class Early(_Words, frozen=True):

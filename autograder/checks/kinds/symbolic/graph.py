@@ -47,6 +47,8 @@ class Step(Struct, frozen=True, eq=False):
     onward: int = END
     silent: bool = False
     full: bool = False
+    carries: bool = False
+    """Right only on the basis of an earlier result of the student's own."""
 
 
 class Outcome(Struct, frozen=True, eq=False):
@@ -59,6 +61,11 @@ class Outcome(Struct, frozen=True, eq=False):
     def full(self) -> bool:
         """Whether a step was taken that is full credit by itself."""
         return any(step.full for step in self.taken)
+
+    @property
+    def carries(self) -> bool:
+        """Whether it is right only on the basis of an earlier result."""
+        return any(step.carries for step in self.taken)
 
     @property
     def unfinished(self) -> bool:

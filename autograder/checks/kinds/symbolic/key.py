@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -11,7 +12,7 @@ from autograder.algebra.growth.landau import parse_landau
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
+from autograder.algebra.nodes import Node, Relation, Tree, symbols
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.relations import parse_single
@@ -20,10 +21,11 @@ from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
 from autograder.checks.kinds.symbolic.asymptotics import Asymptotics
 from autograder.checks.kinds.symbolic.collections import Collection
-from autograder.checks.kinds.symbolic.earlier import Source, carried_from
+from autograder.checks.kinds.symbolic.earlier import Carried, Source, carried_from
 from autograder.checks.kinds.symbolic.form_options import check_form_options
 from autograder.checks.kinds.symbolic.form_rule import FormRule, form_rule
 from autograder.checks.kinds.symbolic.graph import CreditGraph, Outcome
+from autograder.checks.kinds.symbolic.optional import Optional, optional_terms
 from autograder.checks.kinds.symbolic.options import (
     CarryForward,
     Form,
@@ -33,8 +35,8 @@ from autograder.checks.kinds.symbolic.options import (
     SymbolicQuestion,
 )
 from autograder.checks.kinds.symbolic.special import ForeseenAnswer, Special, Stated
-from autograder.checks.kinds.symbolic.steps import Making, checked_option, credit_graph
-from autograder.checks.options import item_options, place, question_options
+from autograder.checks.kinds.symbolic.steps import Basis, Making, checked_option, credit_graph, formulas_of
+from autograder.checks.options import check_points, item_options, place, question_options
 from autograder.errors import AlgebraError, RubricError, Unreadable
 from autograder.messages.reading import reason
 from autograder.rubric import Item, Question, Rubric
@@ -64,7 +66,18 @@ class Foreseen(Struct, frozen=True, eq=False):
 
     tree: Tree
     readings: tuple[Comparer, ...]
-    about_own: bool
+    names: frozenset[str]
+    """Of earlier results that it speaks of."""
+    basis: Basis
+
+    def fits(self, carried: Carried) -> bool:
+        """Whether it stands for anything beside these earlier results."""
+        if self.names and self.basis in ("own", "own-early"):
+            return bool(self.names & carried.own)
+        if self.basis == "mistake" and not self.names:
+            # What follows from a wrong result of one's own is not to be blamed on this step.
+            return OWN not in carried.wrong
+        return True
 
 
 class PreparedItem(Struct, frozen=True, eq=False):
@@ -82,8 +95,13 @@ class PreparedItem(Struct, frozen=True, eq=False):
     """Under all assumptions of the assignment, where the item grants fewer."""
     foreseen: tuple[Foreseen, ...]
     graph: CreditGraph
-    source: Source | None
-    """Of the earlier result that the item builds on."""
+    sources: Mapping[str, Source]
+    """Of the earlier results that the item builds on, by the names that stand for them."""
+    follow: tuple[str, ...] = ()
+    """What follows from them, as the rubric spells it."""
+    follow_points: Decimal | None = None
+    optional: Optional | None = None
+    """Terms that a right answer may have besides."""
     rule: FormRule | None = None
     """What is asked of the form of a right answer."""
     special: Special | None = None
@@ -96,23 +114,22 @@ class PreparedItem(Struct, frozen=True, eq=False):
     def key(
         self,
         reference: Node | None,
-        own: Node | None,
+        carried: Carried,
         diagnosis: Diagnosis | RelationDiagnosis | None = None,
     ) -> AnswerKey:
         """The answer key.
 
         Args:
             reference: the reference's formula, where the item uses it.
-            own: the student's own earlier formula, where the item carries forward and there is one.
+            carried: what stands for earlier results.
             diagnosis: of a key with the same reference.
         """
         right = (*(() if reference is None else (reference,)), *self.accept)
         named = []
         for foreseen in self.foreseen:
-            tree, readings = foreseen.tree, foreseen.readings
-            if foreseen.about_own:
-                tree, readings = (tree, ()) if own is None else (_with_own(tree, own), readings)
-            named.append(Named("", tree, readings))
+            tree = carried.put_into(foreseen.tree, foreseen.names) if foreseen.fits(carried) else None
+            readings = () if tree is None else foreseen.readings
+            named.append(Named("", foreseen.tree if tree is None else tree, readings))
         return AnswerKey(right, self.readings, named, self.beyond, diagnosis)
 
 
@@ -143,26 +160,49 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
         common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
     except RubricError as error:
         raise RubricError(f"{where}: {error}") from error
-    carry = question_options(question, SymbolicQuestion).carry_forward
-    source = None
-    if carry is not None:
-        at = f"{where}: carry_forward"
-        if OWN in vocabulary.names:
-            raise RubricError(f"{at}: {OWN!r} is needed and cannot be a symbol of its own")
-        source = carried_from(carry.source, vocabulary, question, rubric, at)
-    wider = vocabulary if carry is None else vocabulary.extended(OWN)
+    stated = question_options(question, SymbolicQuestion)
+    carry, sources = stated.carry_forward, _sources(stated, vocabulary, question, rubric)
+    wider = vocabulary
+    for name in sources:
+        wider = wider.extended(name)
     comparer = Comparer(Points(wider.domains, derived(draw.seed, "points")))
     relations = {
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
     spoken = vocabulary.spoken(rubric.assignment.languages)
-    maker = _Maker(question, vocabulary, spoken, wider, comparer, relations, {}, carry, source)
+    maker = _Maker(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
     options = item_options(question, SymbolicItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
-    if carry is not None and all(item.source is None for item in items.values()):
+    if carry is not None and all(OWN not in item.sources for item in items.values()):
         raise RubricError(f"{where}: carry_forward: no item reads {question.answer!r} as a formula")
     return Prepared(vocabulary, spoken, items)
+
+
+def _sources(
+    stated: SymbolicQuestion, vocabulary: Vocabulary, question: Question, rubric: Rubric
+) -> dict[str, Source]:
+    """Where earlier results come from, by the names that stand for them.
+
+    Raises:
+        RubricError: a name is a symbol already, or stands for no formula before.
+    """
+    spelled, at = dict(stated.follows), f"{place(question)}: follows"
+    if stated.carry_forward is not None:
+        spelled, at = {**spelled, OWN: stated.carry_forward.source}, f"{place(question)}: carry_forward"
+    found = {}
+    for name, source in spelled.items():
+        if name in vocabulary.names:
+            raise RubricError(f"{at}: {name!r} is needed and cannot be a symbol of its own")
+        if not name.isidentifier():
+            raise RubricError(f"{at}: {name!r} is no name: letters, digits and underscores")
+        found[name] = carried_from(source, vocabulary, question, rubric, where=at, read_key=_right)
+    return found
+
+
+def _right(text: str, form: str, vocabulary: Vocabulary, where: str) -> Tree:
+    """What is right in an earlier item."""
+    return read_tree(text, "tuple" if form == "tuple" else "formula", vocabulary, where)
 
 
 class _Maker(Struct, frozen=True, eq=False):
@@ -173,13 +213,13 @@ class _Maker(Struct, frozen=True, eq=False):
     spoken: Vocabulary
     """In the languages of the course, to read answers with."""
     wider: Vocabulary
-    """With `OWN`, where the question carries forward."""
+    """With the names of earlier results."""
     comparer: Comparer
     relations: Mapping[str, Tree]
     made: dict[tuple[str, ...], Comparer]
     """One comparer for each set of assumptions: a key evaluates an answer once for each."""
     carry: CarryForward | None
-    source: Source | None
+    sources: Mapping[str, Source]
 
     def item(self, item: Item, options: SymbolicItem) -> PreparedItem:
         where = place(self.question, item)
@@ -192,22 +232,32 @@ class _Maker(Struct, frozen=True, eq=False):
         check_form_options(options, options.form, item, self.vocabulary, where)
         if not options.accept and not uses_reference:
             raise RubricError(f"{where}: accept: at least one right answer is needed without a reference")
-        carry = self.carry if main else None
+        sources = {name: source for name, source in self.sources.items() if main or name != OWN}
+        follow, follow_points = self._following(options, where, main=main)
+        beyond = None if set(options.assume) >= self.relations.keys() else self._beyond()
         foreseen: list[Foreseen] = []
+        spoken: set[str] = set()
 
-        def formula(text: str, assume: tuple[str, ...] | None, at: str) -> tuple[int, bool]:
-            vocabulary = self.vocabulary if carry is None else self.wider
-            tree = read_tree(text, options.form, vocabulary, at)
+        def formula(
+            text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
+        ) -> tuple[int, frozenset[str]]:
+            tree = read_tree(text, options.form, self.wider if sources else self.vocabulary, at)
             readings = self._readings(options.assume if assume is None else assume, at)
-            about_own = carry is not None and OWN in symbols(tree)
-            foreseen.append(Foreseen(tree, readings, about_own))
-            return len(foreseen) - 1, about_own
+            if basis == "own-early":
+                readings = () if beyond is None else (beyond,)
+            names = frozenset(symbols(tree) & sources.keys())
+            spoken.update(names)
+            foreseen.append(Foreseen(tree, readings, names, basis))
+            return len(foreseen) - 1, names
 
         accept = tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept)
         rule = form_rule(options, self.vocabulary)
         special = self._special(item, options, accept, where)
-        making = Making(item, options, carry, self.vocabulary, formula, where, rule)
+        making = Making(
+            item, options, follow, follow_points, tuple(sources), self.vocabulary, formula, where, rule
+        )
         graph = CreditGraph(()) if special is not None else credit_graph(making)
+        self._check_order(item, spoken, where)
         return PreparedItem(
             item=item,
             answer=answer,
@@ -215,13 +265,45 @@ class _Maker(Struct, frozen=True, eq=False):
             accept=accept,
             uses_reference=uses_reference,
             readings=self._readings(options.assume, where),
-            beyond=None if set(options.assume) >= self.relations.keys() else self._beyond(),
+            beyond=beyond,
             foreseen=tuple(foreseen),
             graph=graph,
-            source=None if carry is None else self.source,
+            sources={name: source for name, source in sources.items() if name == OWN or name in spoken},
+            follow=follow,
+            follow_points=follow_points,
+            optional=optional_terms(options, item, self.vocabulary, self.comparer, where),
             rule=rule,
             special=special,
         )
+
+    def _following(
+        self, options: SymbolicItem, where: str, *, main: bool
+    ) -> tuple[tuple[str, ...], Decimal | None]:
+        """What follows from earlier results, however the rubric spells it; and its points."""
+        if not main or self.carry is None or options.step:
+            if options.step and options.follow:
+                raise RubricError(f'{where}: follow: becomes a condition here: when = "own:…"')
+            return options.follow, options.follow_points
+        if self.carry.points is not None:
+            check_points(self.carry.points, Decimal("Infinity"), f"{where}: carry_forward: points")
+        if options.follow or OWN not in symbols(
+            read_tree(self.carry.expect or "0", "formula", self.wider, f"{where}: carry_forward: expect")
+        ):
+            raise RubricError(
+                f"{where}: carry_forward: expect: {OWN!r} must stand for the earlier result, "
+                "and follow is not stated besides"
+            )
+        return (self.carry.expect,), self.carry.points
+
+    def _check_order(self, item: Item, spoken: set[str], where: str) -> None:
+        """Refuse to build on an item of the same question that stands behind."""
+        before = [one.id for one in self.question.items]
+        later = {f"{self.question.id}.{name}" for name in before[before.index(item.id) :]}
+        for name in sorted(spoken):
+            if self.sources[name].name in later:
+                raise RubricError(
+                    f"{where}: {name!r} stands for {self.sources[name].name}, which comes later"
+                )
 
     def _special(
         self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
@@ -238,9 +320,10 @@ class _Maker(Struct, frozen=True, eq=False):
         foreseen_options: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
         for option in foreseen_options:
             at = checked_option(option, item, where)
-            tree = read_tree(option.when, options.form, self.vocabulary, at)
             assume = options.assume if option.assume is None else option.assume
-            known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
+            for text in formulas_of(option):
+                tree = read_tree(text, options.form, self.vocabulary, at)
+                known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
         readings = self._readings(options.assume, where)
         stated = Stated(item, options, accept, tuple(known), readings, self.vocabulary, self.spoken, where)
         if options.form == "asymptotic":
@@ -286,11 +369,3 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
     except Unreadable as error:
         place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
         raise RubricError(f"{where}: the formula {text!r} is not readable{place}: {reason(error)}") from error
-
-
-def _with_own(tree: Tree, own: Node) -> Tree:
-    if isinstance(tree, Relation):
-        return Relation(substitute(tree.left, OWN, own), substitute(tree.right, OWN, own), tree.sign)
-    if isinstance(tree, Tuple):
-        return Tuple(tuple(substitute(element, OWN, own) for element in tree.elements))
-    return substitute(tree, OWN, own)

@@ -16,8 +16,8 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     """A wrong answer with a name. The first that fits is reported."""
 
     code: str
-    when: str
-    """The wrong answer, in the item's form. May use ``own`` where the question carries forward."""
+    when: str | tuple[str, ...]
+    """The wrong answer, in the item's form, or several. May use the names of earlier results."""
     text: dict[str, str]
     """What the student reads; must not give the right answer away."""
     points: Decimal = Decimal(0)
@@ -34,6 +34,17 @@ class Remark(Struct, frozen=True, forbid_unknown_fields=True):
     text: dict[str, str]
     assume: tuple[str, ...] | None = None
     """Relations under which ``when`` is compared; default: the item's own."""
+
+
+class OptionalTerms(Struct, frozen=True, forbid_unknown_fields=True):
+    """Terms that a right formula may have besides, all of them or none."""
+
+    terms: tuple[str, ...]
+    text: dict[str, str]
+    """What the student reads who has some of them and not others."""
+    points: Decimal
+    """For that; below the item's points."""
+    code: str = "mixed"
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +86,13 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Names of relations in ``assignment.assume``. Right is what is right with or without them."""
     mistake: tuple[Mistake, ...] = ()
     remark: tuple[Remark, ...] = ()
+    optional: OptionalTerms | None = None
+    follow: tuple[str, ...] = ()
+    """What follows from the student's own earlier results, by the names of ``follows``."""
+    follow_points: Decimal | None = None
+    """For that, where an earlier result is wrong; default: the item's full points."""
+    early_points: Decimal = Decimal(0)
+    """For what is right only under relations that the item does not grant."""
     step: tuple[Step, ...] = ()
     """A credit graph, in the place of mistakes and remarks."""
 
@@ -83,4 +101,6 @@ class SymbolicQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of one ``[[question]]`` of kind ``symbolic``."""
 
     carry_forward: CarryForward | None = None
-    """Holds for the items that read the question's own variable as a formula."""
+    """One earlier result, by the name ``own``, for the items that read the question's own variable."""
+    follows: dict[str, str] = {}
+    """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple."""

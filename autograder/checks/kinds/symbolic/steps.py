@@ -1,12 +1,13 @@
-"""Makes credit graphs: from the steps of a rubric, or from accept, remark, carry_forward and mistake.
+"""Makes credit graphs: from the steps of a rubric, or from accept, remark, follow and mistake.
 
 Both spellings give the same graph; there is no other way to points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -15,9 +16,12 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.kinds.symbolic import options as spelling
 from autograder.checks.kinds.symbolic.conditions import (
     Condition,
+    Copied,
     Early,
+    Either,
     Every,
     Foreseen,
+    Not,
     Otherwise,
     OwnIs,
     Reading,
@@ -32,9 +36,27 @@ from autograder.checks.options import CENT, check_points, check_text
 from autograder.errors import RubricError
 from autograder.rubric import Item
 
-Formula = Callable[[str, tuple[str, ...] | None, str], tuple[int, bool]]
-"""Takes in a formula, the relations it is compared under, and the place; gives its index, and whether
-it speaks of the student's own earlier result."""
+
+class Formula(Protocol):
+    """Takes in a formula that a step speaks of."""
+
+    def __call__(
+        self, text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
+    ) -> tuple[int, frozenset[str]]:
+        """Its index, and the names of earlier results in it.
+
+        Args:
+            text: the formula.
+            assume: relations that it is compared under; None: those of the item.
+            at: how errors name the place.
+            basis: what it is compared with; see `Basis`.
+        """
+
+
+Basis = Literal["stated", "mistake", "own", "own-early"]
+"""``own``: the formula stands for nothing without an earlier result of the student's own, and ``own-early``
+is compared under every relation there is. ``mistake``: it stands for nothing beside an earlier result that
+is wrong, unless it speaks of it."""
 
 
 class Making(Struct, frozen=True, eq=False):
@@ -43,7 +65,9 @@ class Making(Struct, frozen=True, eq=False):
     Attributes:
         item: the item whose points it gives.
         options: the item's options.
-        carry: how the item builds on an earlier result; None where it does not.
+        follow: what follows from earlier results, as the rubric spells it.
+        follow_points: for that, where an earlier result is wrong; None: all points.
+        sources: names of the earlier results that the item may speak of.
         vocabulary: the symbols of the question.
         formula: takes in the formulas of steps.
         where: how errors name the item.
@@ -52,7 +76,9 @@ class Making(Struct, frozen=True, eq=False):
 
     item: Item
     options: spelling.SymbolicItem
-    carry: spelling.CarryForward | None
+    follow: tuple[str, ...]
+    follow_points: Decimal | None
+    sources: tuple[str, ...]
     vocabulary: Vocabulary
     formula: Formula
     where: str
@@ -69,8 +95,8 @@ def credit_graph(making: Making) -> CreditGraph:
 
 
 def _simple(making: Making) -> CreditGraph:
-    """Right without assumptions, remarks, right, carried forward, mistakes, early: the first that fits."""
-    item, options, carry = making.item, making.options, making.carry
+    """Right without assumptions, remarks, right, what follows, mistakes, early: the first that fits."""
+    item, options = making.item, making.options
     formula, where, rule = making.formula, making.where, making.rule
     possible = max(item.points, NO_POINTS)
     steps = [Step("right", Right(strictly=True), possible, silent=True, full=True)]
@@ -79,27 +105,34 @@ def _simple(making: Making) -> CreditGraph:
         index, _ = formula(remark.when, remark.assume, at)
         steps.append(Step(remark.code, Foreseen(index), possible, remark.text, full=True))
     steps.append(Step("right-assuming", Right(), possible, silent=True, full=True))
-    if carry is not None:
-        steps += _carried(carry, possible, formula, f"{where}: carry_forward")
+    steps += _following(making, possible)
     for mistake in options.mistake:
         at = checked_option(mistake, item, where)
-        index, about_own = formula(mistake.when, mistake.assume, at)
-        condition: Condition = Foreseen(index)
-        if carry is not None and not about_own:
-            # What follows from a wrong result of one's own is not to be blamed on this step.
-            condition = Every((OwnIs(state="right"), condition))
+        found = [Foreseen(formula(text, mistake.assume, at, "mistake")[0]) for text in formulas_of(mistake)]
+        condition: Condition = found[0] if len(found) == 1 else Either(tuple(found))
         steps.append(Step(mistake.code, condition, mistake.points, mistake.text))
-    steps.append(Step("formula.early", Early(), message="formula.early"))
+    if options.early_points:
+        check_points(options.early_points, max(item.points, CENT), f"{where}: early_points")
+    early = [Foreseen(formula(text, None, where, "own-early")[0]) for text in making.follow]
+    before: Condition = Either((Early(), *early)) if early else Early()
+    steps.append(Step("formula.early", before, options.early_points, message="formula.early"))
     return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
 
 
+def formulas_of(option: spelling.Mistake | spelling.Remark) -> tuple[str, ...]:
+    """The formulas that a mistake or a remark is about."""
+    return (option.when,) if isinstance(option.when, str) else option.when
+
+
 def _then_form(steps: list[Step], rule: FormRule, possible: Decimal) -> Iterator[Step]:
-    """Whatever was worth everything goes on to the form; it is worth the rest."""
+    """Whatever was worth everything goes on to the form; it is worth the rest.
+
+    What follows from an earlier result that is wrong may have no such form, and is not asked for it.
+    """
     form = len(steps) + 1
     for step in steps:
-        yield (
-            msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if step.full else step
-        )
+        asked = step.full and step.id != CARRIED
+        yield msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if asked else step
     yield Step("wrong", Otherwise(), silent=True)
     yield Step("form", Written(rule=rule), possible - rule.points, silent=True, full=True)
 
@@ -125,7 +158,7 @@ def _explicit(making: Making) -> CreditGraph:
                 raise RubricError(f"{at}: next: {step.next!r} is no later step")
             onward = ids.index(step.next)
         taking = _Taking(making.formula, step.assume, at)
-        reading = Reading(at, making.vocabulary, taking, carries=making.carry is not None)
+        reading = Reading(at, making.vocabulary, taking, carries=bool(making.sources))
         condition = read_conditions(step.when, reading)
         steps.append(Step(step.id, condition, step.points, step.text, onward=onward, silent=not step.text))
     if not any(_about_right(step) for step in steps):
@@ -140,7 +173,7 @@ class _Taking:
         self._formula, self._assume, self._at = formula, assume, at
 
     def __call__(self, text: str) -> int:
-        return self._formula(text, self._assume, self._at)[0]
+        return self._formula(text, self._assume, self._at, "own")[0]
 
 
 def _about_right(step: Step) -> bool:
@@ -148,29 +181,45 @@ def _about_right(step: Step) -> bool:
     return any(isinstance(part, Right) for part in parts)
 
 
-def _carried(carry: spelling.CarryForward, possible: Decimal, formula: Formula, where: str) -> Iterator[Step]:
-    """The right continuation: worth everything when the earlier result was right."""
-    index, about_own = formula(carry.expect, None, where) if carry.expect else (0, False)
-    if not about_own:
-        raise RubricError(f"{where}: expect: 'own' must stand for the earlier result")
-    fits = Foreseen(index)
-    points = possible
-    if carry.points is not None:
-        check_points(carry.points, Decimal("Infinity"), f"{where}: points")
-        points = min(carry.points, possible)
+def _following(making: Making, possible: Decimal) -> Iterator[Step]:
+    """What follows from earlier results: worth everything when those were right."""
+    if not making.follow:
+        return
+    where, points = f"{making.where}: follow", possible
+    if making.follow_points is not None:
+        check_points(making.follow_points, Decimal("Infinity"), f"{making.where}: follow_points")
+        points = min(making.follow_points, possible)
+    found: list[Condition] = []
+    spoken: set[str] = set()
+    for text in making.follow:
+        index, names = making.formula(text, None, where, "own")
+        if not names:
+            listed = ", ".join(map(repr, making.sources))
+            raise RubricError(f"{where}: {text!r}: {listed} must stand for the earlier result")
+        spoken |= names
+        found.append(Foreseen(index))
+    fits: Condition = found[0] if len(found) == 1 else Either(tuple(found))
+    if making.options.form == "formula" and making.options.assume:
+        same = tuple((name, making.formula(name, (), where, "own")[0]) for name in sorted(spoken))
+        if making.rule is not None and points == possible:  # it may be in the form that is asked for
+            copied = Every((fits, Copied(same, earned=True)))
+            yield Step("copied", copied, points, message=CARRIED, full=True, carries=True)
+        fits = Every((fits, Not(Copied(same))))
     if points < possible:
         yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
-    yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible)
+    yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
 
 
-def checked_option(option: spelling.Mistake | spelling.Remark, item: Item, where: str) -> str:
+def checked_option(
+    option: spelling.Mistake | spelling.Remark | spelling.OptionalTerms, item: Item, where: str
+) -> str:
     """How errors name a mistake or remark; its texts and points are checked.
 
     Raises:
         RubricError: the English text is missing, braces are not written twice, or it is worth too much.
     """
     at = _place(option.text, where, option.code)
-    if isinstance(option, spelling.Mistake):
+    if not isinstance(option, spelling.Remark):
         check_points(option.points, max(item.points, CENT), f"{at}: points")
     return at
 

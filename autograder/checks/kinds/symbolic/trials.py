@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.algebra.mistakes.bases import Base
-from autograder.algebra.nodes import Relation, Tree, Tuple, substitute
+from autograder.algebra.nodes import Add, Relation, Tree, Tuple, symbols
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.latex import to_latex
@@ -22,8 +22,10 @@ from autograder.algebra.printing.text import to_text
 from autograder.checks.base import Trial
 from autograder.checks.kinds.symbolic.answers import NoFormula, NotAFormula, markdown_formula, text_of
 from autograder.checks.kinds.symbolic.conditions import is_formula
-from autograder.checks.kinds.symbolic.key import OWN, PreparedItem, read_tree
+from autograder.checks.kinds.symbolic.earlier import Source, with_value
+from autograder.checks.kinds.symbolic.key import PreparedItem, read_tree
 from autograder.checks.kinds.symbolic.options import Mistake, Step, SymbolicItem, SymbolicQuestion
+from autograder.checks.kinds.symbolic.steps import formulas_of
 from autograder.checks.kinds.symbolic.variants import any_equal, slips, unformed, wrong_forms
 from autograder.checks.options import item_options, question_options
 from autograder.checks.planning.planting import Planter
@@ -35,21 +37,17 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Earlier(Struct, frozen=True, eq=False):
-    """The earlier result that an item builds on.
+    """An earlier result that an item builds on.
 
     Attributes:
         question: its question.
         answer: the variable it stands in.
-        expect: the right continuation, with ``own`` for it; empty where steps say what it is worth.
-        points: for a right continuation of a wrong result.
         right: what is right there; empty where only the reference knows.
-        wrong: mistakes that are named there, by code.
+        wrong: mistakes that are named there, by code; none for an element of a tuple.
     """
 
     question: str
     answer: str
-    expect: str
-    points: Decimal | None
     right: str
     wrong: Mapping[str, str]
 
@@ -62,16 +60,14 @@ class ItemTrials(Struct, frozen=True, eq=False):
         prepared: the item, ready to judge; only its symbols, comparers and form are used.
         options: the item as the rubric states it.
         vocabulary: the symbols of the question.
-        wider: with the symbol for an earlier result.
-        earlier: where the item carries forward.
+        earlier: the results that it builds on, by the names that stand for them.
     """
 
     planter: Planter
     prepared: PreparedItem
     options: SymbolicItem
     vocabulary: Vocabulary
-    wider: Vocabulary
-    earlier: Earlier | None
+    earlier: Mapping[str, Earlier]
 
     def all(self) -> Iterator[Trial]:
         """Every trial of the item."""
@@ -81,10 +77,24 @@ class ItemTrials(Struct, frozen=True, eq=False):
             yield from self._mistake(mistake)
         for step in self.options.step:
             yield from self._step(step)
-        earlier = self.earlier
-        if earlier is not None and earlier.expect and self.prepared.rule is None:
-            yield from self._carried(earlier, earlier.expect, earlier.points, "carried on from")
+        if self.prepared.rule is None and not self.options.step:
+            for text in self.prepared.follow:
+                yield from self._carried(text, self.prepared.follow_points, "carried on from")
+        yield from self._optional()
         yield from self._slips()
+
+    def _optional(self) -> Iterator[Trial]:
+        """All optional terms, and some of them without the others."""
+        option, tree = self.prepared.optional, next(iter(self.prepared.accept), None)
+        if option is None or tree is None or isinstance(tree, Relation | Tuple):
+            return
+        for extra in option.extras:
+            text = to_text(Add((tree, extra.sum)))
+            if extra.whole:
+                yield self.planter.right(f"with optional terms: {text}", text)
+            else:
+                name = f"with some optional terms: {text}"
+                yield self.planter.trial(name, text, option.option.points, code=option.option.code)
 
     def _accepted(self) -> Iterator[Trial]:
         """What the rubric accepts: worth everything where it is also in the form that is asked for."""
@@ -138,10 +148,10 @@ class ItemTrials(Struct, frozen=True, eq=False):
             return None
 
     def _mistake(self, mistake: Mistake) -> Iterator[Trial]:
-        text = self._own_right(mistake.when)
-        if text:
-            name = f"mistake {mistake.code}: {mistake.when}"
-            yield self.planter.trial(name, text, mistake.points, code=mistake.code)
+        for when in dict.fromkeys(map(self._own_right, formulas_of(mistake))):
+            if when:
+                name = f"mistake {mistake.code}: {when}"
+                yield self.planter.trial(name, when, mistake.points, code=mistake.code)
 
     def _step(self, step: Step) -> Iterator[Trial]:
         """A step that ends with a formula is worth what it says, and no other step is taken before it."""
@@ -153,27 +163,56 @@ class ItemTrials(Struct, frozen=True, eq=False):
             if text:
                 code = step.id if step.text else ""
                 yield self.planter.trial(f"step {step.id}: {conditions[0]}", text, step.points, code=code)
-        elif set(conditions) & {"own:wrong"} and len(conditions) == 2 and self.earlier is not None:
+        elif set(conditions) & {"own:wrong"} and len(conditions) == 2:
             formula = next(one for one in conditions if one != "own:wrong").partition(":")[2]
-            if OWN in formula:
-                yield from self._carried(self.earlier, formula, step.points, f"step {step.id} from")
+            if self._spoken(formula):
+                yield from self._carried(formula, step.points, f"step {step.id} from")
+
+    @property
+    def _wider(self) -> Vocabulary:
+        """The symbols, and the names of earlier results."""
+        wider = self.vocabulary
+        for name in self.earlier:
+            wider = wider.extended(name)
+        return wider
+
+    def _spoken(self, text: str) -> dict[str, Earlier]:
+        """The earlier results that a formula speaks of."""
+        if not any(name in text for name in self.earlier):
+            return {}
+        tree = read_tree(text, self.options.form, self._wider, "")
+        return {name: one for name, one in self.earlier.items() if name in symbols(tree)}
 
     def _own_right(self, text: str) -> str:
-        """A formula with the right earlier result put in; empty where that is not known."""
-        if self.earlier is None or OWN not in text:
+        """A formula with the right earlier results put in; empty where one is not known."""
+        spoken = self._spoken(text)
+        if not spoken:
             return text
-        return self._with_own(text, self.earlier.right) if self.earlier.right else ""
+        if not all(one.right for one in spoken.values()):
+            return ""
+        return self._put(text, {name: one.right for name, one in spoken.items()})
 
-    def _carried(self, earlier: Earlier, expect: str, points: Decimal | None, name: str) -> Iterator[Trial]:
+    def _carried(self, expect: str, points: Decimal | None, name: str) -> Iterator[Trial]:
         """The right continuation of each mistake that is named where the earlier result was asked for."""
         worth = self._points if points is None else min(points, self._points)
-        for code, wrong in earlier.wrong.items():
-            trial = self.planter.trial(f"{name} {code}", self._with_own(expect, wrong), worth)
-            source = f"{earlier.answer} = {wrong!r}\n"
-            yield replace(trial, earlier={earlier.question: source})
+        spoken = self._spoken(expect)
+        for symbol, earlier in spoken.items():
+            others = {other: one.right for other, one in spoken.items() if other != symbol}
+            if earlier.question == self.planter.question.id or not all(others.values()):
+                continue
+            for code, wrong in earlier.wrong.items():
+                text = self._put(expect, {**others, symbol: wrong})
+                several = len(self.prepared.follow) > 1 or len(spoken) > 1
+                title = f"{name} {symbol}, {code}: {text}" if several else f"{name} {code}"
+                trial = self.planter.trial(title, text, worth)
+                source = f"{earlier.answer} = {wrong!r}\n"
+                yield replace(trial, earlier={earlier.question: source})
 
-    def _with_own(self, text: str, own: str) -> str:
-        return to_text(substitute(parse(text, self.wider), OWN, parse(own, self.vocabulary)))
+    def _put(self, text: str, values: Mapping[str, str]) -> str:
+        tree: Tree = read_tree(text, self.options.form, self._wider, "")
+        for name, value in values.items():
+            tree = with_value(tree, name, parse(value, self.vocabulary))
+        return to_text(tree)
 
     def _slips(self) -> Iterator[Trial]:
         """Wrong variants of what is right, which must not earn everything."""
@@ -199,22 +238,29 @@ class ItemTrials(Struct, frozen=True, eq=False):
                 yield self.planter.trial(name, variant.text, self.prepared.rule.points)
 
 
-def earlier_question(question: Question, rubric: Rubric) -> Earlier | None:
-    """What the rubric says of the result that a question carries forward; None where it carries none."""
-    carry = question_options(question, SymbolicQuestion).carry_forward
-    if carry is None:
-        return None
-    place, _, name = carry.source.partition(".")
-    source = rubric.question(place)
-    options = item_options(source, SymbolicItem)[name] if source.kind == question.kind else SymbolicItem()
-    return Earlier(
-        source.id,
-        options.answer or source.answer,
-        carry.expect,
-        carry.points,
-        next(iter(options.accept), ""),
-        {mistake.code: mistake.when for mistake in options.mistake if OWN not in mistake.when},
-    )
+def earlier_results(question: Question, rubric: Rubric, sources: Mapping[str, Source]) -> dict[str, Earlier]:
+    """What the rubric says of the results that an item builds on, by the names that stand for them."""
+    found = {}
+    for name, source in sources.items():
+        place, _, item = source.name.partition(".")
+        asked = rubric.question(place)
+        options = item_options(asked, SymbolicItem)[item] if asked.kind == question.kind else SymbolicItem()
+        right = "" if source.right is None else to_text(source.right)
+        wrong = {
+            mistake.code: text
+            for mistake in options.mistake
+            for text in formulas_of(mistake)
+            if source.element < 0 and not names_in(text, asked)
+        }
+        found[name] = Earlier(asked.id, options.answer or asked.answer, right, wrong)
+    return found
+
+
+def names_in(text: str, question: Question) -> bool:
+    """Whether a formula speaks of results before its question."""
+    stated = question_options(question, SymbolicQuestion)
+    names = [*stated.follows, *(("own",) if stated.carry_forward else ())]
+    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
 
 
 def _worth_all(step: Step, points: Decimal) -> bool:

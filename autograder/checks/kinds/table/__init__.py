@@ -51,7 +51,7 @@ class TableCheck:
             column.id: CellColumn(column, self.options.row, self.options.config, question, rubric)
             for column in columns[1:]
         }
-        self._names = Names(self.options.row, place(question))
+        self._names = Names(self.options.row, place(question), self.options.beside)
         self._columns = Columns({column.id: column.aliases for column in columns})
         self._targets = Targets(
             question,

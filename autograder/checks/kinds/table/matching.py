@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -31,13 +32,19 @@ class Matched(Struct, frozen=True, eq=False):
 class Names:
     """Finds rows by name."""
 
-    def __init__(self, rows: Sequence[Row], where: str) -> None:
+    def __init__(self, rows: Sequence[Row], where: str, beside: Sequence[str] = ()) -> None:
         """Collect the names.
+
+        Args:
+            rows: that are asked for.
+            where: how errors name the question.
+            beside: patterns of the names of rows that may stand there as well.
 
         Raises:
             RubricError: a name stands for two rows.
         """
         self._order = [row.id for row in rows]
+        self._beside = tuple(pattern.casefold() for pattern in beside)
         self._ids: dict[str, str] = {}
         for row in rows:
             for name in (row.id, *row.aliases):
@@ -48,6 +55,10 @@ class Names:
         """The row of this name; empty where none is."""
         return self._ids.get(normal(name), "")
 
+    def _may_stand(self, name: str) -> bool:
+        """Whether a row is not asked for, and true all the same."""
+        return any(fnmatchcase(normal(name), pattern) for pattern in self._beside)
+
     def match(self, written: Iterable[Written]) -> Matched:
         """Sort the rows of an answer."""
         rows: dict[str, tuple[Written, ...]] = {}
@@ -56,7 +67,7 @@ class Names:
             found = self.find(row.name)
             if found:
                 rows[found] = (*rows.get(found, ()), row)
-            elif row.name or row.cells:
+            elif (row.name or row.cells) and not self._may_stand(row.name):
                 extra[row.name or "–"] = None
         places = [self._order.index(row) for row in rows]
         kept = _longest_rising(places)

@@ -52,6 +52,8 @@ class TableQuestion(Struct, frozen=True):
     row: tuple[Row, ...] = ()
     order: Literal["free", "given"] = "free"
     """``given``: the rows are asked for in the rubric's order."""
+    beside: tuple[str, ...] = ()
+    """Names of rows that are true but not asked for, with ``*`` for anything: they cost nothing."""
     config: dict[str, Any] | None = None
     """What the reference is called with; it says what is right in the cells that are not stated."""
 

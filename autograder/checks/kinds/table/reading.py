@@ -19,6 +19,9 @@ MAX_NAME = 200
 
 _BARS = re.compile(r"(?<!\\)\|")
 _GAPS = re.compile(r"\s{2,}|;")
+_SIGN = re.compile(r"\s*(?::|=|→|->|–|—|\s-\s)\s*")
+_COMMAS = re.compile(r",\s*(?![^()\[\]]*[)\]])")
+_BULLET = re.compile(r"\A\s*(?:[-*•]|\d+[.)])\s+")
 _AROUND = " \t\r\n\"'`´“”„‘’*"
 _INSIDE = re.compile(r"[\s\-_]+")
 _EMPTY = frozenset(("", "-", "–", "—", "?", "...", "…", "nan", "none"))
@@ -147,13 +150,30 @@ def _lines(text: str, columns: Columns) -> tuple[Written, ...] | Unread:
         split = [[_plain(cell) for cell in gaps.split(line)] for line in lines if not _is_rule(line)]
     if not lines:
         return ()
-    if not split or max(map(len, split)) < 2:
+    if not split or max(map(len, split)) < 2 or (len(lines) == 1 and not barred):
+        split = _named(text, len(columns.ids)) or [line for line in split if len(line) > 1]
+    if not split:
         return Unread("table.text", {"value": quote(text)})
     header = columns.header(split[0])
     body = split[1:] if header else split
     order = header or columns.ids
     body = [line[1:] if len(line) == len(order) + 1 and line[0].isdecimal() else line for line in body]
     return _sequences(body, order, columns)
+
+
+def _named(text: str, width: int) -> list[list[str]]:
+    """Rows such as ``total: 148`` and ``wpe: (1024, 768), 786432, …``; none where a line is no such row."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if width == 2 and len(lines) == 1:
+        lines = [part for part in re.split(r"[,;]\s*(?=[^\d\s])", text) if part.strip()]
+    found = []
+    for line in lines:
+        name, sign, rest = _SIGN.sub("\n", line, count=1).partition("\n")
+        cells = [rest] if width == 2 else _COMMAS.split(rest)
+        if not sign or not name.strip() or len(cells) != width - 1:
+            return []
+        found.append([_plain(cell) for cell in (_BULLET.sub("", name), *cells)])
+    return found
 
 
 def _sequences(

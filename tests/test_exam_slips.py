@@ -1,0 +1,328 @@
+"""Task 3 of the exam, paper by paper: one slip costs once, wherever it is and however far it is carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import pytest
+
+from autograder.records import ItemResult, Status
+from tests.demo.marking import exam, marks
+
+CARRIED = "formula.carried-forward"
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "a": ("query_matrix_parameters",),
+    "b": ("mlp_parameters",),
+    "c": ("output_matrix_parameters",),
+    "d": ("layer_parameters",),
+    "e": ("width_assumption", "layer_parameters_simplified"),
+    "f": ("model_parameters",),
+    "h": ("first_matrix_shape", "second_matrix_shape", "wide_mlp_parameters"),
+    "i": ("changed_model_parameters",),
+}
+ATTENTION = "4*n_heads*d_model*d_head"
+RIGHT: Mapping[str, tuple[str, ...]] = {
+    "a": ("d_model*d_head",),
+    "b": ("8*d_model^2",),
+    "c": ("n_heads*d_head*d_model",),
+    "d": (f"{ATTENTION} + 8*d_model^2",),
+    "e": ("d_model = n_heads*d_head", "12*d_model^2"),
+    "f": ("12*n_layers*d_model^2",),
+    "h": ("(3*d_model, 4*d_model)", "(4*d_model, d_model)", "16*d_model^2"),
+    "i": ("20*n_layers*d_model^2",),
+}
+
+Answers = Mapping[str, str | tuple[str, ...]]
+
+
+def graded(answers: Answers) -> dict[str, ItemResult]:
+    """The results of a whole task 3 by ``part.item``; what is not given is right."""
+    earlier: dict[str, ItemResult] = {}
+    for part, names in NAMES.items():
+        given = answers.get(part, RIGHT[part])
+        values = (given,) if isinstance(given, str) else given
+        values = (*RIGHT[part][: len(names) - len(values)], *values)
+        source = "\n".join(f"{name} = {value!r}" for name, value in zip(names, values, strict=True))
+        found = marks(f"task3-{part}", source, earlier=earlier)
+        earlier |= {f"task3-{part}.{item}": result for item, result in found.items()}
+    manual = {f"task3-{part}.why" for part in NAMES}
+    return {name.removeprefix("task3-"): one for name, one in earlier.items() if name not in manual}
+
+
+def lost(answers: Answers) -> dict[str, Decimal]:
+    """What each item loses, where it loses something."""
+    return {
+        name: one.possible - one.points for name, one in graded(answers).items() if one.points != one.possible
+    }
+
+
+def points(**of: str) -> dict[str, Decimal]:
+    """Points by item, ``b_formula`` for ``b.formula``."""
+    return {name.replace("_", ".", 1): Decimal(value) for name, value in of.items()}
+
+
+SLIPS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
+    "nothing wrong": ({}, {}),
+    "the hidden width squared in (b)": (
+        {
+            "b": "16*d_model^2",
+            "d": f"{ATTENTION} + 16*d_model^2",
+            "e": "20*d_model^2",
+            "f": "20*n_layers*d_model^2",
+        },
+        points(b_formula="1"),
+    ),
+    "the same, and its width in (h) and (i)": (
+        {
+            "b": "16*d_model^2",
+            "d": "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 16*d_model^2",
+            "e": "20*d_model^2",
+            "f": "n_layers*20*d_model^2",
+            "h": ("(3*d_model, 8*d_model)", "(8*d_model, d_model)", "32*d_model^2"),
+            "i": "36*n_layers*d_model^2",
+        },
+        points(b_formula="1"),
+    ),
+    "one matrix of the MLP": (
+        {
+            "b": "4*d_model^2",
+            "d": f"{ATTENTION} + 4*d_model^2",
+            "e": "8*d_model^2",
+            "f": "8*n_layers*d_model^2",
+        },
+        points(b_formula="0.5"),
+    ),
+    "no expansion in the MLP": (
+        {
+            "b": "2 d²",
+            "d": "4 h d d_k + 2 d²",
+            "e": "6 d²",
+            "f": "6 L d²",
+            "h": ("(3d, d)", "(d, d)", "4 d²"),
+            "i": "8 L d²",
+        },
+        points(b_formula="0.5"),
+    ),
+    "no output projection in a layer": (
+        {
+            "d": "3*n_heads*d_model*d_head + 8*d_model^2",
+            "e": "11*d_model^2",
+            "f": "11*n_layers*d_model^2",
+            "i": "19*n_layers*d_model^2",
+        },
+        points(d_formula="0.75"),
+    ),
+    "two of the three matrices of a head": (
+        {
+            "d": "2*n_heads*d_model*d_head + 8*d_model^2",
+            "e": "10*d_model^2",
+            "f": "10*n_layers*d_model^2",
+            "i": "18*n_layers*d_model^2",
+        },
+        points(d_formula="0.75"),
+    ),
+    "the heads are not put together": (
+        {
+            "c": "d_head*d_model",
+            "d": "3*n_heads*d_model*d_head + d_head*d_model + 8*d_model^2",
+            "e": "11*d_model^2 + d_model^2/n_heads",
+            "f": "n_layers*(11*d_model^2 + d_model^2/n_heads)",
+            "i": "n_layers*(19*d_model^2 + d_model^2/n_heads)",
+        },
+        points(c_formula="1"),
+    ),
+    "a square matrix in a head": (
+        {
+            "a": "d_head^2",
+            "d": "3*n_heads*d_head^2 + n_heads*d_head*d_model + 8*d_model^2",
+            "e": "3*d_model*d_head + 9*d_model^2",
+            "f": "n_layers*(3*d_model*d_head + 9*d_model^2)",
+            "i": "n_layers*(3*d_model*d_head + 17*d_model^2)",
+        },
+        points(a_formula="1"),
+    ),
+    "two slips cost twice": (
+        {
+            "b": "4*d_model^2",
+            "d": "3*n_heads*d_model*d_head + 4*d_model^2",
+            "e": "7*d_model^2",
+            "f": "7*n_layers*d_model^2",
+        },
+        points(b_formula="0.5", d_formula="0.75"),
+    ),
+    "a matrix is lost in (e) alone": ({"e": "11*d_model^2"}, points(e_formula="1")),
+    "a matrix is lost in (e), and carried on": (
+        {"e": "11*d_model^2", "f": "11*n_layers*d_model^2", "i": "19*n_layers*d_model^2"},
+        points(e_formula="1"),
+    ),
+    "two are lost in (e), and carried on": (
+        {"e": "10 d²", "f": "10 L d²"},
+        points(e_formula="1"),
+    ),
+    "a matrix is lost in (f) alone": ({"f": "11*n_layers*d_model^2"}, points(f_formula="0.25")),
+    "two are lost in (f) alone": ({"f": "10*n_layers*d_model^2"}, points(f_formula="0.25")),
+    "(d) left out": (
+        {"b": "16*d_model^2", "d": "", "e": "20*d_model^2", "f": "20*n_layers*d_model^2"},
+        points(b_formula="1", d_formula="1.5"),
+    ),
+    "(e) left out": (
+        {"d": "3*n_heads*d_model*d_head + 8*d_model^2", "e": "", "f": "11*n_layers*d_model^2"},
+        points(d_formula="0.75", e_formula="2"),
+    ),
+    "the hidden layer is widened in (h)": (
+        {
+            "h": ("(3*d_model, 12*d_model)", "(12*d_model, d_model)", "48*d_model^2"),
+            "i": "52*n_layers*d_model^2",
+        },
+        points(h_first="0.5", h_second="0.5"),
+    ),
+    "the whole MLP is tripled in (h)": (
+        {"h": "24*d_model^2", "i": "28*n_layers*d_model^2"},
+        points(h_sum="1"),
+    ),
+    "the output is widened in (h)": (
+        {
+            "h": ("(3*d_model, 4*d_model)", "(4*d_model, 3*d_model)", "24*d_model^2"),
+            "i": "n_layers*(4*d_model^2 + 24*d_model^2)",
+        },
+        points(h_second="1"),
+    ),
+    "the layers are forgotten in (f) and in (i)": (
+        {"f": "12*d_model^2", "i": "20*d_model^2"},
+        points(f_formula="0.5"),
+    ),
+    "every layer counted twice in (f) and in (i)": (
+        {"f": "24*n_layers*d_model^2", "i": "40*n_layers*d_model^2"},
+        points(f_formula="0.25"),
+    ),
+    "embeddings in (f) and in (i)": (
+        {
+            "f": "12*n_layers*d_model^2 + n_voc*d_model",
+            "i": "20*n_layers*d_model^2 + n_voc*d_model",
+        },
+        points(f_formula="0.25"),
+    ),
+    "embeddings in (i) alone": ({"i": "20*n_layers*d_model^2 + n_voc*d_model"}, points(i_formula="1")),
+    "all of attention for one head": (
+        {"d": "4*d_model*d_head + 8*d_model^2", "e": "8*d_model^2 + 4*d_model^2/n_heads"},
+        points(d_formula="0.75"),
+    ),
+    "biases throughout": (
+        {
+            "a": "d_model*d_head + d_head",
+            "b": "8*d_model^2 + 5*d_model",
+            "c": "n_heads*d_head*d_model + d_model",
+            "d": f"{ATTENTION} + 8*d_model^2 + 3*n_heads*d_head + 6*d_model",
+            "e": "12*d_model^2 + 9*d_model",
+            "f": "n_layers*(12*d_model^2 + 9*d_model)",
+            "h": "16*d_model^2 + 5*d_model",
+            "i": "n_layers*(20*d_model^2 + 9*d_model)",
+        },
+        {},
+    ),
+    "biases in (a) to (c), then none": (
+        {
+            "a": "d_model*d_head + d_head",
+            "b": "8*d_model^2 + 5*d_model",
+            "c": "n_heads*d_head*d_model + d_model",
+        },
+        {},
+    ),
+    "some of the biases in (d)": (
+        {"d": f"{ATTENTION} + 8*d_model^2 + 5*d_model"},
+        points(d_formula="0.3"),
+    ),
+    "some of the biases in (i)": ({"i": "n_layers*(20*d_model^2 + 5*d_model)"}, points(i_formula="0.4")),
+    "biases, and no output projection": (
+        {
+            "d": "3*n_heads*d_model*d_head + 8*d_model^2 + 3*n_heads*d_head + 5*d_model",
+            "e": "11*d_model^2 + 8*d_model",
+            "f": "n_layers*(11*d_model^2 + 8*d_model)",
+        },
+        points(d_formula="0.75"),
+    ),
+    "the relation of (e) used in (c), and carried on": (
+        {"c": "d_model^2", "d": "3*n_heads*d_model*d_head + d_model^2 + 8*d_model^2"},
+        points(c_formula="0.2"),
+    ),
+    "the relation of (e) used in (d)": ({"d": "12*d_model^2"}, points(d_formula="0.3")),
+    "the layer is copied, not simplified": ({"e": f"{ATTENTION} + 8*d_model^2"}, points(e_formula="1")),
+    "a wrong layer is copied, not simplified": (
+        {
+            "b": "16*d_model^2",
+            "d": f"{ATTENTION} + 16*d_model^2",
+            "e": f"{ATTENTION} + 16*d_model^2",
+            "f": "20*n_layers*d_model^2",
+        },
+        points(b_formula="1", e_formula="1"),
+    ),
+}
+"""What is wrong → the answers that differ, and what a fair person takes away."""
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_costs_once(name: str) -> None:
+    """Later parts that are right for the student's own earlier answers lose nothing."""
+    answers, expected = SLIPS[name]
+    assert expected == lost(answers)
+
+
+@pytest.mark.parametrize(
+    ("answers", "item"),
+    [
+        ({"b": "5", "d": f"{ATTENTION} + 5"}, "d.formula"),
+        ({"b": "", "d": f"{ATTENTION} + 16*d_model^2"}, "d.formula"),
+        ({"b": "16*(d_model", "d": f"{ATTENTION} + 16*d_model^2"}, "d.formula"),
+        ({"b": "16*width^2", "d": f"{ATTENTION} + 16*d_model^2"}, "d.formula"),
+        ({"e": "11*d_model^2", "f": "11*d_model^2"}, "f.formula"),
+        ({"h": "24*d_model^2", "i": "24*d_model^2"}, "i.formula"),
+        ({"h": "24*d_model^2", "i": "16*n_layers*d_model^2"}, "i.formula"),
+        ({"h": "1", "i": "n_layers*(4*d_model^2 + 1)"}, "i.formula"),
+        ({"b": "16*d_model^2", "d": "16*d_model^2"}, "d.formula"),
+        ({"d": "d_model", "e": "d_model"}, "e.formula"),
+        ({"d": "7*n_layers", "e": "7*n_layers"}, "e.formula"),
+        ({"h": ("(d_model, d_model)", "(d_model, d_model)", "d_model")}, "h.second"),
+        ({"h": ("(d_model, d_model)", "(d_model, d_model)", "d_model")}, "h.sum"),
+    ],
+)
+def test_what_is_not_derived_earns_nothing(answers: Answers, item: str) -> None:
+    """A number, nothing, what cannot be read, and copies of an earlier answer give no credit later."""
+    found = graded(answers)[item]
+    assert (Status.FAILED, True) == (found.status, found.points <= Decimal("0.3"))
+    assert found.code != CARRIED
+
+
+def test_attention_is_said_to_be_forgotten_only_after_a_right_mlp() -> None:
+    """In (i) the MLPs alone are told as such when (h) is right, or for the student's own (h)."""
+    assert "attention-forgotten" == graded({"i": "16 L d²"})["i.formula"].code
+    assert "attention-forgotten" == graded({"h": "24 d²", "i": "24 L d²"})["i.formula"].code
+    assert "attention-forgotten" != graded({"h": "24 d²", "i": "16 L d²"})["i.formula"].code
+
+
+def test_a_sum_of_ones_own_is_not_blamed_on_the_mlp() -> None:
+    """8·d² in (e) is right where (d) has half an MLP; elsewhere both ways to it are told."""
+    own = graded({"b": "4 d²", "d": "4 h d d_k + 4 d²", "e": "8 d²"})["e.formula"]
+    assert (Status.PASSED, CARRIED) == (own.status, own.code)
+    other = graded({"e": "8 d²"})["e.formula"]
+    assert "or attention and half of the MLP" in other.student.text["en"]
+
+
+def test_what_is_not_simplified_used_no_relation_that_is_not_assumed() -> None:
+    """In (e), where the width of the hidden layer is left, that is what the student reads."""
+    found = graded({"e": "4*d_model^2 + 2*d_model*d_ff"})["e.formula"]
+    assert ("form.without", Decimal(1)) == (found.code, found.points)
+    assert Status.PASSED is graded({"f": "n_layers*(4*d_model^2 + 2*d_model*d_ff)"})["f.formula"].status
+
+
+def test_all_parts_are_worth_what_the_heading_says() -> None:
+    """The automatic points of task 3 are 13.5 of its 20, as the papers here are marked."""
+    total = sum(one.possible for one in graded({}).values())
+    manual = sum(
+        item.points
+        for question in exam().questions
+        if question.task == "3"
+        for item in question.items
+        if item.manual
+    )
+    assert (Decimal(20), total) == (total + manual, sum(one.points for one in graded({}).values()))
