@@ -1,0 +1,138 @@
+"""Both rounds of asking: what the second one has to ask, and what they gave together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from autograder.checks.base import Draw, Observations
+from autograder.checks.kinds.repair.attentions import cross_key, cross_value, holds
+from autograder.checks.kinds.repair.embeddings import reads_longest, table_grows
+from autograder.checks.kinds.repair.experiment import Access, Experiment
+from autograder.checks.kinds.repair.later import asked_later, without_layers
+from autograder.checks.kinds.repair.plan import UNEQUAL, at_sizes, experiments
+from autograder.checks.kinds.repair.runs import MissingError, Runs
+from autograder.records import Scenario
+
+_FORM = Draw(bytes(32))
+"""For the form of the experiments, which no draw changes."""
+
+
+class Observed:
+    """What a submission gave.
+
+    Attributes:
+        runs: the outputs to judge.
+        misread: why what a forward pass returned is no output of a decoder; the runs are then what its last
+            module gave.
+        of_object: the name held an object: the runs are those of its class.
+        remarks: what staff are told of this.
+    """
+
+    def __init__(
+        self,
+        entry: str,
+        probes: Collection[str],
+        observed: Sequence[Observations],
+        again: Sequence[Observations] = (),
+    ) -> None:
+        """Put the rounds together.
+
+        Args:
+            entry: the name of the decoder class.
+            probes: what the question's faults are told by.
+            observed: of the first round, one entry per experiment; may be shorter.
+            again: of the second round.
+        """
+        self._entry, self._probes, self._observed = entry, probes, observed
+        first = Runs(entry, experiments(Access(entry), _FORM, probes), observed)
+        self.runs, self.misread, self.of_object = first, first.misread, False
+        self.remarks: tuple[str, ...] = ()
+        access = self._other_access(first)
+        if access is not None:
+            self._read_anew(access, again)
+            return
+        later, bare = self._called_for(first, _FORM)
+        if later or bare:
+            made = [*experiments(Access(entry), _FORM, probes), *later]
+            known = [*self._padded(len(made) - len(later)), *again[: len(later)]]
+            none = Runs(entry, bare, again[len(later) :], layers=False) if bare else None
+            self.runs = Runs(entry, made, known, without_layers=none)
+
+    def second_round(self, draw: Draw) -> tuple[Scenario, ...]:
+        """What has to be asked again, given the first round; of a submission without a second one yet."""
+        first = Runs(self._entry, experiments(Access(self._entry), _FORM, self._probes), self._observed)
+        access = self._other_access(first)
+        if access is not None:
+            return tuple(one.scenario for one in _everything(access, draw, self._probes))
+        later, bare = self._called_for(first, draw)
+        return tuple(one.scenario for one in (*later, *bare))
+
+    def _other_access(self, first: Runs) -> Access | None:
+        """The name may hold an object, or what is returned may be no output."""
+        if first.unmade:
+            return Access(self._entry, of_object=True)
+        return Access(self._entry, spied=True) if first.misread is not None else None
+
+    def _read_anew(self, access: Access, again: Sequence[Observations]) -> None:
+        made = _everything(access, _FORM, self._probes)
+        bare = len(without_layers(access, _FORM))
+        none = Runs(self._entry, made[-bare:], again[len(made) - bare :], layers=False)
+        runs = Runs(self._entry, made[:-bare], again[: len(made) - bare], without_layers=none)
+        if access.spied:
+            self.runs = runs
+            self.remarks = ("what is returned is no output: its last module's output was judged",)
+        elif again and not runs.unmade:
+            self.runs, self.misread, self.of_object = runs, runs.misread, True
+            self.remarks = (f"{self._entry} is an object when it is asked: its class was judged",)
+
+    def _called_for(self, first: Runs, draw: Draw) -> tuple[tuple[Experiment, ...], tuple[Experiment, ...]]:
+        """Experiments of the second round, and those without layers."""
+        access, names, bare = Access(self._entry), set(), False
+        if not first.gave("attention", "usual"):
+            bare = True
+        elif not (holds(cross_value, first) and holds(cross_key, first)):
+            names |= {"self alone", "cross alone"}
+        if first.gave("attention", "usual") and not _grows(first):
+            names |= {"very long", "long"}
+            bare = True
+        if first.gave("positions", "positions") and not reads_longest(first):
+            names.add("no positions")
+        if _uneven(first) or _varies(first):
+            bare = True
+        if first.of_dtypes:
+            names.add("single")
+        later = tuple(one for one in asked_later(access, draw) if one.name in names)
+        return later, without_layers(access, draw) if bare else ()
+
+    def _padded(self, length: int) -> list[Observations]:
+        return [*self._observed[:length], *[()] * (length - len(self._observed))]
+
+
+def _everything(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Experiment, ...]:
+    return (
+        *experiments(access, draw, probes),
+        *asked_later(access, draw),
+        *without_layers(access, draw),
+    )
+
+
+def _grows(first: Runs) -> bool:
+    try:
+        return table_grows(first)
+    except MissingError:
+        return False
+
+
+def _uneven(first: Runs) -> bool:
+    """Whether a memory longer than the target, and nothing else about sizes, gives no output."""
+    sizes = [at_sizes(*each) for each in UNEQUAL]
+    return first.gave("unequal", *sizes) and not first.gave("source", "source")
+
+
+def _varies(first: Runs) -> bool:
+    """Whether outputs vary in training without dropout, and no layer is seen to be the cause."""
+    try:
+        varies = first.changed("rate", "usual", "other seed")
+        return varies and not first.changed("dropped", "usual", "moved")
+    except MissingError:
+        return False
