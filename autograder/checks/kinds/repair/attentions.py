@@ -75,8 +75,8 @@ def _beside_the_state(runs: Runs, leaks: np.ndarray, back: np.ndarray) -> None:
         repaired = repaired and not leaks[_TARGET].any()
     if not closes and not (by_memory or by_target):
         # The cross-attention reads the target unmasked, so that everything leaks: ask what each mask moves.
-        repaired = bool(runs.moved("attention", "usual", "other target mask", LATER).all()) and not bool(
-            runs.moved("attention", "usual", "other memory mask", LATER).any()
+        repaired = bool(runs.moved("masks", "usual", "other target mask", LATER).all()) and not bool(
+            runs.moved("masks", "usual", "other memory mask", LATER).any()
         )
     if not repaired:
         raise MissingError(failed("repair.self_mask" if opens else "repair.self_mask.closed"))
@@ -91,7 +91,7 @@ def residual(runs: Runs) -> None:
     see it. Measured over initialisations and masks: at most twice as much without a residual, and at
     least 3,000 times as much with one. That others move at all shows that there is an attention.
     """
-    runs.steady("small", "small", "small again")
+    runs.steady("attention", "usual", "again")
     before, after = runs.output("small", "small"), runs.output("small", "small, token")
     own = largest_change(before, after, THERE)
     others = max(largest_change(before, after, EARLIER), largest_change(before, after, LATER))
@@ -134,7 +134,7 @@ def norm(runs: Runs) -> None:
 
 
 def cross_mask(runs: Runs) -> None:
-    """A position of the memory is hidden from the cross-attention if, and only if, the memory mask blocks it."""
+    """A position of the memory is hidden from the cross-attention just where the memory mask blocks it."""
     runs.steady("attention", "usual", "again")
     if holds(_pooled, runs):
         raise unjudged("every position of the memory counts alike: no mask can be seen to act")

@@ -28,8 +28,8 @@ HALF = 0.5
 
 
 def position_table(runs: Runs) -> None:
-    """More positions than the model has of anything else can be read, whatever max_len is, each as its own."""
-    runs.lively("positions", "positions", "positions again", "positions, other token")
+    """More positions than the model has of anything else can be read, each as its own, whatever max_len is."""
+    runs.lively("attention", "usual", "again", "other tokens")
     different = _positions(runs, "positions")
     if different < MANY_POSITIONS:
         raise MissingError(
@@ -70,7 +70,7 @@ def position_offset(runs: Runs) -> None:
 def position_missing(runs: Runs) -> None:
     """One token is not the same at every position."""
     runs.lively("attention", "usual", "again", "other tokens")
-    different = runs.different(runs.output("attention", "one token")[0])
+    different = runs.different(runs.output("positions", "positions")[0, :N])
     if not noisy(runs) and different < N:
         raise MissingError(failed("repair.position_missing", f"{different} of {N} positions differ"))
 
@@ -91,9 +91,9 @@ def shape_order(runs: Runs) -> None:
     if not noisy(runs):
         _count_along(runs, outputs, across=attends_right or not runs.layers)
     if attends_right or not runs.layers:
-        runs.output("source", "source")
+        runs.output("unequal", "source")
     elif runs.without_layers is not None and runs.without_layers.gave("attention", "usual"):
-        runs.without_layers.output("source", "source")
+        runs.without_layers.output("unequal", "source")
 
 
 def _count_along(runs: Runs, outputs: dict[tuple[int, int], np.ndarray], *, across: bool) -> None:
@@ -107,10 +107,10 @@ def _count_along(runs: Runs, outputs: dict[tuple[int, int], np.ndarray], *, acro
             raise MissingError(failed("repair.shape_order", what, batch=str(batch), length=str(length)))
         for other in (longest, *outputs.values()):
             part = other[:1, :length]
-            if (across or other.shape[1] == length) and part.shape[1] == length:
-                if runs.differ(output[:1], part):
-                    sizes = {"batch": str(batch), "length": str(length)}
-                    raise MissingError(failed("repair.shape_order.sizes", what, **sizes))
+            comparable = part.shape[1] == length and (across or other.shape[1] == length)
+            if comparable and runs.differ(output[:1], part):
+                sizes = {"batch": str(batch), "length": str(length)}
+                raise MissingError(failed("repair.shape_order.sizes", what, **sizes))
 
 
 def embedding_dropout(runs: Runs) -> None:

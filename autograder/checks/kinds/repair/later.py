@@ -45,6 +45,7 @@ def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     """The experiments that single questions call for.
 
     self alone, cross alone   the other attention is silent, where it is found by name
+    masks                     each mask exchanged
     very long, long           targets longer than a table that forgets max_len, without layers and with one
     no positions              a model that can read nothing
     single                    float32: whether it works there alone
@@ -63,6 +64,7 @@ def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
             one.experiment(name, [Call(MODEL, silence, keep="silent"), *drawn.silenced()])
             for name, silence in SILENT.items()
         ),
+        one.experiment("masks", drawn.other_masks()),
         replace(few, n_layers=0).experiment("very long", [very_long]),
         replace(few, max_len=LONG).experiment("long", [long]),
         replace(one, max_len=0, change=Change.NONE).experiment("no positions", [made]),
@@ -76,19 +78,17 @@ def without_layers(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     none = Model(access, drawn.seed, n_layers=0)
     even = replace(none, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
     made = (
-        none.experiment("attention", [*drawn.plain(), *table()]),
-        none.experiment("unequal", list(drawn.unequal())),
-        none.experiment("source", [drawn.longer_source()]),
+        none.experiment("attention", [*drawn.plain(), *table(), *drawn.rate()]),
+        none.experiment("unequal", [*drawn.unequal(), drawn.longer_source()]),
         replace(none, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS).experiment(
-            "positions", drawn.positions(MANY_POSITIONS)
+            "positions", [drawn.positions(MANY_POSITIONS)]
         ),
-        even.experiment("longest", drawn.positions(D_MODEL)[:1]),
+        even.experiment("longest", [drawn.positions(D_MODEL)]),
         replace(none, max_len=MORE_POSITIONS).experiment("larger table", table()),
         replace(none, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS).experiment(
-            "vocabulary", drawn.vocabulary()
+            "vocabulary", [drawn.vocabulary()]
         ),
         replace(none, dropout=HALF).experiment("weights", drawn.features()),
-        none.experiment("rate", drawn.rate(), ("train",)),
     )
     return tuple(
         replace(one, scenario=replace(one.scenario, name=f"{one.scenario.name}, no layers")) for one in made

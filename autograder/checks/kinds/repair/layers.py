@@ -57,11 +57,11 @@ def dropout_rate(runs: Runs) -> None:
     reads_memory(runs)
     if runs.changed("dropped", "usual", "moved"):
         raise MissingError(failed("repair.dropout_rate", "the memory is seen with dropout 1"))
-    if runs.changed("rate", "usual", "other seed"):
+    if runs.changed("attention", "train", "train, other seed"):
         bare = runs.without_layers
-        if bare is not None and bare.gave("rate", "usual", "other seed"):
-            if bare.changed("rate", "usual", "other seed"):
-                raise unjudged("outputs vary in training with dropout 0 before any layer")
+        labels = "train", "train, other seed"
+        if bare and bare.gave("attention", *labels) and bare.changed("attention", *labels):
+            raise unjudged("outputs vary in training with dropout 0 before any layer")
         raise MissingError(failed("repair.dropout_rate", "outputs vary in training with dropout 0"))
 
 

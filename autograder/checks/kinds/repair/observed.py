@@ -91,7 +91,7 @@ class Observed:
         if not first.gave("attention", "usual"):
             bare = True
         elif not (holds(cross_value, first) and holds(cross_key, first)):
-            names |= {"self alone", "cross alone"}
+            names |= {"self alone", "cross alone", "masks"}
         if first.gave("attention", "usual") and not _grows(first):
             names |= {"very long", "long"}
             bare = True
@@ -126,13 +126,13 @@ def _grows(first: Runs) -> bool:
 def _uneven(first: Runs) -> bool:
     """Whether a memory longer than the target, and nothing else about sizes, gives no output."""
     sizes = [at_sizes(*each) for each in UNEQUAL]
-    return first.gave("unequal", *sizes) and not first.gave("source", "source")
+    return first.gave("unequal", *sizes) and not first.gave("unequal", "source")
 
 
 def _varies(first: Runs) -> bool:
     """Whether outputs vary in training without dropout, and no layer is seen to be the cause."""
     try:
-        varies = first.changed("rate", "usual", "other seed")
+        varies = first.changed("attention", "train", "train, other seed")
         return varies and not first.changed("dropped", "usual", "moved")
     except MissingError:
         return False

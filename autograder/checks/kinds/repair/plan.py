@@ -5,8 +5,7 @@ it must:
 
     attention     one token and one memory position, where nothing is masked and no sizes can be confused; then
                   batch, length and source are equal, so no mix-up of sizes raises
-    unequal       sizes that differ
-    source        a memory longer than the target
+    unequal       sizes that differ, and a memory longer than the target
     positions     more positions than any other size of the model
     longest       all sizes the same, and a target of that length
     larger table  twice as many positions: how much larger the model is
@@ -16,7 +15,6 @@ it must:
     vocabulary    more tokens than any other size of the model
     stack         two layers: which weights there are, and which have a part in the output
     dropped       dropout 1, in training: whatever is dropped is gone
-    rate          training without dropout
     wide          a wider feed-forward network
 
 Target masks never let a position see a later one, except where all are open, and memory masks block whole
@@ -29,7 +27,7 @@ What is asked only after the first answers, `asked_later` and `without_layers`, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import numpy as np
 from msgspec.structs import replace
@@ -50,7 +48,6 @@ from autograder.checks.kinds.repair.experiment import (
     written,
 )
 from autograder.checks.kinds.repair.slopes import (
-    ALL_WEIGHTS,
     HUGE,
     counted,
     counted_of,
@@ -84,7 +81,7 @@ MORE_HIDDEN = 60
 """How wide the feed-forward network is in ``wide``."""
 MORE_POSITIONS = 64
 """How many positions there are in ``larger table``."""
-UNEQUAL = ((2, 5), (5, 2), (1, 5), (3, 1), (1, 2))
+UNEQUAL = ((2, 5), (5, 2), (1, 5), (3, 1))
 """(batch, length): one row and one position too, where broadcasting hides a mix-up."""
 SHORT_TARGET = 5
 LONG_SOURCE = 9
@@ -104,8 +101,7 @@ OWN_LAST = Ref("own last")
 
 SERVES: dict[str, frozenset[str]] = {
     "unequal": frozenset({"shape_order"}),
-    "source": frozenset({"shape_order"}),
-    "positions": frozenset({"position_table"}),
+    "positions": frozenset({"position_table", "position_missing"}),
     "longest": frozenset({"position_table", "position_offset"}),
     "larger table": frozenset({"position_table"}),
     "small": frozenset({"residual", "norm"}),
@@ -116,7 +112,6 @@ SERVES: dict[str, frozenset[str]] = {
     "vocabulary": frozenset({"output_head", "token_table"}),
     "stack": frozenset({"output_head", "shared_block", "stack"}),
     "dropped": frozenset({"dropout_rate"}),
-    "rate": frozenset({"dropout_rate"}),
     "wide": frozenset({"hidden_width"}),
 }
 """The probes that need an experiment; ``attention`` serves all. What serves none of the planted faults is asked
@@ -141,23 +136,21 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
     made = (
         one.experiment(
             "attention",
-            [ALL_WEIGHTS, *drawn.memory_alone(), *drawn.plain(), *drawn.attention(), *table()],
+            [*drawn.memory_alone(), *drawn.plain(), *drawn.attention(), *table(), *drawn.rate()],
         ),
-        one.experiment("unequal", list(drawn.unequal())),
-        one.experiment("source", [drawn.longer_source()]),
-        long.experiment("positions", drawn.positions(MANY_POSITIONS)),
-        even.experiment("longest", drawn.positions(D_MODEL)[:1]),
+        one.experiment("unequal", [*drawn.unequal(), drawn.longer_source()]),
+        long.experiment("positions", [drawn.positions(MANY_POSITIONS)]),
+        even.experiment("longest", [drawn.positions(D_MODEL)]),
         Model(access, drawn.seed, max_len=MORE_POSITIONS).experiment("larger table", table()),
         small.experiment("small", drawn.small()),
         half.experiment(
             "weights",
-            [*drawn.weights(1, LARGE), *drawn.features(), *drawn.nothing_or_huge(), *drawn.scaled()],
+            [*drawn.weights(), *drawn.features(), *drawn.nothing_or_huge(), *drawn.scaled()],
         ),
-        rich.experiment("vocabulary", [*drawn.vocabulary(), *drawn.weights(1, LARGE)]),
-        Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights(LARGE)]),
+        rich.experiment("vocabulary", [drawn.vocabulary(), *drawn.weights()]),
+        Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
         Model(access, drawn.seed, dropout=1.0).experiment("dropped", drawn.dropped(), ("train",)),
-        one.experiment("rate", drawn.rate(), ("train",)),
-        Model(access, drawn.seed, d_hidden=MORE_HIDDEN).experiment("wide", drawn.weights(1, LARGE)),
+        Model(access, drawn.seed, d_hidden=MORE_HIDDEN).experiment("wide", drawn.weights()),
     )
     return tuple(sorted(made, key=lambda each: SERVES.get(each.name, frozenset(probes)).isdisjoint(probes)))
 
@@ -213,7 +206,6 @@ class Drawn:
             self.usual("again"),
             Ask("other tokens", self.other, self.memory, *masks),
             self.usual("other seed", seed=2),
-            Ask("one token", np.full((N, N), self.token), self.memory[:1].repeat(N, axis=0), *all_open(N, N)),
         ]
 
     def attention(self) -> list[Ask]:
@@ -229,6 +221,13 @@ class Drawn:
             Ask("moved", self.tokens, moved, *masks),
             Ask("moved, first", self.tokens, first, *masks),
             Ask("swapped", self.tokens, self.memory[:, [1, 0, *range(2, N)]], *masks),
+        ]
+
+    def other_masks(self) -> list[Ask]:
+        """One mask of ``usual`` exchanged in each."""
+        masks = _memory_mask(), _target_mask()
+        return [
+            self.usual("usual"),
             Ask("other memory mask", self.tokens, self.memory, _memory_mask(~MEMORY_BLOCKED), masks[1]),
             Ask("other target mask", self.tokens, self.memory, masks[0], _target_mask(~TARGET_BLOCKED)),
         ]
@@ -245,18 +244,19 @@ class Drawn:
         masks = all_open(N, N)[0], causal(N, N)
         return [
             Ask("small", self.tokens, self.memory, *masks),
-            Ask("small again", self.tokens, self.memory, *masks),
             Ask("small, token", exchanged, self.memory, *masks),
         ]
 
-    def unequal(self) -> Iterator[Ask]:
+    def unequal(self) -> list[Ask]:
         """Every text is one and the same token, beside a memory that is the same everywhere."""
+        asks = []
         for batch, length in UNEQUAL:
             memory_mask = np.zeros((batch, 1, 1, length), bool)
             memory_mask[..., 0] = True
             tokens = np.full((batch, length), self.token)
             memory = np.broadcast_to(self.memory[0, 0], (batch, length, D_MODEL))
-            yield Ask(at_sizes(batch, length), tokens, memory, memory_mask, causal(batch, length))
+            asks.append(Ask(at_sizes(batch, length), tokens, memory, memory_mask, causal(batch, length)))
+        return asks
 
     def longer_source(self) -> Ask:
         """A memory longer than the target."""
@@ -264,21 +264,17 @@ class Drawn:
         masks = np.ones((N, 1, 1, LONG_SOURCE), bool), causal(N, SHORT_TARGET)
         return Ask("source", self.tokens[:, :SHORT_TARGET], memory, *masks)
 
-    def positions(self, n: int) -> list[Ask]:
+    def positions(self, n: int) -> Ask:
         """One token everywhere: positions differ by themselves alone, as everything is open."""
         memory = np.resize(self.memory[0], (1, n, D_MODEL)).repeat(n, axis=0)
         same = np.full((n, n), self.token)
-        return [
-            Ask("positions", same, memory, *all_open(n, n)),
-            Ask("positions again", same, memory, *all_open(n, n)),
-            Ask("positions, other token", (same + 1) % FEW_TOKENS, memory, *all_open(n, n)),
-        ]
+        return Ask("positions", same, memory, *all_open(n, n))
 
-    def vocabulary(self) -> list[Step]:
+    def vocabulary(self) -> Ask:
         """Texts that differ in their first token alone, which is one of the last of the vocabulary."""
         tokens = np.full((N, N), self.token)
         tokens[:, 0] = LAST_TOKENS
-        return [Ask("vocabulary", tokens, self.memory[:1].repeat(N, axis=0), *all_open(N, N))]
+        return Ask("vocabulary", tokens, self.memory[:1].repeat(N, axis=0), *all_open(N, N))
 
     def features(self) -> list[Step]:
         """Which features of tokens that stand in one place each have a part, in evaluation and in training.
@@ -292,7 +288,7 @@ class Drawn:
         return [
             self.usual("eval"),
             self.usual("eval, other seed", seed=2),
-            found_own(self._usual_inputs(1), asked, ORDINARY, OWN_ONCE),
+            found_own(self._usual(), asked, ORDINARY, OWN_ONCE),
             Call(OWN_ONCE, "count_nonzero", keep="number"),
             Count("features", Call(Ref("number"), "item")),
             put("train"),
@@ -308,17 +304,13 @@ class Drawn:
             Ask("moved", self.tokens, self.memory + self.step, *masks),
         ]
 
-    def rate(self) -> list[Ask]:
-        """Two seeds."""
-        return [self.usual("usual"), self.usual("other seed", seed=2)]
+    def rate(self) -> list[Step]:
+        """Two seeds in training."""
+        return [put("train"), self.usual("train"), self.usual("train, other seed", seed=2)]
 
-    def weights(self, *sizes: int) -> list[Step]:
-        """How many weights there are, and how many move the output for ordinary tokens.
-
-        Args:
-            sizes: what the memory is multiplied by, for each of the inputs.
-        """
-        return [*counted(self._usual_inputs(*sizes), 0)]
+    def weights(self) -> list[Step]:
+        """How many weights there are, and how many move the output for ordinary tokens."""
+        return [*counted(self._usual(), 0)]
 
     def nothing_or_huge(self) -> list[Step]:
         """The last position's own state is nothing, then hugely negative, then hugely positive.
@@ -342,7 +334,7 @@ class Drawn:
             return Ask(label, tokens, memory, *masks)
 
         return [
-            found_own(self._usual_inputs(1), asked("", ordinary), ORDINARY, OWN_LAST, first=False),
+            found_own(self._usual(), asked("", ordinary), ORDINARY, OWN_LAST, first=False),
             *multiplied(OWN_LAST, 0),
             asked("nothing", ordinary),
             asked("nothing, first", first),
@@ -371,7 +363,7 @@ class Drawn:
         moved = self.memory + self.step
         asked = Ask("", self.huge, self.memory, *masks)
         return [
-            found_own(self._usual_inputs(1), asked, ORDINARY, OWN, first=False),
+            found_own(self._usual(), asked, ORDINARY, OWN, first=False),
             *multiplied(OWN, HUGE),
             Ask("last huge", only_last, self.memory, hidden, earlier),
             Ask("last huge, others", others, moved, hidden, earlier),
@@ -380,10 +372,9 @@ class Drawn:
             Ask("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
         ]
 
-    def _usual_inputs(self, *sizes: int) -> list[Ask]:
-        """Ordinary tokens beside memories of these sizes; with many, few weights are idle by chance."""
-        masks = all_open(MANY, MANY)[0], causal(MANY, MANY)
-        return [Ask("", self.many, size * self.memories, *masks) for size in sizes]
+    def _usual(self) -> Ask:
+        """Ordinary tokens beside large memories; with many of them, few weights are idle by chance."""
+        return Ask("", self.many, LARGE * self.memories, all_open(MANY, MANY)[0], causal(MANY, MANY))
 
 
 def at_sizes(batch: int, length: int) -> str:

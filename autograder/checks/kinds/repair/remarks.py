@@ -89,7 +89,8 @@ def _probabilities(runs: Runs) -> str:
 
 def _rate(runs: Runs) -> str:
     try:
-        varies = runs.changed("rate", "usual", "other seed") and not runs.changed("dropped", "usual", "moved")
+        varies = runs.changed("attention", "train", "train, other seed")
+        varies = varies and not runs.changed("dropped", "usual", "moved")
     except MissingError:
         return ""
     return "outputs vary in training with dropout 0: a rate is not taken from the argument" if varies else ""

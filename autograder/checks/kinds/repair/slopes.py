@@ -6,7 +6,7 @@ all inputs at hand, and stirred weights make many such features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from autograder.checks.kinds.repair.experiment import (
     PARAMETERS,
@@ -32,17 +32,17 @@ Output = Callable[[Ask, str], list[Call]]
 """The calls that keep the output of a forward pass under a name."""
 
 
-def counted(asks: Sequence[Ask], columns: int) -> list[Count | Slopes]:
+def counted(ask: Ask, columns: int) -> list[Count | Slopes]:
     """Count, as ``weights`` and ``used``, the model's weights and those with a part in some columns.
 
     Args:
-        asks: the forward passes.
+        ask: the forward pass.
         columns: how many of the output's columns; 0 for all.
     """
 
     def calls(output: Output) -> list[Call | Count]:
         return [
-            *_gradients(output, asks, columns),
+            *_gradients(output, ask, columns),
             Call(SLOPES, "count_nonzero", keep="nonzero"),
             Count("used", Call(Ref("nonzero"), "item")),
         ]
@@ -55,7 +55,7 @@ def counted_of(own: Ref, ask: Ask, columns: int, label: str) -> Slopes:
 
     def calls(output: Output) -> list[Call | Count]:
         return [
-            *_gradients(output, [ask], columns),
+            *_gradients(output, ask, columns),
             Call(SLOPES, "mul", args=(own,), keep="masked"),
             Call(Ref("masked"), "count_nonzero", keep="nonzero"),
             Count(label, Call(Ref("nonzero"), "item")),
@@ -64,7 +64,7 @@ def counted_of(own: Ref, ask: Ask, columns: int, label: str) -> Slopes:
     return Slopes(calls)
 
 
-def found_own(usual: Sequence[Ask], special: Ask, columns: int, own: Ref, *, first: bool = True) -> Slopes:
+def found_own(usual: Ask, special: Ask, columns: int, own: Ref, *, first: bool = True) -> Slopes:
     """Keep, as a mask under the name of `own`, what has a part in the output for special inputs alone.
 
     A hidden feature that only special inputs wake would drown everything else when made huge. So a weight must
@@ -83,7 +83,7 @@ def found_own(usual: Sequence[Ask], special: Ask, columns: int, own: Ref, *, fir
         idle = _idle(output, usual, columns) if first else []
         return [
             *idle,
-            *_gradients(output, [special], columns),
+            *_gradients(output, special, columns),
             Call(SLOPES, "ne", args=(0,), keep=own.name),
             Call(own, "mul", args=(IDLE,), keep=own.name),
             Call(own, "type_as", args=(WEIGHTS,), keep=own.name),
@@ -112,43 +112,42 @@ def multiplied(own: Ref, factor: float, *, sign: bool = False) -> list[Call]:
     ]
 
 
-def _idle(output: Output, asks: Sequence[Ask], columns: int) -> list[Call]:
+def _idle(output: Output, ask: Ask, columns: int) -> list[Call]:
     """Keep, as `IDLE`, the weights without a part for these inputs, whatever the weights are."""
     noise, zero = Ref("noise"), Ref("zero")
-    calls = [*_gradients(output, asks, columns), Call(SLOPES, "eq", args=(0,), keep=IDLE.name)]
+    calls = [*_gradients(output, ask, columns), Call(SLOPES, "eq", args=(0,), keep=IDLE.name)]
     for number in range(STIRRED_ANEW):
         calls += [
             Call(TORCH, "randn_like", args=(WEIGHTS,), keep=noise.name, seed=1 + number),
             Call(WEIGHTS, "add", args=(noise,), keep=OTHER.name),
             written(OTHER),
-            *_gradients(output, asks, columns),
+            *_gradients(output, ask, columns),
             Call(SLOPES, "eq", args=(0,), keep=zero.name),
             Call(IDLE, "mul", args=(zero,), keep=IDLE.name),
         ]
     return [*calls, written()]
 
 
-def _gradients(output: Output, asks: Sequence[Ask], columns: int) -> list[Call]:
-    """Keep, as `SLOPES`, how much every weight moves the sum of the squares of the outputs' first columns.
+def _gradients(output: Output, ask: Ask, columns: int) -> list[Call]:
+    """Keep, as `SLOPES`, how much every weight moves the sum of the squares of the output's first columns.
 
     In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
     """
-    calls = []
-    for index, ask in enumerate(asks):
-        one = f"sum {index}" if index else "sum"
-        calls += output(ask, "output")
-        if columns:
-            calls.append(Call(Ref("output"), "narrow", args=(2, 0, columns), keep="output", grad=True))
-        calls += [
-            Call(Ref("output"), "square", keep="squares", grad=True),
-            Call(Ref("squares"), "sum", keep=one, grad=True),
-        ]
-        if index:
-            calls.append(Call(Ref("sum"), "add", args=(Ref(one),), keep="sum", grad=True))
+    calls = output(ask, "output")
+    if columns:
+        calls.append(Call(Ref("output"), "narrow", args=(2, 0, columns), keep="output", grad=True))
     wanted = {"allow_unused": True, "materialize_grads": True}
-    sums = (Ref("sum"), PARAMETERS)
     return [
         *calls,
-        Call(TORCH, "autograd.grad", args=sums, kwargs=wanted, keep="each", grad=True),
+        Call(Ref("output"), "square", keep="squares", grad=True),
+        Call(Ref("squares"), "sum", keep="sum", grad=True),
+        Call(
+            TORCH,
+            "autograd.grad",
+            args=(Ref("sum"), PARAMETERS),
+            kwargs=wanted,
+            keep="each",
+            grad=True,
+        ),
         Call(TORCH, "_utils._flatten_dense_tensors", args=(Ref("each"),), keep=SLOPES.name),
     ]

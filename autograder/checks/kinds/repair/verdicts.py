@@ -147,9 +147,9 @@ def _finding(probe: Probe, observed: Observed) -> Finding | None:
         if not runs.gave("attention", "usual"):
             return review("what is returned cannot be read", "review.person")
     bare = runs.without_layers
-    if probe in WITHOUT_LAYERS and bare is not None and not runs.gave("attention", "usual"):
-        if bare.gave("attention", "usual"):
-            runs = bare
+    fails = bare is not None and not runs.gave("attention", "usual")
+    if bare is not None and fails and probe in WITHOUT_LAYERS and bare.gave("attention", "usual"):
+        runs = bare
     try:
         probe(runs)
     except MissingError as missing:
