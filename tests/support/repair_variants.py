@@ -17,8 +17,12 @@ class Variant:
     """One way to hand in the repair question."""
 
     name: str
-    edits: list[list[str]]
+    edits: list[list[str]] = field(default_factory=list)
     """Texts of the right listing and what replaces them; both may begin with a line break for alignment."""
+    text: str = ""
+    """The whole answer cell, where it stands in no relation to the listing."""
+    later: str = ""
+    """A cell that is run after it."""
     planted: list[str] = field(default_factory=lambda: list(EXAM))
     """The faults of the question."""
     loses: list[str] = field(default_factory=list)
@@ -33,6 +37,8 @@ class Variant:
         Raises:
             ValueError: a text does not stand in the listing exactly once.
         """
+        if self.text:
+            return self.text
         source = RIGHT
         for aligned, new in self.edits:
             old = aligned.lstrip("\n")

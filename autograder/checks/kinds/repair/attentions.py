@@ -104,7 +104,7 @@ def residual(runs: Runs) -> None:
 
 def _added(runs: Runs) -> None:
     """The state and what attention brings are added: neither is nothing without the other, or hides it."""
-    if not runs.moved("weights", "nothing", "nothing, first", VERY_LAST).any():
+    if not runs.moved("weights", "nothing", "nothing, others", VERY_LAST).any():
         raise MissingError(failed("repair.residual.gate", "a state of zeros hides what attention brings"))
     for size in ("below", "above"):
         if not runs.moved("weights", size, f"{size}, last", VERY_LAST).any():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.checks.judging.results import failed
-from autograder.checks.kinds.repair.attentions import cross_mask, cross_value, holds, self_mask
+from autograder.checks.kinds.repair.attentions import cross_mask, cross_value, holds, residual, self_mask
 from autograder.checks.kinds.repair.experiment import D_MODEL, MAX_LEN, N_TOKENS
 from autograder.checks.kinds.repair.later import LONG, VERY_LONG
 from autograder.checks.kinds.repair.plan import (
@@ -21,6 +21,8 @@ from autograder.checks.kinds.repair.plan import (
 )
 from autograder.checks.kinds.repair.runs import MissingError, Runs, unjudged
 
+ATTENTIONS = (self_mask, residual, cross_mask, cross_value)
+"""Only where these find nothing, a memory longer than the target must give an output."""
 MOST_KEPT = 0.98
 """Share of the features that are kept in training; with a smaller one, some are dropped."""
 HALF = 0.5
@@ -39,6 +41,14 @@ def position_table(runs: Runs) -> None:
         _reads_very_long(runs)
     if not reads_longest(runs) and not _made_for_none(runs):
         raise MissingError(failed("repair.position_table.short"))
+
+
+def reads_many(runs: Runs) -> bool:
+    """Whether many positions can be read, each as its own."""
+    try:
+        return _positions(runs, "positions") >= MANY_POSITIONS
+    except MissingError:
+        return False
 
 
 def table_grows(runs: Runs) -> bool:
@@ -87,7 +97,7 @@ def shape_order(runs: Runs) -> None:
     """Whatever the sizes, every row of a batch is treated alike, and positions count along the sequence."""
     runs.lively("attention", "usual", "again", "other tokens")
     outputs = {sizes: runs.output("unequal", at_sizes(*sizes)) for sizes in UNEQUAL}
-    attends_right = runs.layers and all(holds(probe, runs) for probe in (self_mask, cross_mask, cross_value))
+    attends_right = runs.layers and all(holds(probe, runs) for probe in ATTENTIONS)
     if not noisy(runs):
         _count_along(runs, outputs, across=attends_right or not runs.layers)
     if attends_right or not runs.layers:
@@ -120,6 +130,8 @@ def embedding_dropout(runs: Runs) -> None:
     if not features:
         raise unjudged("no weights of the tokens could be found")
     if kept > MOST_KEPT * features:
+        if runs.count("weights", "features balanced"):
+            raise unjudged("the embeddings are normalised: what is dropped of them cannot be seen")
         raise MissingError(failed("repair.embedding_dropout", f"{kept} of {features} features are kept"))
 
 

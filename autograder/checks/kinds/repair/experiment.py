@@ -182,15 +182,16 @@ class Model(Struct, frozen=True):
         return ask.calls(self.seed, self.dtype, spied=self.access.spied, keep=keep, grad=True)
 
     def _spy(self) -> list[Call]:
-        """Every module's inputs are written down: a dictionary takes a module and its inputs as a hook does."""
+        """Every module's inputs are written down: a dictionary takes a module and them as a hook does."""
         if not self.access.spied:
             return []
-        write = Ref("write")
+        write, register = Ref("write"), Ref("register")
         return [
             _TORCH,
             Call("@builtins", "dict", keep=SEEN.name),
             Call(SEEN, "__setitem__", read=True, keep=write.name),
-            Call(TORCH, "nn.modules.module.register_module_forward_pre_hook", args=(write,), keep="hook"),
+            Call("@operator", "methodcaller", args=("register_forward_pre_hook", write), keep=register.name),
+            Call(TORCH, "nn.Module.apply", args=(MODEL, register), keep="nothing"),
         ]
 
     def _changed(self) -> list[Call]:

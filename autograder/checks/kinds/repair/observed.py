@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from autograder.checks.base import Draw, Observations
 from autograder.checks.kinds.repair.attentions import cross_key, cross_value, holds
-from autograder.checks.kinds.repair.embeddings import reads_longest, table_grows
+from autograder.checks.kinds.repair.embeddings import reads_longest, reads_many, table_grows
 from autograder.checks.kinds.repair.experiment import Access, Experiment
 from autograder.checks.kinds.repair.later import asked_later, without_layers
 from autograder.checks.kinds.repair.plan import UNEQUAL, at_sizes, experiments
@@ -92,10 +92,11 @@ class Observed:
             bare = True
         elif not (holds(cross_value, first) and holds(cross_key, first)):
             names |= {"self alone", "cross alone", "masks"}
-        if first.gave("attention", "usual") and not _grows(first):
+        reads = first.gave("attention", "usual") and reads_many(first)
+        if reads and not _grows(first):
             names |= {"very long", "long"}
             bare = True
-        if first.gave("positions", "positions") and not reads_longest(first):
+        if reads and not reads_longest(first):
             names.add("no positions")
         if _uneven(first) or _varies(first):
             bare = True

@@ -49,6 +49,7 @@ from autograder.checks.kinds.repair.experiment import (
 )
 from autograder.checks.kinds.repair.slopes import (
     HUGE,
+    balanced,
     counted,
     counted_of,
     found_own,
@@ -147,7 +148,7 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
             "weights",
             [*drawn.weights(), *drawn.features(), *drawn.nothing_or_huge(), *drawn.scaled()],
         ),
-        rich.experiment("vocabulary", [drawn.vocabulary(), *drawn.weights()]),
+        rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
         Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
         Model(access, drawn.seed, dropout=1.0).experiment("dropped", drawn.dropped(), ("train",)),
         Model(access, drawn.seed, d_hidden=MORE_HIDDEN).experiment("wide", drawn.weights()),
@@ -293,6 +294,7 @@ class Drawn:
             Count("features", Call(Ref("number"), "item")),
             put("train"),
             counted_of(OWN_ONCE, replace(asked, seed=2), ORDINARY, "features kept"),
+            *balanced("features balanced"),
             put("eval"),
         ]
 
@@ -316,14 +318,13 @@ class Drawn:
         """The last position's own state is nothing, then hugely negative, then hugely positive.
 
         It is hidden from itself, so that its state reaches its output past the self-attention alone. In
-        "nothing, first" the first token is another, which the last position sees; in "below, last" and "above,
-        last" the last one.
+        "nothing, others" all tokens before it are others; in "below, last" and "above, last" it is the last one.
         """
         n = MANY + 1
         ordinary = np.resize(self.many, (n, n))
         ordinary[:, -1] = ORDINARY + np.arange(n) % (D_MODEL - ORDINARY)
-        first, last = ordinary.copy(), ordinary.copy()
-        first[:, 0] = (ordinary[:, 0] + 1) % ORDINARY
+        others, last = (ordinary + 1) % ORDINARY, ordinary.copy()
+        others[:, -1] = ordinary[:, -1]
         last[:, -1] = np.roll(ordinary[:, -1], 1)
         memory = np.resize(self.memories, (n, n, D_MODEL))
         masks = all_open(n, n)[0], causal(n, n)
@@ -337,7 +338,7 @@ class Drawn:
             found_own(self._usual(), asked("", ordinary), ORDINARY, OWN_LAST, first=False),
             *multiplied(OWN_LAST, 0),
             asked("nothing", ordinary),
-            asked("nothing, first", first),
+            asked("nothing, others", others),
             *multiplied(OWN_LAST, -HUGE, sign=True),
             asked("below", ordinary),
             asked("below, last", last),

@@ -24,7 +24,8 @@ EXPLAINED_BY: Mapping[str, tuple[str, ...]] = {
     "position_missing": ("shape_order", "position_table"),
     "position_offset": ("position_table", "position_missing", "shape_order"),
     "shape_order": ("position_missing", "position_table"),
-    "position_table": ("position_missing", "shape_order"),
+    "position_table": ("position_missing", "shape_order", "position_offset"),
+    "cross_value": ("cross_key",),
 }
 """By probe: the faults that may be all there is to such a defect; while one is left, nothing is said."""
 

@@ -27,6 +27,8 @@ ALL_WEIGHTS = Count("weights", Call(WEIGHTS, "numel"))
 STIRRED_ANEW = 2
 """How many more sets of weights are asked before one counts as idle."""
 HUGE = 1e6
+ROUNDING = 1e-10
+"""Share of slopes below which their sum is nothing."""
 
 Output = Callable[[Ask, str], list[Call]]
 """The calls that keep the output of a forward pass under a name."""
@@ -62,6 +64,22 @@ def counted_of(own: Ref, ask: Ask, columns: int, label: str) -> Slopes:
         ]
 
     return Slopes(calls)
+
+
+def balanced(label: str) -> list[Call | Count]:
+    """After `counted_of`: 1 if the slopes sum up to nothing, as those of what is normalised do, else 0."""
+    masked, total, sizes, limit = Ref("masked"), Ref("total"), Ref("sizes"), Ref("limit")
+    less, number = Ref("less"), Ref("number")
+    return [
+        Call(masked, "sum", keep=total.name),
+        Call(total, "abs", keep=total.name),
+        Call(masked, "abs", keep=sizes.name),
+        Call(sizes, "sum", keep=sizes.name),
+        Call(sizes, "mul", args=(ROUNDING,), keep=limit.name),
+        Call(total, "lt", args=(limit,), keep=less.name),
+        Call(less, "int", keep=number.name),
+        Count(label, Call(number, "item")),
+    ]
 
 
 def found_own(usual: Ask, special: Ask, columns: int, own: Ref, *, first: bool = True) -> Slopes:
