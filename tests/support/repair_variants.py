@@ -9,6 +9,7 @@ from pathlib import Path
 from reference.faults.decoder import EXAM
 from reference.listings import RIGHT
 
+FILES = ("accepted", "idioms", "wrong", "odd", "noted")
 FOLDER = Path(__file__).parent.parent / "submissions" / "repair"
 
 
@@ -30,6 +31,10 @@ class Variant:
     """Left to a person."""
     notes: dict[str, str] = field(default_factory=dict)
     """Fault → a part of what staff are told about it."""
+
+    def cells_after(self) -> tuple[str, ...]:
+        """The cells that are run after the answer."""
+        return (self.later,) if self.later else ()
 
     def source(self) -> str:
         """The answer cell.

@@ -15,7 +15,7 @@ N_TOKENS = 23
 D_MODEL = 12
 N_HEADS = 3
 D_HIDDEN = 20
-MAX_LEN = 32
+MAX_LEN = 64
 STIR = 0.2
 """Standard deviation of what `Change.STIR` adds to every weight."""
 SHRUNK = 0.02

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Sequence
 
 from autograder.checks.base import Draw, Observations
-from autograder.checks.kinds.repair.attentions import cross_key, cross_value, holds
+from autograder.checks.kinds.repair.attentions import (
+    cross_key,
+    cross_value,
+    holds,
+    residual,
+    self_mask,
+)
 from autograder.checks.kinds.repair.embeddings import reads_longest, reads_many, table_grows
 from autograder.checks.kinds.repair.experiment import Access, Experiment
 from autograder.checks.kinds.repair.later import asked_later, without_layers
@@ -31,7 +38,7 @@ class Observed:
     def __init__(
         self,
         entry: str,
-        probes: Collection[str],
+        probes: frozenset[str],
         observed: Sequence[Observations],
         again: Sequence[Observations] = (),
     ) -> None:
@@ -44,27 +51,37 @@ class Observed:
             again: of the second round.
         """
         self._entry, self._probes, self._observed = entry, probes, observed
-        first = Runs(entry, experiments(Access(entry), _FORM, probes), observed)
+        made = _first(Access(entry), probes)
+        first = Runs(entry, made, observed)
         self.runs, self.misread, self.of_object = first, first.misread, False
         self.remarks: tuple[str, ...] = ()
         access = self._other_access(first)
         if access is not None:
             self._read_anew(access, again)
             return
-        later, bare = self._called_for(first, _FORM)
-        if later or bare:
-            made = [*experiments(Access(entry), _FORM, probes), *later]
-            known = [*self._padded(len(made) - len(later)), *again[: len(later)]]
+        names, layers_fail = self._called_for(first)
+        if names or layers_fail:
+            later = _named(_later(Access(entry)), names)
+            bare = _bare(Access(entry)) if layers_fail else ()
+            known = [*observed[: len(made)], *[()] * (len(made) - len(observed)), *again[: len(later)]]
             none = Runs(entry, bare, again[len(later) :], layers=False) if bare else None
-            self.runs = Runs(entry, made, known, without_layers=none)
+            self.runs = Runs(entry, (*made, *later), known, without_layers=none)
 
     def second_round(self, draw: Draw) -> tuple[Scenario, ...]:
-        """What has to be asked again, given the first round; of a submission without a second one yet."""
-        first = Runs(self._entry, experiments(Access(self._entry), _FORM, self._probes), self._observed)
+        """What has to be asked again, given the first round."""
+        first = Runs(self._entry, _first(Access(self._entry), self._probes), self._observed)
         access = self._other_access(first)
         if access is not None:
-            return tuple(one.scenario for one in _everything(access, draw, self._probes))
-        later, bare = self._called_for(first, draw)
+            made = (
+                *experiments(access, draw, self._probes),
+                *asked_later(access, draw),
+                *without_layers(access, draw),
+            )
+            return tuple(one.scenario for one in made)
+        access = Access(self._entry)
+        names, layers_fail = self._called_for(first)
+        later = _named(asked_later(access, draw), names) if names else ()
+        bare = without_layers(access, draw) if layers_fail else ()
         return tuple(one.scenario for one in (*later, *bare))
 
     def _other_access(self, first: Runs) -> Access | None:
@@ -74,10 +91,9 @@ class Observed:
         return Access(self._entry, spied=True) if first.misread is not None else None
 
     def _read_anew(self, access: Access, again: Sequence[Observations]) -> None:
-        made = _everything(access, _FORM, self._probes)
-        bare = len(without_layers(access, _FORM))
-        none = Runs(self._entry, made[-bare:], again[len(made) - bare :], layers=False)
-        runs = Runs(self._entry, made[:-bare], again[: len(made) - bare], without_layers=none)
+        made, bare = (*_first(access, self._probes), *_later(access)), _bare(access)
+        none = Runs(self._entry, bare, again[len(made) :], layers=False)
+        runs = Runs(self._entry, made, again[: len(made)], without_layers=none)
         if access.spied:
             self.runs = runs
             self.remarks = ("what is returned is no output: its last module's output was judged",)
@@ -85,13 +101,16 @@ class Observed:
             self.runs, self.misread, self.of_object = runs, runs.misread, True
             self.remarks = (f"{self._entry} is an object when it is asked: its class was judged",)
 
-    def _called_for(self, first: Runs, draw: Draw) -> tuple[tuple[Experiment, ...], tuple[Experiment, ...]]:
-        """Experiments of the second round, and those without layers."""
-        access, names, bare = Access(self._entry), set(), False
+    def _called_for(self, first: Runs) -> tuple[set[str], bool]:
+        """The names of experiments of the second round, and whether models without layers are asked."""
+        names: set[str] = set()
+        bare = False
         if not first.gave("attention", "usual"):
             bare = True
         elif not (holds(cross_value, first) and holds(cross_key, first)):
             names |= {"self alone", "cross alone", "masks"}
+        elif not (holds(self_mask, first) or holds(residual, first)):
+            names.add("masks")
         reads = first.gave("attention", "usual") and reads_many(first)
         if reads and not _grows(first):
             names |= {"very long", "long"}
@@ -102,19 +121,27 @@ class Observed:
             bare = True
         if first.of_dtypes:
             names.add("single")
-        later = tuple(one for one in asked_later(access, draw) if one.name in names)
-        return later, without_layers(access, draw) if bare else ()
-
-    def _padded(self, length: int) -> list[Observations]:
-        return [*self._observed[:length], *[()] * (length - len(self._observed))]
+        return names, bare
 
 
-def _everything(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Experiment, ...]:
-    return (
-        *experiments(access, draw, probes),
-        *asked_later(access, draw),
-        *without_layers(access, draw),
-    )
+def _named(made: Sequence[Experiment], names: Collection[str]) -> tuple[Experiment, ...]:
+    return tuple(one for one in made if one.name in names)
+
+
+@functools.cache
+def _first(access: Access, probes: frozenset[str]) -> tuple[Experiment, ...]:
+    """The form of the first round."""
+    return experiments(access, _FORM, probes)
+
+
+@functools.cache
+def _later(access: Access) -> tuple[Experiment, ...]:
+    return asked_later(access, _FORM)
+
+
+@functools.cache
+def _bare(access: Access) -> tuple[Experiment, ...]:
+    return without_layers(access, _FORM)
 
 
 def _grows(first: Runs) -> bool:

@@ -1,26 +1,26 @@
 """The experiments that tell the faults of a decoder apart, and, but for one, in float64.
 
-Each makes one model, by default of one layer, and is arranged so that a fault which raises takes down only what
-it must:
+Each makes one model, by default of one layer, and is arranged so that a fault which raises takes down only
+what it must:
 
-    attention     one token and one memory position, where nothing is masked and no sizes can be confused; then
-                  batch, length and source are equal, so no mix-up of sizes raises
+    attention     one token and one memory position, where nothing is masked and no sizes can be confused;
+                  then batch, length and source are equal, so no mix-up of sizes raises
     unequal       sizes that differ, and a memory longer than the target
     positions     more positions than any other size of the model
     longest       all sizes the same, and a target of that length
     larger table  twice as many positions: how much larger the model is
     small         small weights: attention is nearly the plain mean of what is visible
-    weights       which weights have a part in the output, with a dropout of 0.5 in training, too; then the state
-                  of some positions is nothing, or huge
+    weights       which weights have a part in the output, with a dropout of 0.5 in training, too; then the
+                  state of some positions is nothing, or huge
     vocabulary    more tokens than any other size of the model
     stack         two layers: which weights there are, and which have a part in the output
     dropped       dropout 1, in training: whatever is dropped is gone
     wide          a wider feed-forward network
 
 Target masks never let a position see a later one, except where all are open, and memory masks block whole
-positions, as real ones do, except beside huge embeddings. Every text has masks of its own. Tokens are below the
-width of the model, except in ``vocabulary``, so that a wrong table of tokens raises nowhere else. Every call is
-seeded: dropout that is on where it should not be repeats itself and hides nothing else.
+positions, as real ones do, except beside huge embeddings. Every text has masks of its own. Tokens are below
+the width of the model, except in ``vocabulary``, so that a wrong table of tokens raises nowhere else. Every
+call is seeded: dropout that is on where it should not be repeats itself and hides nothing else.
 
 What is asked only after the first answers, `asked_later` and `without_layers`, stands in `later`.
 """
@@ -62,8 +62,8 @@ N = 8
 that a table of positions could wrongly be given."""
 MEMORY_BLOCKED = np.array([0, 1, 0, 1, 1, 1, 0, 0], bool)
 TARGET_BLOCKED = np.array([0, 1, 1, 0, 1, 0, 1, 0], bool)
-"""In which texts of a batch the moved position is blocked. Every pair of masks occurs twice, the first and the
-last text's mask block nothing, and no order of the texts but the right one gives the same."""
+"""In which texts of a batch the moved position is blocked. Every pair of masks occurs twice, the masks of the
+first and the last text block nothing, and in the opposite order the texts have other masks."""
 HIDDEN_AT_END = np.array([0, 1, 2, 0, 2, 1, 0, 2])
 """How many positions are blocked at the end of each text's memory."""
 MANY = 11
@@ -75,12 +75,12 @@ MANY_POSITIONS = 24
 MOST_POSITIONS = 30
 """More than any other size of the model in ``positions``; what it could read, and has to read there."""
 MANY_TOKENS = 140
-FEW_POSITIONS = 12
-LAST_TOKENS = MANY_TOKENS - np.array([1, 2, 3, 4, 13, 21, 25, 41])
+FEW_POSITIONS = 64
+LAST_TOKENS = MANY_TOKENS - np.array([1, 2, 3, 4, 13, 21, 25, 65])
 """Tokens near the end of the vocabulary; some differ by a size that a table could wrongly have."""
 MORE_HIDDEN = 60
 """How wide the feed-forward network is in ``wide``."""
-MORE_POSITIONS = 64
+MORE_POSITIONS = 128
 """How many positions there are in ``larger table``."""
 UNEQUAL = ((2, 5), (5, 2), (1, 5), (3, 1))
 """(batch, length): one row and one position too, where broadcasting hides a mix-up."""
@@ -115,8 +115,8 @@ SERVES: dict[str, frozenset[str]] = {
     "dropped": frozenset({"dropout_rate"}),
     "wide": frozenset({"hidden_width"}),
 }
-"""The probes that need an experiment; ``attention`` serves all. What serves none of the planted faults is asked
-last, so that nothing is lost where it ends the box."""
+"""The probes that need an experiment; ``attention`` serves all. What serves none of the planted faults is
+asked last, so that nothing is lost where it ends the box."""
 
 
 def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Experiment, ...]:
@@ -209,27 +209,34 @@ class Drawn:
             self.usual("other seed", seed=2),
         ]
 
+    def exchanged_token(self) -> np.ndarray:
+        """The tokens with another one at the moved position."""
+        tokens = self.tokens.copy()
+        tokens[:, MOVED] = self.other[:, MOVED]
+        return tokens
+
     def attention(self) -> list[Ask]:
-        """One thing of ``usual`` exchanged in each."""
+        """One thing exchanged in each; two positions of the memory where none is blocked."""
         masks = _memory_mask(), _target_mask()
-        exchanged = self.tokens.copy()
-        exchanged[:, MOVED] = self.other[:, MOVED]
+        opened = all_open(N, N)[0], causal(N, N)
         moved, first = self.memory.copy(), self.memory.copy()
         moved[:, MOVED] += self.step[:, MOVED]
         first[:, 0] += self.step[:, MOVED]
         return [
-            Ask("token", exchanged, self.memory, *masks),
+            Ask("token", self.exchanged_token(), self.memory, *masks),
             Ask("moved", self.tokens, moved, *masks),
             Ask("moved, first", self.tokens, first, *masks),
-            Ask("swapped", self.tokens, self.memory[:, [1, 0, *range(2, N)]], *masks),
+            Ask("open", self.tokens, self.memory, *opened),
+            Ask("open, swapped", self.tokens, self.memory[:, [1, 0, *range(2, N)]], *opened),
         ]
 
     def other_masks(self) -> list[Ask]:
         """One mask of ``usual`` exchanged in each."""
-        masks = _memory_mask(), _target_mask()
+        masks, other = (_memory_mask(), _target_mask()), _memory_mask(~MEMORY_BLOCKED)
         return [
             self.usual("usual"),
-            Ask("other memory mask", self.tokens, self.memory, _memory_mask(~MEMORY_BLOCKED), masks[1]),
+            Ask("other memory mask", self.tokens, self.memory, other, masks[1]),
+            Ask("other memory mask, token", self.exchanged_token(), self.memory, other, masks[1]),
             Ask("other target mask", self.tokens, self.memory, masks[0], _target_mask(~TARGET_BLOCKED)),
         ]
 
@@ -240,12 +247,10 @@ class Drawn:
 
     def small(self) -> list[Ask]:
         """A token exchanged where nothing is blocked but what is later."""
-        exchanged = self.tokens.copy()
-        exchanged[:, MOVED] = self.other[:, MOVED]
         masks = all_open(N, N)[0], causal(N, N)
         return [
             Ask("small", self.tokens, self.memory, *masks),
-            Ask("small, token", exchanged, self.memory, *masks),
+            Ask("small, token", self.exchanged_token(), self.memory, *masks),
         ]
 
     def unequal(self) -> list[Ask]:
@@ -318,7 +323,7 @@ class Drawn:
         """The last position's own state is nothing, then hugely negative, then hugely positive.
 
         It is hidden from itself, so that its state reaches its output past the self-attention alone. In
-        "nothing, others" all tokens before it are others; in "below, last" and "above, last" it is the last one.
+        "nothing, others" all tokens before it are others; in "below, last" and "above, last" it is itself.
         """
         n = MANY + 1
         ordinary = np.resize(self.many, (n, n))

@@ -17,7 +17,7 @@ EXPLAINED_BY: Mapping[str, tuple[str, ...]] = {
     "cross_mask": ("cross_value", "self_mask"),
     "residual": ("self_mask",),
     "norm": ("residual",),
-    "cross_key": ("cross_value",),
+    "cross_key": ("cross_value", "cross_mask"),
     "dropout_always": ("embedding_dropout",),
     "embedding_dropout": ("dropout_always", "output_head"),
     "dropout_rate": ("residual",),
@@ -26,6 +26,8 @@ EXPLAINED_BY: Mapping[str, tuple[str, ...]] = {
     "shape_order": ("position_missing", "position_table"),
     "position_table": ("position_missing", "shape_order", "position_offset"),
     "cross_value": ("cross_key",),
+    "shared_block": ("output_head",),
+    "stack": ("output_head",),
 }
 """By probe: the faults that may be all there is to such a defect; while one is left, nothing is said."""
 

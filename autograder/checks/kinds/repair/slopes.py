@@ -85,9 +85,9 @@ def balanced(label: str) -> list[Call | Count]:
 def found_own(usual: Ask, special: Ask, columns: int, own: Ref, *, first: bool = True) -> Slopes:
     """Keep, as a mask under the name of `own`, what has a part in the output for special inputs alone.
 
-    A hidden feature that only special inputs wake would drown everything else when made huge. So a weight must
-    be idle for the usual ones not only as the model stands, but also after all weights were stirred anew: where
-    a feature wakes depends on the weights, and which embeddings are read does not.
+    A hidden feature that only special inputs wake would drown everything else when made huge. So a weight
+    must be idle for the usual ones not only as the model stands, but also after all weights were stirred
+    anew: where a feature wakes depends on the weights, and which embeddings are read does not.
 
     Args:
         usual: the usual inputs.

@@ -5,8 +5,8 @@ something else must not have. Nothing is compared with a reference, so names, in
 are free; and an output that does not depend on its inputs, or does not repeat itself, shows nothing.
 
 The faults are told apart in any combination that a question may have: a verdict either looks where the
-other faults have no effect (no layers, one position, equal sizes), or takes into account which mask gates
-what. Faults of one probe are different ways of breaking one relation, and never in one question.
+other faults have no effect (one position, equal sizes, everything open), or takes into account which mask
+gates what. Faults of one probe are different ways of breaking one relation, and never in one question.
 """
 
 from __future__ import annotations
@@ -132,9 +132,10 @@ def verdicts(observed: Observed, planted: Collection[str]) -> dict[str, Verdict]
     found = {fault: findings[PROBES[fault]] for fault in planted}
     others = {probe.__name__: findings[probe] for probe in findings if probe not in map(PROBES.get, planted)}
     notes = remarks(runs, found, others)
-    said = observed.remarks
+    place = "output_head" if "output_head" in found else next(iter(found), "")
+    notes[place] = (*observed.remarks, *notes.get(place, ()))
     return {
-        fault: Verdict(finding, (*said, *notes.get(fault, ())), of_object=observed.of_object)
+        fault: Verdict(finding, notes.get(fault, ()), of_object=observed.of_object)
         for fault, finding in found.items()
     }
 
