@@ -10,7 +10,8 @@ SENTENCES: dict[str, Text] = {
         "de": "Repariert.",
     },
     "repair.repaired.object": {
-        "en": "Repaired. (At the end {name} is not the class but an object made from it; its class was asked.)",
+        "en": "Repaired. (At the end {name} is not the class but an object made from it; "
+        "its class was asked.)",
         "de": "Repariert. (Am Ende ist {name} nicht die Klasse, sondern ein Objekt davon; "
         "gefragt wurde dessen Klasse.)",
     },

@@ -106,7 +106,7 @@ def test_a_box_that_was_ended_fails_what_needs_it_and_all_that_follows() -> None
     crash = Observation(ok=False, ending=Ending.MEMORY)
     observed.append((crash,) * len(plan[2].calls))
     results = {result.item: result for result in made.judge(evidence(RIGHT, observed))}
-    assert _with(results, Status.PASSED) == {"self_mask", "cross_mask", "cross_value"}
+    assert _with(results, Status.PASSED) == {"self_mask", "cross_mask", "cross_value", "shape_order"}
     codes = {results[item].code for item in _with(results, Status.FAILED)}
     assert codes == {"ending.memory"}
     assert _with(results, Status.NEEDS_REVIEW) == set()

@@ -20,6 +20,7 @@ from autograder.checks.kinds.repair.plan import (
     at_sizes,
 )
 from autograder.checks.kinds.repair.runs import MissingError, Runs, unjudged
+from autograder.records import Status
 
 ATTENTIONS = (self_mask, residual, cross_mask, cross_value)
 """Only where these find nothing, a memory longer than the target must give an output."""
@@ -196,7 +197,12 @@ def _reads_very_long(runs: Runs) -> None:
 
 def _made_for_none(runs: Runs) -> bool:
     """Whether a model for no positions can be made: what hinders a longest target is then no missing row."""
-    return runs.count("no positions", "made") == 0
+    try:
+        return runs.count("no positions", "made") == 0
+    except MissingError as missing:
+        if missing.finding.status is Status.FAILED:
+            return False
+        raise
 
 
 def _rank(output: np.ndarray) -> int:

@@ -257,11 +257,10 @@ class Drawn:
         """Every text is one and the same token, beside a memory that is the same everywhere."""
         asks = []
         for batch, length in UNEQUAL:
-            memory_mask = np.zeros((batch, 1, 1, length), bool)
-            memory_mask[..., 0] = True
             tokens = np.full((batch, length), self.token)
             memory = np.broadcast_to(self.memory[0, 0], (batch, length, D_MODEL))
-            asks.append(Ask(at_sizes(batch, length), tokens, memory, memory_mask, causal(batch, length)))
+            masks = all_open(batch, length)[0], causal(batch, length)
+            asks.append(Ask(at_sizes(batch, length), tokens, memory, *masks))
         return asks
 
     def longer_source(self) -> Ask:
