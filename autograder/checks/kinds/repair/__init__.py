@@ -47,6 +47,7 @@ class RepairCheck:
     kind: ClassVar[str] = "repair"
     question_type = RepairOptions
     item_type = RepairItem
+    student_alone: ClassVar[bool] = True
 
     def __init__(self, question: Question, rubric: Rubric) -> None:  # noqa: ARG002 - as every kind is made
         if not question.answer:

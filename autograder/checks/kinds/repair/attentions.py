@@ -46,6 +46,8 @@ def self_mask(runs: Runs) -> None:
     other positions it moves by the self-attention; otherwise the cross-attention has to be told from it.
     """
     runs.steady("attention", "usual", "again")
+    if holds(exchanged, runs):
+        raise unjudged("the cross-attention's query is the memory: what enters it cannot be seen")
     leaks, back = runs.moved("attention", "usual", "token", LATER), _back(runs, "attention")
     if holds(_reads_memory_alone, runs):
         try:
@@ -107,7 +109,7 @@ def residual(runs: Runs) -> None:
     try:
         _own_way(runs)
     except MissingError as missing:
-        if holds(_exchanged, runs):
+        if holds(exchanged, runs):
             raise unjudged(
                 "the cross-attention's query is the memory: what enters it cannot be seen"
             ) from missing
@@ -184,7 +186,7 @@ def cross_value(runs: Runs) -> None:
     _arrives(runs)
     if not runs.gave("attention", "moved", "moved, first", "open, swapped"):
         return
-    if holds(_exchanged, runs):
+    if holds(exchanged, runs):
         raise MissingError(failed("repair.cross_value.exchanged"))
     if holds(_pooled, runs):
         raise MissingError(failed("repair.cross_value.pooled"))
@@ -226,7 +228,7 @@ def _reads_memory_alone(runs: Runs) -> None:
     _moves_together(runs)
 
 
-def _exchanged(runs: Runs) -> None:
+def exchanged(runs: Runs) -> None:
     """A position of the memory moves the output there, and nowhere later: it asks, and is not looked at."""
     there = runs.moved("attention", "usual", "moved", THERE)
     if not there.any() or _sees_memory(runs).any():

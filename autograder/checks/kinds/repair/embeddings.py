@@ -33,7 +33,14 @@ HALF = 0.5
 def position_table(runs: Runs) -> None:
     """More positions than the model has of anything else can be read, each its own, whatever max_len is."""
     runs.lively("attention", "usual", "again", "other tokens")
-    different = _positions(runs, "positions")
+    try:
+        different = _positions(runs, "positions")
+    except MissingError as missing:
+        if table_grows(runs) and not holds(shape_order, runs):
+            raise unjudged(
+                "the table grows with max_len, and wrong positions are looked up in it"
+            ) from missing
+        raise
     if different < MANY_POSITIONS:
         raise MissingError(
             failed("repair.position_table", f"{different} of {MANY_POSITIONS} positions differ")

@@ -9,6 +9,7 @@ from autograder.checks.base import Draw, Observations
 from autograder.checks.kinds.repair.attentions import (
     cross_key,
     cross_value,
+    exchanged,
     holds,
     residual,
     self_mask,
@@ -105,7 +106,7 @@ class Observed:
         """The names of experiments of the second round, and whether models without layers are asked."""
         names: set[str] = set()
         bare = False
-        if not first.gave("attention", "usual"):
+        if not first.gave("attention", "usual") or holds(exchanged, first):
             bare = True
         elif not (holds(cross_value, first) and holds(cross_key, first)):
             names |= {"self alone", "cross alone", "masks"}

@@ -20,6 +20,8 @@ from autograder.checks.kinds.repair.attentions import (
     cross_key,
     cross_mask,
     cross_value,
+    exchanged,
+    holds,
     norm,
     residual,
     self_mask,
@@ -148,7 +150,7 @@ def _finding(probe: Probe, observed: Observed) -> Finding | None:
         if not runs.gave("attention", "usual"):
             return review("what is returned cannot be read", "review.person")
     bare = runs.without_layers
-    fails = bare is not None and not runs.gave("attention", "usual")
+    fails = not runs.gave("attention", "usual") or holds(exchanged, runs)
     if bare is not None and fails and probe in WITHOUT_LAYERS and bare.gave("attention", "usual"):
         runs = bare
     try:
