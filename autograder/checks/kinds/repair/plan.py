@@ -408,5 +408,6 @@ def _memory_mask(blocked: np.ndarray = MEMORY_BLOCKED) -> np.ndarray:
 def _target_mask(blocked: np.ndarray = TARGET_BLOCKED) -> np.ndarray:
     """Lower triangular; in some texts the moved position is seen by itself alone."""
     mask = causal(N, N)
-    mask[np.ix_(blocked, [0], np.arange(MOVED + 1, N), [MOVED])] = False
+    for text in np.flatnonzero(blocked):
+        mask[text, :, MOVED + 1 :, MOVED] = False
     return mask

@@ -85,6 +85,10 @@ class Runs:
         for index, experiment in enumerate(made):
             observations = tuple(observed[index]) if index < len(observed) else ()
             ended = self._sort(experiment, observations, ended)
+        if self.misread is None and self.gave("attention", "usual", "other tokens", "moved"):
+            blind = not self.changed("attention", "usual", "other tokens")
+            if blind and self.changed("attention", "usual", "moved"):
+                self.misread = failed("repair.constant", "the memory moves the output, and the tokens do not")
 
     def output(self, experiment: str, label: str) -> np.ndarray:
         """One output: finite float64 numbers of shape (batch, length, width).
