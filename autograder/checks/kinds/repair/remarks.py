@@ -26,8 +26,6 @@ EXPLAINED_BY: Mapping[str, tuple[str, ...]] = {
     "shape_order": ("position_missing", "position_table"),
     "position_table": ("position_missing", "shape_order", "position_offset"),
     "cross_value": ("cross_key",),
-    "shared_block": ("output_head",),
-    "stack": ("output_head",),
 }
 """By probe: the faults that may be all there is to such a defect; while one is left, nothing is said."""
 
