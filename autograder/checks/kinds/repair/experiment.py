@@ -110,7 +110,13 @@ class Slopes(Struct, frozen=True, eq=False):
     make: Callable[[Callable[[Ask, str], list[Call]]], list[Call | Count]]
 
 
-Step = Call | Ask | Count | Slopes
+class Remake(Struct, frozen=True):
+    """From here on another model is asked, in the same mode and with the same changed weights."""
+
+    dropout: float
+
+
+Step = Call | Ask | Count | Slopes | Remake
 
 
 class Experiment(Struct, frozen=True, eq=False):
@@ -144,18 +150,18 @@ class Model(Struct, frozen=True):
 
         With several modes, labels begin with the mode's name.
         """
-        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
-        made = f"{self.access.name}({', '.join(str(size) for size in sizes)})"
-        attribute = "__class__" if self.access.of_object else ""
-        make = Call(
-            self.access.entry, attribute, sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype
-        )
+        made, make = self.made()
         rows = [_Row("", made, (), call) for call in (make, *self._spy(), *self._changed())]
         for mode in modes:
             rows.append(_Row("", made, (), put(mode)))
             prefix = f"{mode} " if len(modes) > 1 else ""
             for step in steps:
-                rows += self._rows(step, made, prefix)
+                if isinstance(step, Remake):
+                    made, make = msgspec.structs.replace(self, dropout=step.dropout).made()
+                    remade = (make, *self._spy(), *_LISTED, written(), put(mode))
+                    rows += [_Row("", made, (), call) for call in remade]
+                else:
+                    rows += self._rows(step, made, prefix)
         return Experiment(
             name,
             tuple(row.label for row in rows),
@@ -164,7 +170,16 @@ class Model(Struct, frozen=True):
             Scenario(f"{self.access.name}: {name}", tuple(row.call for row in rows)),
         )
 
-    def _rows(self, step: Step, made: str, prefix: str) -> list[_Row]:
+    def made(self) -> tuple[str, Call]:
+        """How the model is made, in words and as a call."""
+        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
+        attribute = "__class__" if self.access.of_object else ""
+        make = Call(
+            self.access.entry, attribute, sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype
+        )
+        return f"{self.access.name}({', '.join(str(size) for size in sizes)})", make
+
+    def _rows(self, step: Call | Ask | Count | Slopes, made: str, prefix: str) -> list[_Row]:
         if isinstance(step, Slopes):
             return [row for each in step.make(self._output) for row in self._rows(each, made, prefix)]
         if isinstance(step, Count):
@@ -200,8 +215,7 @@ class Model(Struct, frozen=True):
         noise = Call(TORCH, "randn_like", args=(WEIGHTS,), keep="noise", seed=self.seed)
         calls = [
             _TORCH,
-            Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="iterator"),
-            Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
+            *_LISTED,
             Call(TORCH, "nn.utils.parameters_to_vector", args=(PARAMETERS,), keep=WEIGHTS.name),
             noise,
             Call(WEIGHTS, "add_", args=(Ref(noise.keep),), kwargs={"alpha": STIR}, keep=WEIGHTS.name),
@@ -222,6 +236,12 @@ class _Row(Struct, frozen=True, eq=False):
 
 _TORCH = Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=TORCH.name)
 """Every module's methods know torch, whatever the notebook calls it, or the reference's box."""
+
+
+_LISTED = (
+    Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="iterator"),
+    Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
+)
 
 
 def written(weights: Ref = WEIGHTS) -> Call:

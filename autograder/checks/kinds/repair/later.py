@@ -19,7 +19,6 @@ from autograder.checks.kinds.repair.experiment import (
 from autograder.checks.kinds.repair.plan import (
     FEW_POSITIONS,
     FEW_TOKENS,
-    HALF,
     MANY_POSITIONS,
     MANY_TOKENS,
     MORE_POSITIONS,
@@ -88,7 +87,7 @@ def without_layers(access: Access, draw: Draw) -> tuple[Experiment, ...]:
         replace(none, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS).experiment(
             "vocabulary", [drawn.vocabulary()]
         ),
-        replace(none, dropout=HALF).experiment("weights", drawn.features()),
+        none.experiment("weights", drawn.features()),
     )
     return tuple(
         replace(one, scenario=replace(one.scenario, name=f"{one.scenario.name}, no layers")) for one in made

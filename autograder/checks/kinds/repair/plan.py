@@ -43,6 +43,7 @@ from autograder.checks.kinds.repair.experiment import (
     Count,
     Experiment,
     Model,
+    Remake,
     Step,
     put,
     written,
@@ -133,7 +134,6 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
     rich = Model(access, drawn.seed, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS)
     even = Model(access, drawn.seed, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
     small = Model(access, drawn.seed, change=Change.SHRINK)
-    half = Model(access, drawn.seed, dropout=HALF)
     made = (
         one.experiment(
             "attention",
@@ -144,9 +144,9 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
         even.experiment("longest", [drawn.positions(D_MODEL)]),
         Model(access, drawn.seed, max_len=MORE_POSITIONS).experiment("larger table", table()),
         small.experiment("small", drawn.small()),
-        half.experiment(
+        one.experiment(
             "weights",
-            [*drawn.weights(), *drawn.features(), *drawn.nothing_or_huge(), *drawn.scaled()],
+            [*drawn.weights(), *drawn.features(), Remake(0.0), *drawn.nothing_or_huge(), *drawn.scaled()],
         ),
         rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
         Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
@@ -291,15 +291,15 @@ class Drawn:
         tokens[: len(special), 0] = special
         asked = Ask("", tokens, self.memory, all_open(N, N)[0], causal(N, N))
         return [
-            self.usual("eval"),
-            self.usual("eval, other seed", seed=2),
             found_own(self._usual(), asked, ORDINARY, OWN_ONCE),
             Call(OWN_ONCE, "count_nonzero", keep="number"),
             Count("features", Call(Ref("number"), "item")),
+            Remake(HALF),
+            self.usual("eval"),
+            self.usual("eval, other seed", seed=2),
             put("train"),
             counted_of(OWN_ONCE, replace(asked, seed=2), ORDINARY, "features kept"),
             *balanced("features balanced"),
-            put("eval"),
         ]
 
     def dropped(self) -> list[Ask]:
