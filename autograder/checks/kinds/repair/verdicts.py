@@ -147,7 +147,7 @@ def _finding(probe: Probe, observed: Observed) -> Finding | None:
     if observed.misread is not None:
         if probe is output_head:
             return observed.misread
-        if not runs.gave("attention", "usual"):
+        if not runs.gave("attention", "usual") or runs.misread is not None:
             return review("what is returned cannot be read", "review.person")
     bare = runs.without_layers
     fails = not runs.gave("attention", "usual") or holds(exchanged, runs)
@@ -156,7 +156,5 @@ def _finding(probe: Probe, observed: Observed) -> Finding | None:
     try:
         probe(runs)
     except MissingError as missing:
-        if observed.misread is not None and missing.finding.code == "repair.constant":
-            return review("what is returned cannot be read", "review.person")
         return missing.finding
     return None
