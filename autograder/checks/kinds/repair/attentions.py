@@ -53,7 +53,7 @@ def self_mask(runs: Runs) -> None:
         try:
             _follows_target_mask(leaks, back)
         except MissingError as missing:
-            if not holds(_own_way, runs) and holds(_gated_by_target, runs):
+            if not holds(_own_way, runs) and holds(cross_mask, runs) and holds(_gated_by_target, runs):
                 raise unjudged("positions reach each other past the attentions") from missing
             raise
     elif runs.gave("self alone", "usual", "token"):

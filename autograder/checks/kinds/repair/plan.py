@@ -67,8 +67,9 @@ TARGET_BLOCKED = np.array([0, 1, 1, 0, 1, 0, 1, 0], bool)
 first and the last text block nothing, and in the opposite order the texts have other masks."""
 HIDDEN_AT_END = np.array([0, 1, 2, 0, 2, 1, 0, 2])
 """How many positions are blocked at the end of each text's memory."""
-MANY = 11
-"""Batch, length and source where as many sequences as possible are wanted."""
+MANY = 10
+"""Batch, length and source where as many sequences as possible are wanted. One more is asked as well, and
+even a table of the model's width with positions that begin at 1 has a row for the last of them."""
 LARGE = 4
 """What a memory is multiplied by to move a state more than its own tokens do."""
 FEW_TOKENS = 5
