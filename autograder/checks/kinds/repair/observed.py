@@ -60,10 +60,10 @@ class Observed:
         if access is not None:
             self._read_anew(access, again)
             return
-        names, layers_fail = self._called_for(first)
-        if names or layers_fail:
+        names, layerless = self._called_for(first)
+        if names or layerless:
             later = _named(_later(Access(entry)), names)
-            bare = _bare(Access(entry)) if layers_fail else ()
+            bare = _named(_bare(Access(entry)), layerless)
             known = [*observed[: len(made)], *[()] * (len(made) - len(observed)), *again[: len(later)]]
             none = Runs(entry, bare, again[len(later) :], layers=False) if bare else None
             self.runs = Runs(entry, (*made, *later), known, without_layers=none)
@@ -80,9 +80,9 @@ class Observed:
             )
             return tuple(one.scenario for one in made)
         access = Access(self._entry)
-        names, layers_fail = self._called_for(first)
+        names, layerless = self._called_for(first)
         later = _named(asked_later(access, draw), names) if names else ()
-        bare = without_layers(access, draw) if layers_fail else ()
+        bare = _named(without_layers(access, draw), layerless) if layerless else ()
         return tuple(one.scenario for one in (*later, *bare))
 
     def _other_access(self, first: Runs) -> Access | None:
@@ -102,12 +102,12 @@ class Observed:
             self.runs, self.misread, self.of_object = runs, runs.misread, True
             self.remarks = (f"{self._entry} is an object when it is asked: its class was judged",)
 
-    def _called_for(self, first: Runs) -> tuple[set[str], bool]:
-        """The names of experiments of the second round, and whether models without layers are asked."""
+    def _called_for(self, first: Runs) -> tuple[set[str], set[str]]:
+        """The names of experiments of the second round, and of those without layers."""
         names: set[str] = set()
-        bare = False
+        bare: set[str] = set()
         if not first.gave("attention", "usual") or holds(exchanged, first):
-            bare = True
+            bare |= {one.name for one in _bare(Access(self._entry))}
         elif not (holds(cross_value, first) and holds(cross_key, first)):
             names |= {"self alone", "cross alone", "masks"}
         elif not (holds(self_mask, first) or holds(residual, first)):
@@ -115,11 +115,13 @@ class Observed:
         reads = first.gave("attention", "usual") and reads_many(first)
         if reads and not _grows(first):
             names |= {"very long", "long"}
-            bare = True
+            bare.add("attention")
         if reads and not reads_longest(first):
             names.add("no positions")
-        if _uneven(first) or _varies(first):
-            bare = True
+        if _uneven(first):
+            bare |= {"attention", "unequal"}
+        if _varies(first):
+            bare.add("attention")
         if first.of_dtypes:
             names.add("single")
         return names, bare
