@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.checks import make_check
-from autograder.checks.base import AsksAgain, Check
+from autograder.checks.base import AsksAgain, AsksStudentAgain, Check
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import HandedOut, Manifest
@@ -98,7 +98,8 @@ class Assignment(Struct, frozen=True, eq=False):
     @property
     def reference_stays(self) -> bool:
         """Whether the reference is asked about single submissions, and not only before all of them."""
-        return any(isinstance(check, AsksAgain) for check in self.checks.values())
+        again = [check for check in self.checks.values() if isinstance(check, AsksAgain)]
+        return not all(isinstance(check, AsksStudentAgain) for check in again)
 
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:

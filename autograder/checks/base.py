@@ -144,6 +144,13 @@ class AsksAgain(Protocol):
 
 
 @runtime_checkable
+class AsksStudentAgain(AsksAgain, Protocol):
+    """A check whose second round is the student's alone, so that no reference has to stay for it."""
+
+    student_alone: ClassVar[bool]
+
+
+@runtime_checkable
 class TriesItself(Protocol):
     """A check whose wrong answers follow from the rubric."""
 

@@ -9,6 +9,12 @@ SENTENCES: dict[str, Text] = {
         "en": "Repaired.",
         "de": "Repariert.",
     },
+    "repair.repaired.object": {
+        "en": "Repaired. (At the end {name} is not the class but an object made from it; "
+        "its class was asked.)",
+        "de": "Repariert. (Am Ende ist {name} nicht die Klasse, sondern ein Objekt davon; "
+        "gefragt wurde dessen Klasse.)",
+    },
     "repair.no-tensor": {
         "en": "A forward pass should return a tensor of floating-point numbers, but returned {kind}: {what}.",
         "de": "Ein Vorwärtsschritt soll einen Tensor aus Gleitkommazahlen liefern, "
@@ -41,6 +47,10 @@ SENTENCES: dict[str, Text] = {
         "de": "Eine Zielposition, die in der Zielmaske vor den späteren verborgen war, "
         "beeinflusste sie trotzdem über die Self-Attention.",
     },
+    "repair.self_mask.future": {
+        "en": "Another token at a later position of the target changed the output at an earlier one.",
+        "de": "Ein anderes Token an einer späteren Zielposition änderte die Ausgabe an einer früheren.",
+    },
     "repair.self_mask.closed": {
         "en": "A target position that the target mask leaves visible did not reach the later ones "
         "through the self-attention.",
@@ -53,6 +63,19 @@ SENTENCES: dict[str, Text] = {
         "de": "Ein anderes Zieltoken bewegte die Ausgabe an seiner eigenen Position nicht mehr, "
         "als Attention allein erklärt: Was in einen Decoder-Block hineingeht, "
         "kommt nicht an der Self-Attention vorbei.",
+    },
+    "repair.residual.gate": {
+        "en": "Where the state of a position is all zeros, nothing of what the self-attention brings to it "
+        "arrived in the output: the two are not added.",
+        "de": "Wo der Zustand einer Position aus lauter Nullen besteht, kam nichts von dem, was die "
+        "Self-Attention bringt, in der Ausgabe an: Die beiden werden nicht addiert.",
+    },
+    "repair.residual.choice": {
+        "en": "Where the state of a position is made of very large numbers of one sign, another token there "
+        "changed nothing: the state and what the self-attention brings are not added.",
+        "de": "Wo der Zustand einer Position aus sehr großen Zahlen eines Vorzeichens besteht, änderte ein "
+        "anderes Token dort nichts: Der Zustand und das, was die Self-Attention bringt, "
+        "werden nicht addiert.",
     },
     "repair.cross_mask": {
         "en": "Moving a memory position that the memory mask blocks still changed the output.",
@@ -75,6 +98,19 @@ SENTENCES: dict[str, Text] = {
         "de": "In einer Zielfolge, die länger ist als das Vokabular groß, aber nicht länger als max_len, "
         "wurden mehrere Positionen gleich behandelt.",
     },
+    "repair.position_table.short": {
+        "en": "A target of length max_len could not be read with a position of its own for each token, "
+        "and for a max_len of 0 no model could be made: there are fewer positions than max_len.",
+        "de": "Eine Zielfolge der Länge max_len ließ sich nicht mit einer eigenen Position für jedes Token "
+        "lesen, und für ein max_len von 0 ließ sich kein Modell bauen: "
+        "Es gibt weniger Positionen als max_len.",
+    },
+    "repair.position_table.constant": {
+        "en": "A model with a larger max_len holds no more numbers than before, and with a max_len of at "
+        "least {length} a target of {length} tokens could not be read to its end.",
+        "de": "Ein Modell mit größerem max_len enthält nicht mehr Zahlen als zuvor, und bei einem max_len "
+        "von mindestens {length} ließ sich eine Zielfolge von {length} Token nicht bis zum Ende lesen.",
+    },
     "repair.shape_order": {
         "en": "With a batch of {batch} and length {length}, the same token gave the same output "
         "at the first two positions.",
@@ -94,14 +130,23 @@ SENTENCES: dict[str, Text] = {
         "als bei anderen Größen.",
     },
     "repair.embedding_dropout": {
-        "en": "Without layers, in training mode and with a dropout of 0.5, every pass gave the same output.",
-        "de": "Ohne Schichten, im Trainingsmodus und mit Dropout 0,5 gab jeder Durchgang dieselbe Ausgabe.",
+        "en": "In training mode, with a dropout of 0.5, the features of the embedded tokens "
+        "still had a part in the output: they are not dropped.",
+        "de": "Im Trainingsmodus, bei Dropout 0,5, wirkten die Merkmale der eingebetteten Token "
+        "weiterhin an der Ausgabe mit: Sie werden nicht verworfen.",
     },
-    "repair.embedding_dropout.scores": {
-        "en": "Without layers, in training mode, it is the scores of the tokens that are dropped "
-        "(many of them are exactly equal), not the features before them.",
-        "de": "Ohne Schichten werden im Trainingsmodus die Bewertungen der Token verworfen "
-        "(viele sind genau gleich), nicht die Merkmale davor.",
+    "repair.cross_value.exchanged": {
+        "en": "A position of the memory moved the output at that position and at no later one: "
+        "the memory is not what is looked at.",
+        "de": "Eine Position des Memory änderte die Ausgabe an dieser Position und an keiner späteren: "
+        "Das Memory ist nicht das, worauf geblickt wird.",
+    },
+    "repair.cross_value.pooled": {
+        "en": "It made no difference which position of the memory was moved: "
+        "what arrives is the same mixture of all positions, however attention is distributed.",
+        "de": "Es machte keinen Unterschied, welche Position des Memory verändert wurde: "
+        "Was ankommt, ist dieselbe Mischung aller Positionen, wie auch immer die Aufmerksamkeit "
+        "verteilt ist.",
     },
     "repair.cross_value": {
         "en": "With a single memory position, replacing the memory did not change the output at all: "
@@ -114,6 +159,12 @@ SENTENCES: dict[str, Text] = {
         "for each position.",
         "de": "Bei einem Vokabular von {n_tokens} und einer Breite von {d_model} hat die Ausgabe "
         "{width} Zahlen je Position.",
+    },
+    "repair.output_head.weights": {
+        "en": "A larger vocabulary gave the model hardly any more weights that take part in its scores: "
+        "the scores of the tokens are not computed by weights of the model.",
+        "de": "Ein größeres Vokabular gab dem Modell kaum mehr Gewichte, die an den Bewertungen mitwirken: "
+        "Die Bewertungen der Token werden nicht mit Gewichten des Modells berechnet.",
     },
     "repair.no-weights": {
         "en": "The weights of the model could not be counted: {what}.",
@@ -152,9 +203,9 @@ SENTENCES: dict[str, Text] = {
         "de": "Dasselbe Token gab an verschiedenen Positionen dieselbe Ausgabe.",
     },
     "repair.dropout_always": {
-        "en": "Without layers, in evaluation mode and with a dropout of 0.5, "
+        "en": "In evaluation mode and with a dropout of 0.5, "
         "two passes with different random seeds gave different outputs.",
-        "de": "Ohne Schichten, im Auswertungsmodus und mit Dropout 0,5 "
+        "de": "Im Auswertungsmodus und mit Dropout 0,5 "
         "gaben zwei Durchgänge mit verschiedenen Startwerten verschiedene Ausgaben.",
     },
     "repair.dropout_rate": {

@@ -14,7 +14,7 @@ from reference.faults.decoder import listing as planted
 from tests.support.repair_course import RepairCourse
 from tests.support.repair_draws import COVERING
 from tests.support.repair_question import listing
-from tests.support.repair_variants import Variant, variants
+from tests.support.repair_variants import FILES, Variant, variants
 
 pytestmark = pytest.mark.sandbox
 
@@ -40,18 +40,13 @@ def test_every_combination_gets_its_eight_bits(class_: RepairCourse, size: int) 
     assert {subset: set(subset) for subset in subsets} == found
 
 
-OF_THE_EXAM = [
-    variant
-    for file in ("accepted", "wrong", "noted")
-    for variant in variants(file)
-    if variant.planted == list(FAULT_IDS)
-]
+OF_THE_EXAM = [variant for file in FILES for variant in variants(file) if variant.planted == list(FAULT_IDS)]
 
 
 @pytest.mark.parametrize("variant", OF_THE_EXAM, ids=lambda variant: variant.name)
 def test_each_variant_loses_exactly_what_it_says(class_: RepairCourse, variant: Variant) -> None:
     """Accepted repairs earn all eight points, wrong ones lose the named ones."""
-    results = class_.sit(variant.source())
+    results = class_.sit(variant.source(), variant.later)
     assert set(variant.loses) == _with(results, Status.FAILED, Status.NO_ANSWER)
     assert set(variant.review) == _with(results, Status.NEEDS_REVIEW)
 

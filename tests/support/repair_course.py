@@ -50,14 +50,24 @@ class RepairCourse:
         generate(course, NAME)
         self._assignment = assignments.load(course, NAME)
         self._grader = Grader(self._assignment, pool)
+        self.processor_seconds = 0.0
+        """Of the box of the submission that was graded last."""
 
-    def sit(self, source: str | None) -> dict[str, ItemResult]:
-        """The results of a student who writes this into the answer cell, or leaves it alone."""
+    def sit(self, source: str | None, later: str = "") -> dict[str, ItemResult]:
+        """The results of a student who writes this into the answer cell, or leaves it alone.
+
+        Args:
+            source: of the answer cell.
+            later: of a cell that is run after it.
+        """
         notebook = nbformat.reads(self._assignment.release_bytes[NAME].decode(), as_version=4)
         if source is not None:
             notebook.cells[1].source = source
+        if later:
+            notebook.cells.insert(2, nbformat.v4.new_code_cell(later))
         data = nbformat.writes(notebook).encode()
         graded = self._grader.grade(Handed("student", {NAME: data}))
+        self.processor_seconds = graded.spent.processor_seconds
         return {item.item: item for item in graded.score.items}
 
 

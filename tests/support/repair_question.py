@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 
+import msgspec
+
 from autograder import rubric
 from autograder.checks.base import Draw, Evidence, Observations
 from autograder.checks.kinds.repair import RepairCheck
@@ -60,11 +62,15 @@ def evidence(
     return Evidence(answer(source), observed, expected, draw=DRAW)
 
 
-def sit(source: str, *, made: RepairCheck | None = None, draw: Draw = DRAW) -> dict[str, ItemResult]:
-    """The results of one answer cell, by item."""
+def sit(
+    source: str, *later: str, made: RepairCheck | None = None, draw: Draw = DRAW
+) -> dict[str, ItemResult]:
+    """The results of one answer cell, by item; ``later`` are cells that are run after it."""
     made = made or check()
-    plan = made.plan(answer(source), draw)
-    observed = LocalBox(GIVEN, source).ask(plan)
+    box = LocalBox(GIVEN, source, *later)
+    observed = box.ask(made.plan(answer(source), draw))
     expected = LocalBox(GIVEN, RIGHT).ask(made.reference_plan(draw))
-    results = made.judge(Evidence(answer(source), observed, expected, draw=draw))
+    first = Evidence(answer(source), observed, expected, draw=draw)
+    again = box.ask(made.second_round(first).student)
+    results = made.judge(msgspec.structs.replace(first, again=again))
     return {result.item: result for result in results}

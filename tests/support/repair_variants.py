@@ -9,6 +9,7 @@ from pathlib import Path
 from reference.faults.decoder import EXAM
 from reference.listings import RIGHT
 
+FILES = ("accepted", "idioms", "wrong", "odd", "noted")
 FOLDER = Path(__file__).parent.parent / "submissions" / "repair"
 
 
@@ -17,8 +18,12 @@ class Variant:
     """One way to hand in the repair question."""
 
     name: str
-    edits: list[list[str]]
+    edits: list[list[str]] = field(default_factory=list)
     """Texts of the right listing and what replaces them; both may begin with a line break for alignment."""
+    text: str = ""
+    """The whole answer cell, where it stands in no relation to the listing."""
+    later: str = ""
+    """A cell that is run after it."""
     planted: list[str] = field(default_factory=lambda: list(EXAM))
     """The faults of the question."""
     loses: list[str] = field(default_factory=list)
@@ -27,12 +32,18 @@ class Variant:
     notes: dict[str, str] = field(default_factory=dict)
     """Fault → a part of what staff are told about it."""
 
+    def cells_after(self) -> tuple[str, ...]:
+        """The cells that are run after the answer."""
+        return (self.later,) if self.later else ()
+
     def source(self) -> str:
         """The answer cell.
 
         Raises:
             ValueError: a text does not stand in the listing exactly once.
         """
+        if self.text:
+            return self.text
         source = RIGHT
         for aligned, new in self.edits:
             old = aligned.lstrip("\n")

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from autograder.checks.base import Draw
-from autograder.checks.kinds.repair.experiment import D_MODEL
-from autograder.checks.kinds.repair.plan import ORDINARY, experiments
-from autograder.checks.kinds.repair.slopes import OWN
+from autograder.checks.kinds.repair.experiment import D_MODEL, Access
+from autograder.checks.kinds.repair.plan import ORDINARY, OWN, OWN_LAST, OWN_ONCE, experiments
 from autograder.records import Call, Ref, Scenario, Tensor
 from reference.faults.decoder import listing
 from reference.listings import GIVEN
@@ -19,22 +18,26 @@ from tests.support.repair_draws import COVERING
 
 @pytest.mark.parametrize("left", [(), *COVERING], ids=["right", "one question", "the other"])
 def test_embeddings_alone_are_made_huge(left: tuple[str, ...]) -> None:
-    """A row for each huge token that occurs; a hidden feature that these tokens wake would hide a norm."""
+    """A row for each huge token that occurs, and for a last position; no hidden feature that they wake."""
     box = LocalBox(GIVEN, listing(left))
     for number in range(20):
         scenario = next(
             made.scenario
-            for made in experiments("Decoder", Draw(bytes([number]) * 32))
-            if made.name == "memory"
+            for made in experiments(Access("Decoder"), Draw(bytes([number]) * 32), ())
+            if made.name == "weights"
         )
-        (observed,) = box.ask([_counting_what_is_enlarged(scenario)])
-        assert len(_huge_tokens(scenario)) * D_MODEL == observed[-1].value
+        special = D_MODEL - ORDINARY
+        wanted = {OWN_ONCE: special, OWN_LAST: special + 1, OWN: len(_huge_tokens(scenario))}
+        wanted[OWN_LAST] -= "position_missing" in left
+        for own, rows in wanted.items():
+            (observed,) = box.ask([_counting(scenario, own)])
+            assert rows * D_MODEL == observed[-1].value, own
 
 
-def _counting_what_is_enlarged(scenario: Scenario) -> Scenario:
+def _counting(scenario: Scenario, own: Ref) -> Scenario:
     """The calls up to the mask of the weights that will be made huge, and how many these are."""
-    mask = max(index for index, call in enumerate(scenario.calls) if call.keep == OWN.name)
-    counted = (Call(OWN, "count_nonzero", keep="number"), Call(Ref("number"), "item"))
+    mask = max(index for index, call in enumerate(scenario.calls) if call.keep == own.name)
+    counted = (Call(own, "count_nonzero", keep="number"), Call(Ref("number"), "item"))
     return msgspec.structs.replace(scenario, calls=(*scenario.calls[: mask + 1], *counted))
 
 

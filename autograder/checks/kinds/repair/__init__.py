@@ -14,12 +14,13 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.base import Draw, Evidence, Observations, SecondRound
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import blank, no_answer, result, review
-from autograder.checks.kinds.repair.experiment import Experiment
+from autograder.checks.kinds.repair.experiment import Access
+from autograder.checks.kinds.repair.observed import Observed
 from autograder.checks.kinds.repair.plan import experiments
-from autograder.checks.kinds.repair.verdicts import PROBES, Verdict, exclusive, verdicts
+from autograder.checks.kinds.repair.verdicts import PROBES, Verdict, exclusive, probes, verdicts
 from autograder.checks.options import item_options, place, question_options
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
@@ -27,9 +28,6 @@ from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 
 MAX_STAFF = 600
-
-_ANY_DRAW = Draw(bytes(32))
-"""For the form of the experiments, which no draw changes."""
 
 
 class RepairOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +47,7 @@ class RepairCheck:
     kind: ClassVar[str] = "repair"
     question_type = RepairOptions
     item_type = RepairItem
+    student_alone: ClassVar[bool] = True
 
     def __init__(self, question: Question, rubric: Rubric) -> None:  # noqa: ARG002 - as every kind is made
         if not question.answer:
@@ -61,15 +60,22 @@ class RepairCheck:
             if item.id in options:
                 self._faults[item.id] = self._fault(item, options[item.id].fault or item.id)
         self._refuse_exclusive()
-        self._made = experiments(question.answer, _ANY_DRAW)
+        self._probes = probes(self._faults.values())
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """All experiments; none when the handed-out text was left as it was."""
+        """The experiments of the first round; none when the handed-out text was left as it was."""
         return () if blank(answer) else self._scenarios(draw)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The same experiments on the reference, to see that they work on this machine."""
         return self._scenarios(draw) if self._question.reference else ()
+
+    def second_round(self, evidence: Evidence) -> SecondRound:
+        """What only some submissions have to be asked, given what the first round gave."""
+        if blank(evidence.answer) or evidence.draw is None:
+            return SecondRound()
+        observed = Observed(self._question.answer, self._probes, evidence.observed)
+        return SecondRound(student=observed.second_round(evidence.draw))
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; a fault counts as repaired only on evidence."""
@@ -81,7 +87,7 @@ class RepairCheck:
                 for item in self._question.items
             )
         broken = self._broken(evidence.expected)
-        found = {} if broken else self._verdicts(evidence.observed)
+        found = {} if broken else self._verdicts(evidence.observed, evidence.again)
         return tuple(self._result(item, evidence, found, broken) for item in self._question.items)
 
     def _fault(self, item: Item, fault: str) -> str:
@@ -100,11 +106,14 @@ class RepairCheck:
                 )
 
     def _scenarios(self, draw: Draw) -> tuple[Scenario, ...]:
-        return tuple(made.scenario for made in experiments(self._question.answer, draw))
+        access = Access(self._question.answer)
+        return tuple(made.scenario for made in experiments(access, draw, self._probes))
 
-    def _verdicts(self, observed: Sequence[Observations]) -> dict[str, Verdict]:
-        made: tuple[Experiment, ...] = self._made
-        return verdicts(self._question.answer, made, observed, self._faults.values())
+    def _verdicts(
+        self, observed: Sequence[Observations], again: Sequence[Observations] = ()
+    ) -> dict[str, Verdict]:
+        both = Observed(self._question.answer, self._probes, observed, again)
+        return verdicts(both, self._faults.values())
 
     def _broken(self, expected: Sequence[Observations]) -> str:
         """Which faults the experiments find in the reference itself; empty when all is well."""
@@ -122,6 +131,8 @@ class RepairCheck:
         verdict = found[self._faults[item.id]]
         made = result(self._question, item, verdict.finding)
         if made.status is Status.PASSED:
-            made = msgspec.structs.replace(made, student=Message("repair.repaired"), code="repair.repaired")
+            code = "repair.repaired.object" if verdict.of_object else "repair.repaired"
+            told = Message(code, {"name": self._question.answer} if verdict.of_object else {})
+            made = msgspec.structs.replace(made, student=told, code=code)
         staff = "; ".join([made.staff, *(f"note: {note}" for note in verdict.notes)])
         return msgspec.structs.replace(made, staff=quote(staff, MAX_STAFF))

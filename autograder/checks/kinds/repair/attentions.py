@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
+import numpy as np
 
 from autograder.checks.judging.results import failed
-from autograder.checks.kinds.repair.plan import FIRST_SWAPPED, MOVED, ORDINARY, N
+from autograder.checks.kinds.repair.plan import (
+    FIRST_SWAPPED,
+    MEMORY_BLOCKED,
+    MOVED,
+    ORDINARY,
+    TARGET_BLOCKED,
+    N,
+)
 from autograder.checks.kinds.repair.runs import MissingError, Runs, largest_change, unjudged
 
+EARLIER = slice(MOVED)
 LATER = slice(MOVED + 1, None)
-"""The positions after the exchanged one."""
+"""The positions before and after the exchanged one."""
+THERE = slice(MOVED, MOVED + 1)
 LAST = slice(N - 1, None)
+VERY_LAST = slice(-1, None)
 OWN_SHARE = 100.0
 """A token moves its own position this much more than any other only by a residual."""
 ROUNDING = 1e-13
@@ -23,36 +33,70 @@ ROUNDING = 1e-13
 INSENSITIVE = 1e-3
 """Beside what is a million times as large as usual, smaller changes show that it was not normalised."""
 NOT_NORMALISED = "what enters the cross block is not normalised: no norm, norm before the sum, or pre-norm"
-
-
-class Gates(Struct, frozen=True):
-    """What lets the cross-attention see a position of what it reads."""
-
-    by_memory: bool
-    """Blocked in the memory mask alone, a position is hidden."""
-    by_target: bool
-    """Blocked in the target mask alone, a position is hidden."""
-    seen: bool
-    """Blocked nowhere, it is seen."""
+_OPEN = ~MEMORY_BLOCKED & ~TARGET_BLOCKED
+_BOTH = MEMORY_BLOCKED & TARGET_BLOCKED
+_MEMORY = MEMORY_BLOCKED & ~TARGET_BLOCKED
+_TARGET = ~MEMORY_BLOCKED & TARGET_BLOCKED
 
 
 def self_mask(runs: Runs) -> None:
-    """A token reaches later positions by the self-attention if, and only if, the target mask lets it."""
-    runs.steady("attention", "memory open, target open", "again")
-    gates = _gates(runs)
-    opens = _leaks(runs, "memory blocked, target open")
-    closes = not _leaks(runs, "memory blocked, target blocked")
+    """A token reaches later positions by the self-attention if, and only if, the target mask lets it.
+
+    It never reaches earlier ones. Where the cross-attention reads the memory alone, all that a token moves at
+    other positions it moves by the self-attention; otherwise the cross-attention has to be told from it.
+    """
+    runs.steady("attention", "usual", "again")
+    if holds(exchanged, runs):
+        raise unjudged("the cross-attention's query is the memory: what enters it cannot be seen")
+    leaks, back = runs.moved("attention", "usual", "token", LATER), _back(runs, "attention")
+    if holds(_reads_memory_alone, runs):
+        try:
+            _follows_target_mask(leaks, back)
+        except MissingError as missing:
+            if not holds(_own_way, runs) and holds(cross_mask, runs) and holds(_gated_by_target, runs):
+                raise unjudged("positions reach each other past the attentions") from missing
+            raise
+    elif runs.gave("self alone", "usual", "token"):
+        alone = runs.moved("self alone", "usual", "token", LATER)
+        _follows_target_mask(alone, _back(runs, "self alone"))
+    else:
+        _beside_the_state(runs, leaks, back)
+
+
+def _follows_target_mask(leaks: np.ndarray, back: np.ndarray) -> None:
+    if (leaks & TARGET_BLOCKED).any():
+        raise MissingError(failed("repair.self_mask"))
+    if back.any():
+        raise MissingError(failed("repair.self_mask.future"))
+    if not leaks[~TARGET_BLOCKED].all():
+        raise MissingError(failed("repair.self_mask.closed"))
+
+
+def _gated_by_target(runs: Runs) -> None:
+    """The target mask moves the output at later positions, and the memory mask does not hide a token."""
+    masks = runs.moved("masks", "usual", "other target mask", LATER)
+    tokens = runs.moved("masks", "other memory mask", "other memory mask, token", LATER)
+    if not masks.all() or not (tokens == runs.moved("attention", "usual", "token", LATER)).all():
+        raise unjudged("the masks do not act so")
+
+
+def _beside_the_state(runs: Runs, leaks: np.ndarray, back: np.ndarray) -> None:
+    """The same where the cross-attention reads the state, too, under a mask that was found before."""
+    sees = _cross_sees(runs)
+    by_memory, by_target = not sees[_MEMORY].any(), not sees[_TARGET].any()
+    opens, closes = bool(leaks[_MEMORY].all()), not leaks[_BOTH].any()
     repaired = opens and closes
-    if gates.by_target and not gates.by_memory:
-        repaired = repaired and not _leaks(runs, "memory open, target blocked")
-    if not closes and not (gates.by_memory or gates.by_target):
+    if by_target and not by_memory:
+        repaired = repaired and not leaks[_TARGET].any()
+    if not closes and not (by_memory or by_target):
         # The cross-attention reads the target unmasked, so that everything leaks: ask what each mask moves.
-        both, target = "memory open, target open", "memory open, target blocked"
-        repaired = runs.changed("attention", both, target, LATER) and not runs.changed(
-            "attention", target, "memory blocked, target blocked", LATER
+        repaired = bool(runs.moved("masks", "usual", "other target mask", LATER).all()) and not bool(
+            runs.moved("masks", "usual", "other memory mask", LATER).any()
         )
     if not repaired:
         raise MissingError(failed("repair.self_mask" if opens else "repair.self_mask.closed"))
+    if (by_memory and back[MEMORY_BLOCKED].any()) or (by_target and back.any()):
+        raise MissingError(failed("repair.self_mask.future"))
 
 
 def residual(runs: Runs) -> None:
@@ -62,12 +106,34 @@ def residual(runs: Runs) -> None:
     see it. Measured over initialisations and masks: at most twice as much without a residual, and at
     least 3,000 times as much with one. That others move at all shows that there is an attention.
     """
-    runs.steady("small", "small", "small again")
+    try:
+        _own_way(runs)
+    except MissingError as missing:
+        if holds(exchanged, runs):
+            raise unjudged(
+                "the cross-attention's query is the memory: what enters it cannot be seen"
+            ) from missing
+        raise
+    _added(runs)
+
+
+def _own_way(runs: Runs) -> None:
+    runs.steady("attention", "usual", "again")
     before, after = runs.output("small", "small"), runs.output("small", "small, token")
-    own = largest_change(before, after, slice(MOVED, MOVED + 1))
-    others = max(largest_change(before, after, slice(MOVED)), largest_change(before, after, LATER))
+    own = largest_change(before, after, THERE)
+    others = max(largest_change(before, after, EARLIER), largest_change(before, after, LATER))
     if not ROUNDING < others < own / OWN_SHARE:
         raise MissingError(failed("repair.residual", f"own {own:.3g}, others {others:.3g}"))
+
+
+def _added(runs: Runs) -> None:
+    """The state and what attention brings are added: neither is nothing without the other, or hides it."""
+    arrives = runs.moved("weights", "nothing", "nothing, others", VERY_LAST).any()
+    if not arrives and holds(self_mask, runs):  # otherwise a wrong mask may hide the others
+        raise MissingError(failed("repair.residual.gate", "a state of zeros hides what attention brings"))
+    for size in ("below", "above"):
+        if not runs.moved("weights", size, f"{size}, last", VERY_LAST).any():
+            raise MissingError(failed("repair.residual.choice", f"{size}: the state is not read"))
 
 
 def norm(runs: Runs) -> None:
@@ -78,47 +144,54 @@ def norm(runs: Runs) -> None:
     same tokens that the cross-attention reads, and nothing else, it cannot drown it; but then the direction
     of what the cross-attention adds is all that the later norm leaves of the sum, at every position.
     """
-    runs.steady("attention", "memory open, target open", "again")
+    runs.steady("attention", "usual", "again")
     effects = [_effect(runs, "last huge", "last huge, others", LAST)]
-    reads_memory = holds(cross_value, runs)
+    reads_memory = holds(_arrives, runs)
     if reads_memory:
         effects.append(_effect(runs, "all huge", "all huge, moved"))
     if min(effects) < INSENSITIVE:
         raise MissingError(failed("repair.norm", f"{NOT_NORMALISED}: effect {min(effects):.3g}"))
     if not reads_memory and not holds(residual, runs):
-        output = runs.output("memory", "first huge")[:, 1:, :ORDINARY]
+        output = runs.output("weights", "first huge")[:, 1:, :ORDINARY]
         spread = largest_change(output[:, :1].repeat(output.shape[1], axis=1), output)
         if spread > INSENSITIVE:
             raise MissingError(failed("repair.norm", f"{NOT_NORMALISED}: positions differ by {spread:.3g}"))
 
 
 def cross_mask(runs: Runs) -> None:
-    """A blocked position of the memory is hidden by the memory mask, and not by the target mask."""
-    runs.steady("attention", "memory open, target open", "again")
-    gates = _gates(runs)
-    if not gates.seen:
+    """A position of the memory is hidden from the cross-attention just where the memory mask blocks it."""
+    runs.steady("attention", "usual", "again")
+    if holds(_pooled, runs):
+        raise unjudged("every position of the memory counts alike: no mask can be seen to act")
+    sees = _cross_sees(runs)
+    if not sees.any():
         raise MissingError(failed("repair.cross_mask.unused"))
-    if not gates.by_memory:
+    if (sees & MEMORY_BLOCKED).any():
         raise MissingError(failed("repair.cross_mask"))
-    if gates.by_target:
+    if not sees[~MEMORY_BLOCKED].all():
         raise MissingError(failed("repair.cross_mask.both"))
 
 
 def cross_key(runs: Runs) -> None:
     """Exchanging two positions of the memory changes nothing: weight and content move together."""
-    runs.steady("attention", "memory open, target open", "again")
-    if not _sees_memory(runs, "memory open, target open"):
+    runs.steady("attention", "usual", "again")
+    if not _sees_memory(runs).any():
         raise MissingError(failed("repair.cross_key.unused"))
-    swapped = runs.changed("attention", "memory open, target open", "swapped", slice(FIRST_SWAPPED, None))
-    if swapped and holds(cross_value, runs):
-        raise MissingError(failed("repair.cross_key"))
+    if holds(_arrives, runs):
+        _moves_together(runs)
 
 
 def cross_value(runs: Runs) -> None:
-    """With one token and one memory position, the memory still moves the output."""
-    runs.lively("memory", "one", "one again", "one, other token")
-    if not runs.changed("memory", "one", "one, memory moved"):
-        raise MissingError(failed("repair.cross_value"))
+    """The memory moves the output, by what attention fetches from its positions."""
+    _arrives(runs)
+    if not runs.gave("attention", "moved", "moved, first", "open, swapped"):
+        return
+    if holds(exchanged, runs):
+        raise MissingError(failed("repair.cross_value.exchanged"))
+    if holds(_pooled, runs):
+        raise MissingError(failed("repair.cross_value.pooled"))
+    if _sees_memory(runs).any():
+        _moves_together(runs)
 
 
 def holds(probe: Callable[[Runs], None], runs: Runs) -> bool:
@@ -130,45 +203,71 @@ def holds(probe: Callable[[Runs], None], runs: Runs) -> bool:
     return True
 
 
+def reads_memory(runs: Runs) -> None:
+    """The memory moves the output at all."""
+    if not runs.changed("attention", "usual", "moved"):
+        raise unjudged("the memory is not read: what is dropped of it cannot be seen")
+
+
+def _arrives(runs: Runs) -> None:
+    """With one token and one memory position, the memory still moves the output."""
+    runs.lively("attention", "one", "one again", "one, other token")
+    if not runs.changed("attention", "one", "one, memory moved"):
+        raise MissingError(failed("repair.cross_value"))
+
+
+def _moves_together(runs: Runs) -> None:
+    if runs.changed("attention", "open", "open, swapped", slice(FIRST_SWAPPED, None)):
+        raise MissingError(failed("repair.cross_key"))
+
+
+def _reads_memory_alone(runs: Runs) -> None:
+    _arrives(runs)
+    if not _sees_memory(runs).any():
+        raise MissingError(failed("repair.cross_key.unused"))
+    _moves_together(runs)
+
+
+def exchanged(runs: Runs) -> None:
+    """A position of the memory moves the output there, and nowhere later: it asks, and is not looked at."""
+    there = runs.moved("attention", "usual", "moved", THERE)
+    if not there.any() or _sees_memory(runs).any():
+        raise unjudged("the memory is looked at")
+
+
+def _pooled(runs: Runs) -> None:
+    """It makes no difference at which position the memory is moved, blocked or not."""
+    if not _sees_memory(runs).any() or runs.changed("attention", "moved", "moved, first", LATER):
+        raise unjudged("positions of the memory differ")
+
+
 def _effect(runs: Runs, before: str, after: str, rows: slice = slice(None)) -> float:
     """The largest change of the scores of ordinary tokens."""
-    first, second = (runs.output("memory", label)[:, :, :ORDINARY] for label in (before, after))
+    first, second = (runs.output("weights", label)[:, :, :ORDINARY] for label in (before, after))
     return largest_change(first, second, rows)
 
 
-def _leaks(runs: Runs, masks: str) -> bool:
-    """Whether exchanging the first token moves later positions."""
-    return runs.changed("attention", masks, f"{masks}, token", LATER)
+def _back(runs: Runs, experiment: str) -> np.ndarray:
+    """In which texts exchanging a token moves earlier positions."""
+    return runs.moved(experiment, "usual", "token", EARLIER)
 
 
-def _sees_memory(runs: Runs, masks: str) -> bool:
-    """Whether moving the first position of the memory moves later positions."""
-    return runs.changed("attention", masks, f"{masks}, moved", LATER)
+def _sees_memory(runs: Runs) -> np.ndarray:
+    """In which texts moving a position of the memory moves later positions."""
+    return runs.moved("attention", "usual", "moved", LATER)
 
 
-def _gates(runs: Runs) -> Gates:
-    """Which mask gates the cross-attention."""
-    if _sees_memory(runs, "memory open, target open"):
-        return Gates(
-            by_memory=not _sees_memory(runs, "memory blocked, target open"),
-            by_target=not _sees_memory(runs, "memory open, target blocked"),
-            seen=True,
-        )
-    return _gates_without_memory(runs)
+def _cross_sees(runs: Runs) -> np.ndarray:
+    """In which texts the cross-attention sees the moved position of what it reads.
 
-
-def _gates_without_memory(runs: Runs) -> Gates:
-    """The same where the cross-attention reads the target's state alone, from a silenced self-attention.
-
-    By the masks' effects alone the two attentions are then the same, so they have to be found by name.
+    Where the memory does not move the output, it may read the target's state alone. By the masks' effects
+    alone the two attentions are then the same, so they have to be found by name.
     """
-    try:
-        memory_open = runs.changed("attention", "cross, memory open", "cross, memory open, token", LATER)
-        target_open = runs.changed("attention", "cross, target open", "cross, target open, token", LATER)
-    except MissingError as missing:
-        if _leaks(runs, "memory blocked, target blocked"):
-            raise MissingError(failed("repair.cross_mask.unused")) from missing
-        raise unjudged(
-            "the cross-attention does not read the memory, and the layers' names are new"
-        ) from missing
-    return Gates(by_memory=not target_open, by_target=not memory_open, seen=memory_open or target_open)
+    sees = _sees_memory(runs)
+    if sees.any():
+        return sees
+    if runs.gave("cross alone", "usual", "token"):
+        return runs.moved("cross alone", "usual", "token", LATER)
+    if runs.moved("attention", "usual", "token", LATER)[_BOTH].any():
+        return sees
+    raise unjudged("the cross-attention does not read the memory, and the layers' names are new")

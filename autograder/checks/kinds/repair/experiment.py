@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ N_TOKENS = 23
 D_MODEL = 12
 N_HEADS = 3
 D_HIDDEN = 20
-MAX_LEN = 32
+MAX_LEN = 64
 STIR = 0.2
 """Standard deviation of what `Change.STIR` adds to every weight."""
 SHRUNK = 0.02
@@ -22,9 +23,27 @@ SHRUNK = 0.02
 MODEL = Ref("model")
 TORCH = Ref("torch")
 WEIGHTS = Ref("weights")
-"""All weights of a changed model in one vector: a copy."""
-PARAMETERS = Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="parameters")
-"""An iterator, which each use exhausts."""
+"""All weights of a changed model in one vector."""
+PARAMETERS = Ref("parameters")
+"""The list of the parameters that a model was made with: it may put others in their places later."""
+SEEN = Ref("seen")
+"""What each module was last given, in the order in which they were first called; of a spied model."""
+
+
+class Access(Struct, frozen=True):
+    """How the decoder class of a notebook is reached, and what counts as its output."""
+
+    entry: str
+    """The name in the notebook."""
+    of_object: bool = False
+    """The name holds an object: its class is meant."""
+    spied: bool = False
+    """Not what a forward pass returns counts, but what the last of its modules gave."""
+
+    @property
+    def name(self) -> str:
+        """The class as a student would write it."""
+        return f"type({self.entry})" if self.of_object else self.entry
 
 
 class Change(enum.Enum):
@@ -51,15 +70,31 @@ class Ask(Struct, frozen=True, eq=False):
         """The forward pass of a model made so, with the shapes of its first two inputs."""
         return f"{made}, tokens {self.tokens.shape}, memory {self.memory.shape}"
 
-    def call(self, seed: int, dtype: str = "float64") -> Call:
-        """The call of the model, with a seed of its own."""
+    def calls(
+        self, seed: int, dtype: str = "float64", *, spied: bool = False, keep: str = "", grad: bool = False
+    ) -> list[Call]:
+        """The calls that make the forward pass; the last one gives its output."""
         inputs = (
             Tensor(self.tokens.astype(np.int64), "int64"),
             Tensor(self.memory.astype(dtype), dtype),
             Tensor(self.memory_mask, "bool"),
             Tensor(self.target_mask, "bool"),
         )
-        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype=dtype)
+        number = seed + self.seed
+        passed = Call(MODEL, args=inputs, seed=number, grad=grad, default_dtype=dtype)
+        if not spied:
+            return [msgspec.structs.replace(passed, keep=keep)]
+        last, given = Ref("last"), Ref("given")
+        module, inputs_of_it = Ref("module"), Ref("inputs")
+        return [
+            Call(SEEN, "clear", keep="nothing"),
+            msgspec.structs.replace(passed, keep="returned"),
+            Call(SEEN, "popitem", keep=last.name),
+            Call(last, "__getitem__", args=(0,), keep=module.name),
+            Call(last, "__getitem__", args=(1,), keep=inputs_of_it.name),
+            Call(inputs_of_it, "__getitem__", args=(0,), keep=given.name),
+            Call(module, args=(given,), seed=number, grad=grad, default_dtype=dtype, keep=keep),
+        ]
 
 
 class Count(Struct, frozen=True, eq=False):
@@ -69,11 +104,23 @@ class Count(Struct, frozen=True, eq=False):
     call: Call
 
 
-Step = Call | Ask | Count
+class Slopes(Struct, frozen=True, eq=False):
+    """Calls that need the model's output in between: `make` is given the calls of a forward pass."""
+
+    make: Callable[[Callable[[Ask, str], list[Call]]], list[Call | Count]]
+
+
+class Remake(Struct, frozen=True):
+    """From here on another model is asked, in the same mode and with the same changed weights."""
+
+    dropout: float
+
+
+Step = Call | Ask | Count | Slopes | Remake
 
 
 class Experiment(Struct, frozen=True, eq=False):
-    """One scenario, and beside each of its calls what the judgement needs to know of it."""
+    """One model and what it is asked."""
 
     name: str
     labels: tuple[str, ...]
@@ -88,10 +135,9 @@ class Experiment(Struct, frozen=True, eq=False):
 class Model(Struct, frozen=True):
     """How the model of an experiment is made."""
 
-    entry: str
-    """The name of the decoder class in the notebook."""
+    access: Access
     seed: int
-    n_layers: int
+    n_layers: int = 1
     dropout: float = 0.0
     n_tokens: int = N_TOKENS
     max_len: int = MAX_LEN
@@ -104,48 +150,103 @@ class Model(Struct, frozen=True):
 
         With several modes, labels begin with the mode's name.
         """
-        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
-        made = f"{self.entry}({', '.join(str(size) for size in sizes)})"
-        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype)
-        asked: list[tuple[str, Step]] = [("", call) for call in (make, *self._changed())]
+        made, make = self.made()
+        rows = [_Row("", made, (), call) for call in (make, *self._spy(), *self._changed())]
         for mode in modes:
-            asked.append(("", put(mode)))
-            asked += [(f"{mode} " if len(modes) > 1 else "", step) for step in steps]
+            rows.append(_Row("", made, (), put(mode)))
+            prefix = f"{mode} " if len(modes) > 1 else ""
+            for step in steps:
+                if isinstance(step, Remake):
+                    made, make = msgspec.structs.replace(self, dropout=step.dropout).made()
+                    remade = (make, *self._spy(), *_LISTED, written(), put(mode))
+                    rows += [_Row("", made, (), call) for call in remade]
+                else:
+                    rows += self._rows(step, made, prefix)
         return Experiment(
             name,
-            tuple("" if isinstance(step, Call) else prefix + step.label for prefix, step in asked),
-            tuple(step.words(made) if isinstance(step, Ask) else made for _, step in asked),
-            tuple(step.tokens.shape if isinstance(step, Ask) else () for _, step in asked),
-            Scenario(f"{self.entry}: {name}", tuple(self._call(step) for _, step in asked)),
+            tuple(row.label for row in rows),
+            tuple(row.words for row in rows),
+            tuple(row.sizes for row in rows),
+            Scenario(f"{self.access.name}: {name}", tuple(row.call for row in rows)),
         )
 
-    def _call(self, step: Step) -> Call:
-        if isinstance(step, Ask):
-            return step.call(self.seed, self.dtype)
-        return step.call if isinstance(step, Count) else step
+    def made(self) -> tuple[str, Call]:
+        """How the model is made, in words and as a call."""
+        sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
+        attribute = "__class__" if self.access.of_object else ""
+        make = Call(
+            self.access.entry, attribute, sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype
+        )
+        return f"{self.access.name}({', '.join(str(size) for size in sizes)})", make
+
+    def _rows(self, step: Call | Ask | Count | Slopes, made: str, prefix: str) -> list[_Row]:
+        if isinstance(step, Slopes):
+            return [row for each in step.make(self._output) for row in self._rows(each, made, prefix)]
+        if isinstance(step, Count):
+            return [_Row(prefix + step.label, made, (), step.call)]
+        if isinstance(step, Call):
+            return [_Row("", made, (), step)]
+        words = step.words(made)
+        *before, last = step.calls(self.seed, self.dtype, spied=self.access.spied)
+        return [
+            *(_Row("", words, (), call) for call in before),
+            _Row(prefix + step.label, words, step.tokens.shape, last),
+        ]
+
+    def _output(self, ask: Ask, keep: str) -> list[Call]:
+        return ask.calls(self.seed, self.dtype, spied=self.access.spied, keep=keep, grad=True)
+
+    def _spy(self) -> list[Call]:
+        """Every module's inputs are written down: a dictionary takes a module and them as a hook does."""
+        if not self.access.spied:
+            return []
+        write, register = Ref("write"), Ref("register")
+        return [
+            _TORCH,
+            Call("@builtins", "dict", keep=SEEN.name),
+            Call(SEEN, "__setitem__", read=True, keep=write.name),
+            Call("@operator", "methodcaller", args=("register_forward_pre_hook", write), keep=register.name),
+            Call(TORCH, "nn.Module.apply", args=(MODEL, register), keep="nothing"),
+        ]
 
     def _changed(self) -> list[Call]:
         if self.change is Change.NONE:
             return []
         noise = Call(TORCH, "randn_like", args=(WEIGHTS,), keep="noise", seed=self.seed)
         calls = [
-            # Every module's methods know torch, whatever the notebook calls it, or the reference's box.
-            Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=TORCH.name),
-            PARAMETERS,
-            Call(TORCH, "nn.utils.parameters_to_vector", args=(Ref(PARAMETERS.keep),), keep=WEIGHTS.name),
+            _TORCH,
+            *_LISTED,
+            Call(TORCH, "nn.utils.parameters_to_vector", args=(PARAMETERS,), keep=WEIGHTS.name),
             noise,
             Call(WEIGHTS, "add_", args=(Ref(noise.keep),), kwargs={"alpha": STIR}, keep=WEIGHTS.name),
         ]
         if self.change is Change.SHRINK:
             calls.append(Call(WEIGHTS, "mul_", args=(SHRUNK,), keep=WEIGHTS.name))
-        return [*calls, *written()]
+        return [*calls, written()]
 
 
-def written(weights: Ref = WEIGHTS) -> list[Call]:
+class _Row(Struct, frozen=True, eq=False):
+    """One call of an experiment."""
+
+    label: str
+    words: str
+    sizes: tuple[int, ...]
+    call: Call
+
+
+_TORCH = Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=TORCH.name)
+"""Every module's methods know torch, whatever the notebook calls it, or the reference's box."""
+
+
+_LISTED = (
+    Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="iterator"),
+    Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
+)
+
+
+def written(weights: Ref = WEIGHTS) -> Call:
     """Put changed weights, all in one vector, into the model."""
-    parameters = Ref(PARAMETERS.keep)
-    write = Call(TORCH, "nn.utils.vector_to_parameters", args=(weights, parameters), keep="nothing")
-    return [PARAMETERS, write]
+    return Call(TORCH, "nn.utils.vector_to_parameters", args=(weights, PARAMETERS), keep="nothing")
 
 
 def put(mode: str) -> Call:

@@ -6,6 +6,7 @@ Every probe returns when what it looks for is right, and raises `MissingError` w
 from __future__ import annotations
 
 from autograder.checks.judging.results import failed
+from autograder.checks.kinds.repair.attentions import reads_memory
 from autograder.checks.kinds.repair.embeddings import noisy
 from autograder.checks.kinds.repair.experiment import D_HIDDEN, D_MODEL
 from autograder.checks.kinds.repair.plan import MORE_HIDDEN
@@ -13,6 +14,8 @@ from autograder.checks.kinds.repair.runs import MissingError, Runs, unjudged
 
 HALF = 0.5
 """Of a layer's weights: a few of them have no part in the output by chance."""
+LAYER = 8 * D_MODEL**2 + 2 * D_MODEL * D_HIDDEN
+"""The weights of a layer in its products: of two attentions, and of the feed-forward network."""
 
 
 def hidden_width(runs: Runs) -> None:
@@ -20,48 +23,47 @@ def hidden_width(runs: Runs) -> None:
 
     Each hidden feature has d_model weights on either side and a bias.
     """
-    runs.lively("plain", "plain", "plain again", "plain, other tokens")
-    grown = runs.count("wide", "used") - runs.count("memory", "used")
+    runs.lively("attention", "usual", "again", "other tokens")
+    grown = runs.count("wide", "used") - runs.count("weights", "used")
     wanted = (MORE_HIDDEN - D_HIDDEN) * (2 * D_MODEL + 1)
     if grown < HALF * wanted:
         raise MissingError(failed("repair.hidden_width", f"{grown} more weights, {wanted} wanted"))
 
 
 def shared_block(runs: Runs) -> None:
-    """A second layer has as many weights again as the first."""
-    runs.lively("plain", "plain", "plain again", "plain, other tokens")
+    """A second layer has weights of its own."""
+    runs.lively("attention", "usual", "again", "other tokens")
     grown = _second_layer(runs)
-    if grown <= HALF * _first_layer(runs):
+    if grown <= HALF * LAYER:
         raise MissingError(failed("repair.shared_block", f"{grown} weights in a second layer"))
 
 
 def stack(runs: Runs) -> None:
     """A second layer's weights have a part in the output; one without weights of its own is still passed."""
-    runs.lively("plain", "plain", "plain again", "plain, other tokens")
+    runs.lively("attention", "usual", "again", "other tokens")
     grown = _second_layer(runs)
-    if grown > HALF * _first_layer(runs):
-        used = runs.count("stack", "used") - runs.count("memory", "used")
+    if grown > HALF * LAYER:
+        used = runs.count("stack", "used") - runs.count("weights", "used")
         if used < HALF * grown:
             raise MissingError(failed("repair.stack", f"{used} of {grown} weights have a part"))
-    elif not runs.differ(runs.output("stack", "stack"), runs.output("attention", "memory open, target open")):
+    elif not runs.differ(runs.output("stack", "stack"), runs.output("attention", "usual")):
         raise MissingError(failed("repair.stack", "one layer and two give the same output"))
 
 
 def dropout_rate(runs: Runs) -> None:
     """With a dropout of 0 the seed has no effect in training; with 1, nothing of the memory arrives there."""
-    if noisy(runs) or runs.changed("plain", "train", "train, other seed"):
-        raise unjudged("outputs vary with dropout 0 before any layer: what a layer drops cannot be seen")
-    if not runs.changed("attention", "memory open, target open", "memory open, target open, moved"):
-        raise unjudged("the memory is not read: what is dropped of it cannot be seen")
-    if runs.changed("attention", "train", "train, other seed"):
-        raise MissingError(failed("repair.dropout_rate", "outputs vary in training with dropout 0"))
-    if runs.changed("nothing", "nothing", "nothing, moved"):
+    if noisy(runs):
+        raise unjudged("outputs vary in evaluation with dropout 0: what a layer drops cannot be seen")
+    reads_memory(runs)
+    if runs.changed("dropped", "usual", "moved"):
         raise MissingError(failed("repair.dropout_rate", "the memory is seen with dropout 1"))
-
-
-def _first_layer(runs: Runs) -> int:
-    return runs.count("memory", "weights") - runs.count("plain", "weights")
+    if runs.changed("attention", "train", "train, other seed"):
+        bare = runs.without_layers
+        labels = "train", "train, other seed"
+        if bare and bare.gave("attention", *labels) and bare.changed("attention", *labels):
+            raise unjudged("outputs vary in training with dropout 0 before any layer")
+        raise MissingError(failed("repair.dropout_rate", "outputs vary in training with dropout 0"))
 
 
 def _second_layer(runs: Runs) -> int:
-    return runs.count("stack", "weights") - runs.count("memory", "weights")
+    return runs.count("stack", "weights") - runs.count("weights", "weights")

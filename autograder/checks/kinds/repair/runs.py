@@ -21,8 +21,14 @@ CHANGE_SINGLE = 2e-5
 MOST_WEIGHTS = 2**40
 """A model of the experiments' sizes has some thousands."""
 
+WRONG_RETURN = frozenset({"repair.no-tensor", "repair.shape"})
+"""Of a value that was returned and is no output, whatever the numbers."""
+
 _OF_DTYPES = re.compile(r"dtype|scalar type|Float|Double", re.ASCII)
 """What torch says where numbers of two types meet."""
+
+
+_NEVER = review("this was not asked", "review.person")
 
 
 class MissingError(Exception):
@@ -38,24 +44,51 @@ class MissingError(Exception):
 
 
 class Runs:
-    """The outputs of one submission by experiment and label."""
+    """The outputs of one submission by experiment and label.
 
-    def __init__(self, entry: str, made: Sequence[Experiment], observed: Sequence[Observations]) -> None:
+    Attributes:
+        without_layers: the outputs of models without layers, where they were asked.
+        layers: whether these are the outputs of models with layers.
+        unmade: no model could be made at all, although there is such a name.
+        misread: why what the usual forward pass returned is no output of a decoder.
+        of_dtypes: something raised where numbers of two types met.
+    """
+
+    def __init__(
+        self,
+        entry: str,
+        made: Sequence[Experiment],
+        observed: Sequence[Observations],
+        *,
+        without_layers: Runs | None = None,
+        layers: bool = True,
+    ) -> None:
         """Sort observations.
 
         Args:
             entry: the name of the decoder class.
             made: the experiments in the order of the plan.
             observed: one entry per experiment; may be shorter.
+            without_layers: see the class.
+            layers: see the class.
         """
         self._entry = entry
         self._outputs: dict[tuple[str, str], np.ndarray | Finding] = {}
         self._counts: dict[tuple[str, str], int | Finding] = {}
         self._change = CHANGE
+        self.without_layers = without_layers
+        self.layers = layers
+        self.unmade = False
+        self.misread: Finding | None = None
+        self.of_dtypes = False
         ended: Finding | None = None
         for index, experiment in enumerate(made):
             observations = tuple(observed[index]) if index < len(observed) else ()
             ended = self._sort(experiment, observations, ended)
+        if self.misread is None and self.gave("attention", "usual", "other tokens", "moved"):
+            blind = not self.changed("attention", "usual", "other tokens")
+            if blind and self.changed("attention", "usual", "moved"):
+                self.misread = failed("repair.constant", "the memory moves the output, and the tokens do not")
 
     def output(self, experiment: str, label: str) -> np.ndarray:
         """One output: finite float64 numbers of shape (batch, length, width).
@@ -63,10 +96,14 @@ class Runs:
         Raises:
             MissingError: the call failed, was not made, or gave something else.
         """
-        found = self._outputs[experiment, label]
+        found = self._outputs.get((experiment, label), _NEVER)
         if isinstance(found, Finding):
             raise MissingError(self._excused(found))
         return found
+
+    def gave(self, experiment: str, *labels: str) -> bool:
+        """Whether these outputs are there."""
+        return all(isinstance(self._outputs.get((experiment, label)), np.ndarray) for label in labels)
 
     def count(self, experiment: str, label: str) -> int:
         """One whole number, not negative.
@@ -74,7 +111,7 @@ class Runs:
         Raises:
             MissingError: see `output`.
         """
-        found = self._counts[experiment, label]
+        found = self._counts.get((experiment, label), _NEVER)
         if isinstance(found, Finding):
             raise MissingError(self._excused(found))
         return found
@@ -86,6 +123,16 @@ class Runs:
             MissingError: see `output`.
         """
         return self.differ(self.output(experiment, before), self.output(experiment, after), rows)
+
+    def moved(self, experiment: str, before: str, after: str, rows: slice = slice(None)) -> np.ndarray:
+        """The same, text by text.
+
+        Raises:
+            MissingError: see `output`.
+        """
+        first, second = self.output(experiment, before), self.output(experiment, after)
+        pairs = zip(first, second, strict=False)
+        return np.array([self.differ(one[None], other[None], rows) for one, other in pairs], bool)
 
     def differ(self, first: np.ndarray, second: np.ndarray, rows: slice = slice(None)) -> bool:
         """Whether two outputs are not the same numbers at some of the target's positions."""
@@ -118,8 +165,7 @@ class Runs:
 
     def _excused(self, finding: Finding) -> Finding:
         """Code that fixes float32 is right where students run it; that it raises in float64 is our doing."""
-        works_in_single = isinstance(self._outputs["single", "single"], np.ndarray)
-        if finding.code == "raised" and works_in_single and _OF_DTYPES.search(finding.staff):
+        if is_of_dtypes(finding) and self.gave("single", "single"):
             return review(f"works in float32 and not in float64: {finding.staff}", "review.person")
         return finding
 
@@ -128,6 +174,7 @@ class Runs:
     ) -> Finding | None:
         """File one experiment's observations; returns the finding of an ended box for what follows."""
         stop: Finding | None = None
+        self.unmade |= experiment.name == "attention" and _raised_at_once(observations)
         for index, label in enumerate(experiment.labels):
             words = experiment.words[index]
             here = observations[index : index + 1]
@@ -140,9 +187,26 @@ class Runs:
             if label and experiment.sizes[index]:
                 missing = stop or _defect(here[0], experiment.sizes[index], words)
                 self._outputs[experiment.name, label] = missing or self._array(here[0])
+                if missing is not None:
+                    self._remember(missing, stop is None, experiment, index, here)
             elif label:
                 self._counts[experiment.name, label] = stop or _number(here[0], words)
         return ended
+
+    def _remember(
+        self,
+        missing: Finding,
+        returned: bool,  # noqa: FBT001 - of a private method
+        experiment: Experiment,
+        index: int,
+        here: Observations,
+    ) -> None:
+        """What an output that is missing says of all of them."""
+        self.of_dtypes |= is_of_dtypes(missing)
+        place = experiment.name, experiment.labels[index]
+        turned = place[0] == "unequal" and returned and _is_turned(here[0].value, experiment.sizes[index])
+        if returned and missing.code in WRONG_RETURN and (place == ("attention", "usual") or turned):
+            self.misread = self.misread or missing
 
     def _array(self, observation: Observation) -> np.ndarray:
         array = observation.value.array
@@ -183,11 +247,29 @@ def _defect(observation: Observation, sizes: tuple[int, ...], words: str) -> Fin
     return None
 
 
+def _raised_at_once(observations: Observations) -> bool:
+    """Whether the very first call raised something other than that there is no such name."""
+    first = observations[0] if observations else None
+    return first is not None and first.error not in {"", "NameError", "Skipped", "NotImplementedError"}
+
+
+def _is_turned(value: object, sizes: tuple[int, ...]) -> bool:
+    """Whether an output has the length first, and then the batch."""
+    if not isinstance(value, Tensor) or not isinstance(value.array, np.ndarray):
+        return False
+    return sizes[0] != sizes[1] and value.array.ndim == 3 and value.array.shape[:2] == sizes[::-1]
+
+
 def _number(observation: Observation, words: str) -> int | Finding:
     value = observation.value
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_WEIGHTS:
         return failed("repair.no-weights", f"{words}: counted {type_name(value)}", what=words)
     return value
+
+
+def is_of_dtypes(finding: Finding) -> bool:
+    """Whether code raised where numbers of two types met."""
+    return finding.code == "raised" and _OF_DTYPES.search(finding.staff) is not None
 
 
 def unjudged(what: str) -> MissingError:

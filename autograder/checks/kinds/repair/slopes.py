@@ -6,9 +6,7 @@ all inputs at hand, and stirred weights make many such features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Callable
 
 from autograder.checks.kinds.repair.experiment import (
     PARAMETERS,
@@ -16,7 +14,7 @@ from autograder.checks.kinds.repair.experiment import (
     WEIGHTS,
     Ask,
     Count,
-    Step,
+    Slopes,
     written,
 )
 from autograder.records import Call, Ref
@@ -29,71 +27,145 @@ ALL_WEIGHTS = Count("weights", Call(WEIGHTS, "numel"))
 STIRRED_ANEW = 2
 """How many more sets of weights are asked before one counts as idle."""
 HUGE = 1e6
+ROUNDING = 1e-10
+"""Share of slopes below which their sum is nothing."""
+
+Output = Callable[[Ask, str], list[Call]]
+"""The calls that keep the output of a forward pass under a name."""
 
 
-def counted(asks: Sequence[Ask], seed: int, columns: int) -> list[Step]:
-    """Count, as ``weights`` and ``used``, the model's weights and those with a part in some columns."""
-    return [
-        ALL_WEIGHTS,
-        *_gradients(asks, seed, columns),
-        Call(SLOPES, "count_nonzero", keep="nonzero"),
-        Count("used", Call(Ref("nonzero"), "item")),
-    ]
+def counted(ask: Ask, columns: int) -> list[Count | Slopes]:
+    """Count, as ``weights`` and ``used``, the model's weights and those with a part in some columns.
 
-
-def enlarge(usual: Sequence[Ask], special: Ask, seed: int, columns: int) -> list[Call]:
-    """Make huge what has a part in the output for special inputs alone; to follow `counted`.
-
-    A hidden feature that only special inputs wake would drown everything else. So a weight must be idle for
-    the usual ones not only as the model stands, but also after all weights were stirred anew: where a feature
-    wakes depends on the weights, and which embeddings are read does not.
+    Args:
+        ask: the forward pass.
+        columns: how many of the output's columns; 0 for all.
     """
-    anew = [call for number in range(STIRRED_ANEW) for call in _idle_anew(usual, seed, number, columns)]
+
+    def calls(output: Output) -> list[Call | Count]:
+        return [
+            *_gradients(output, ask, columns),
+            Call(SLOPES, "count_nonzero", keep="nonzero"),
+            Count("used", Call(Ref("nonzero"), "item")),
+        ]
+
+    return [ALL_WEIGHTS, Slopes(calls)]
+
+
+def counted_of(own: Ref, ask: Ask, columns: int, label: str) -> Slopes:
+    """Count how many weights of a mask have a part in some columns."""
+
+    def calls(output: Output) -> list[Call | Count]:
+        return [
+            *_gradients(output, ask, columns),
+            Call(SLOPES, "mul", args=(own,), keep="masked"),
+            Call(Ref("masked"), "count_nonzero", keep="nonzero"),
+            Count(label, Call(Ref("nonzero"), "item")),
+        ]
+
+    return Slopes(calls)
+
+
+def balanced(label: str) -> list[Call | Count]:
+    """After `counted_of`: 1 if the slopes sum up to nothing, as those of what is normalised do, else 0."""
+    masked, total, sizes, limit = Ref("masked"), Ref("total"), Ref("sizes"), Ref("limit")
+    less, number = Ref("less"), Ref("number")
     return [
-        Call(SLOPES, "eq", args=(0,), keep=IDLE.name),
-        *anew,
-        *written(),
-        *_gradients([special], seed, columns),
-        Call(SLOPES, "ne", args=(0,), keep=OWN.name),
-        Call(OWN, "mul", args=(IDLE,), keep=OWN.name),
-        Call(OWN, "type_as", args=(WEIGHTS,), keep=OWN.name),
-        Call(WEIGHTS, "addcmul_", args=(WEIGHTS, OWN), kwargs={"value": HUGE}, keep=WEIGHTS.name),
-        *written(),
+        Call(masked, "sum", keep=total.name),
+        Call(total, "abs", keep=total.name),
+        Call(masked, "abs", keep=sizes.name),
+        Call(sizes, "sum", keep=sizes.name),
+        Call(sizes, "mul", args=(ROUNDING,), keep=limit.name),
+        Call(total, "lt", args=(limit,), keep=less.name),
+        Call(less, "int", keep=number.name),
+        Count(label, Call(number, "item")),
     ]
 
 
-def _idle_anew(asks: Sequence[Ask], seed: int, number: int, columns: int) -> list[Call]:
-    """Of the idle weights, keep those that are idle in a model with other weights, too."""
+def found_own(usual: Ask, special: Ask, columns: int, own: Ref, *, first: bool = True) -> Slopes:
+    """Keep, as a mask under the name of `own`, what has a part in the output for special inputs alone.
+
+    A hidden feature that only special inputs wake would drown everything else when made huge. So a weight
+    must be idle for the usual ones not only as the model stands, but also after all weights were stirred
+    anew: where a feature wakes depends on the weights, and which embeddings are read does not.
+
+    Args:
+        usual: the usual inputs.
+        special: the special ones.
+        columns: of the output, 0 for all.
+        own: where the mask is kept.
+        first: whether it has to be found first what is idle for the usual inputs.
+    """
+
+    def calls(output: Output) -> list[Call | Count]:
+        idle = _idle(output, usual, columns) if first else []
+        return [
+            *idle,
+            *_gradients(output, special, columns),
+            Call(SLOPES, "ne", args=(0,), keep=own.name),
+            Call(own, "mul", args=(IDLE,), keep=own.name),
+            Call(own, "type_as", args=(WEIGHTS,), keep=own.name),
+        ]
+
+    return Slopes(calls)
+
+
+def multiplied(own: Ref, factor: float, *, sign: bool = False) -> list[Call]:
+    """Write the model's weights with those of a mask multiplied.
+
+    Args:
+        own: the mask.
+        factor: what they are multiplied by.
+        sign: multiply their absolute values.
+    """
+    base, changed = Ref("base"), Ref("changed")
+    if not sign:
+        size = Call(WEIGHTS, "addcmul", args=(WEIGHTS, own), kwargs={"value": factor - 1}, keep=changed.name)
+        return [size, written(changed)]
+    return [
+        Call(WEIGHTS, "addcmul", args=(WEIGHTS, own), kwargs={"value": -1}, keep=base.name),
+        Call(WEIGHTS, "abs", keep="size"),
+        Call(base, "addcmul", args=(Ref("size"), own), kwargs={"value": factor}, keep=changed.name),
+        written(changed),
+    ]
+
+
+def _idle(output: Output, ask: Ask, columns: int) -> list[Call]:
+    """Keep, as `IDLE`, the weights without a part for these inputs, whatever the weights are."""
     noise, zero = Ref("noise"), Ref("zero")
-    return [
-        Call(TORCH, "randn_like", args=(WEIGHTS,), keep=noise.name, seed=seed + 1 + number),
-        Call(WEIGHTS, "add", args=(noise,), keep=OTHER.name),
-        *written(OTHER),
-        *_gradients(asks, seed, columns),
-        Call(SLOPES, "eq", args=(0,), keep=zero.name),
-        Call(IDLE, "mul", args=(zero,), keep=IDLE.name),
-    ]
+    calls = [*_gradients(output, ask, columns), Call(SLOPES, "eq", args=(0,), keep=IDLE.name)]
+    for number in range(STIRRED_ANEW):
+        calls += [
+            Call(TORCH, "randn_like", args=(WEIGHTS,), keep=noise.name, seed=1 + number),
+            Call(WEIGHTS, "add", args=(noise,), keep=OTHER.name),
+            written(OTHER),
+            *_gradients(output, ask, columns),
+            Call(SLOPES, "eq", args=(0,), keep=zero.name),
+            Call(IDLE, "mul", args=(zero,), keep=IDLE.name),
+        ]
+    return [*calls, written()]
 
 
-def _gradients(asks: Sequence[Ask], seed: int, columns: int) -> list[Call]:
-    """Keep, as `SLOPES`, how much every weight moves the sum of the outputs' first columns.
+def _gradients(output: Output, ask: Ask, columns: int) -> list[Call]:
+    """Keep, as `SLOPES`, how much every weight moves the sum of the squares of the output's first columns.
 
     In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
     """
-    parameters, calls = Ref(PARAMETERS.keep), []
-    for index, ask in enumerate(asks):
-        one = f"sum {index}" if index else "sum"
-        calls += [
-            msgspec.structs.replace(ask.call(seed), keep="output", grad=True),
-            Call(Ref("output"), "narrow", args=(2, 0, columns), keep="columns", grad=True),
-            Call(Ref("columns"), "sum", keep=one, grad=True),
-        ]
-        if index:
-            calls.append(Call(Ref("sum"), "add", args=(Ref(one),), keep="sum", grad=True))
+    calls = output(ask, "output")
+    if columns:
+        calls.append(Call(Ref("output"), "narrow", args=(2, 0, columns), keep="output", grad=True))
     wanted = {"allow_unused": True, "materialize_grads": True}
     return [
         *calls,
-        PARAMETERS,
-        Call(TORCH, "autograd.grad", args=(Ref("sum"), parameters), kwargs=wanted, keep="each", grad=True),
+        Call(Ref("output"), "square", keep="squares", grad=True),
+        Call(Ref("squares"), "sum", keep="sum", grad=True),
+        Call(
+            TORCH,
+            "autograd.grad",
+            args=(Ref("sum"), PARAMETERS),
+            kwargs=wanted,
+            keep="each",
+            grad=True,
+        ),
         Call(TORCH, "_utils._flatten_dense_tensors", args=(Ref("each"),), keep=SLOPES.name),
     ]

@@ -5,22 +5,23 @@ something else must not have. Nothing is compared with a reference, so names, in
 are free; and an output that does not depend on its inputs, or does not repeat itself, shows nothing.
 
 The faults are told apart in any combination that a question may have: a verdict either looks where the
-other faults have no effect (no layers, one position, equal sizes), or takes into account which mask gates
-what. Faults of one probe are different ways of breaking one relation, and never in one question.
+other faults have no effect (one position, equal sizes, everything open), or takes into account which mask
+gates what. Faults of one probe are different ways of breaking one relation, and never in one question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
-from autograder.checks.base import Observations
-from autograder.checks.judging.results import Finding
+from autograder.checks.judging.results import Finding, review
 from autograder.checks.kinds.repair.attentions import (
     cross_key,
     cross_mask,
     cross_value,
+    exchanged,
+    holds,
     norm,
     residual,
     self_mask,
@@ -35,8 +36,8 @@ from autograder.checks.kinds.repair.embeddings import (
     shape_order,
     token_table,
 )
-from autograder.checks.kinds.repair.experiment import Experiment
 from autograder.checks.kinds.repair.layers import dropout_rate, hidden_width, shared_block, stack
+from autograder.checks.kinds.repair.observed import Observed
 from autograder.checks.kinds.repair.remarks import remarks
 from autograder.checks.kinds.repair.runs import MissingError, Runs
 
@@ -51,6 +52,8 @@ class Verdict(Struct, frozen=True):
     """None when the fault is repaired."""
     notes: tuple[str, ...] = ()
     """Remarks for staff on defects outside the planted ones."""
+    of_object: bool = False
+    """The name held an object, and its class was judged."""
 
 
 PROBES: Mapping[str, Probe] = {
@@ -99,26 +102,57 @@ def exclusive(one: str, other: str) -> bool:
     )
 
 
-def verdicts(
-    entry: str, made: Sequence[Experiment], observed: Sequence[Observations], planted: Collection[str]
-) -> dict[str, Verdict]:
+WITHOUT_LAYERS: frozenset[Probe] = frozenset(
+    {
+        position_table,
+        position_offset,
+        position_missing,
+        token_table,
+        shape_order,
+        embedding_dropout,
+        dropout_always,
+        output_head,
+    }
+)
+"""The probes that look at a model without layers where none with layers works."""
+
+
+def probes(planted: Collection[str]) -> frozenset[str]:
+    """The names of the probes that tell these faults."""
+    return frozenset(PROBES[fault].__name__ for fault in planted)
+
+
+def verdicts(observed: Observed, planted: Collection[str]) -> dict[str, Verdict]:
     """The verdict on every planted fault, with remarks on what else is not right.
 
     Args:
-        entry: the name of the decoder class.
-        made: the experiments in the order of the plan.
-        observed: one entry per experiment; may be shorter, and may hold anything.
+        observed: both rounds.
         planted: the faults of the question.
     """
-    runs = Runs(entry, made, observed)
-    findings = {probe: _finding(probe, runs) for probe in PROBES.values()}
+    runs = observed.runs
+    findings = {probe: _finding(probe, observed) for probe in PROBES.values()}
     found = {fault: findings[PROBES[fault]] for fault in planted}
     others = {probe.__name__: findings[probe] for probe in findings if probe not in map(PROBES.get, planted)}
     notes = remarks(runs, found, others)
-    return {fault: Verdict(finding, notes.get(fault, ())) for fault, finding in found.items()}
+    place = "output_head" if "output_head" in found else next(iter(found), "")
+    notes[place] = (*observed.remarks, *notes.get(place, ()))
+    return {
+        fault: Verdict(finding, notes.get(fault, ()), of_object=observed.of_object)
+        for fault, finding in found.items()
+    }
 
 
-def _finding(probe: Probe, runs: Runs) -> Finding | None:
+def _finding(probe: Probe, observed: Observed) -> Finding | None:
+    runs = observed.runs
+    if observed.misread is not None:
+        if probe is output_head:
+            return observed.misread
+        if not runs.gave("attention", "usual") or runs.misread is not None:
+            return review("what is returned cannot be read", "review.person")
+    bare = runs.without_layers
+    fails = not runs.gave("attention", "usual") or holds(exchanged, runs)
+    if bare is not None and fails and probe in WITHOUT_LAYERS and bare.gave("attention", "usual"):
+        runs = bare
     try:
         probe(runs)
     except MissingError as missing:
