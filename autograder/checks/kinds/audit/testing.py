@@ -79,9 +79,9 @@ class TestForm:
             (
                 Call("@types", "ModuleType", args=("layers",), keep=module.name),
                 Call(module, "__dict__", read=True, keep=names.name),
-                Call("@builtins", "exec", args=(specimen.source, names)),
+                Call("@builtins", "exec", args=(specimen.source, names), grad=True),
                 Call(module, specimen.name, read=True, keep=made.name),
-                Call(self._name, args=(made,), seed=number),
+                Call(self._name, args=(made,), seed=number, grad=True),
             ),
         )
 

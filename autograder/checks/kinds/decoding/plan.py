@@ -46,7 +46,7 @@ class Asking:
         if self._options.model:
             prologue = self._model(self._options.model, self._options.model.name, "", name, draw)
             args = (Ref(MODEL), *args)
-        call = Call(self._name, args=args, kwargs=kwargs, default_dtype=self._dtype())
+        call = Call(self._name, args=args, kwargs=kwargs, grad=True, default_dtype=self._dtype())
         asked = tuple(msgspec.structs.replace(call, seed=seed) for seed in seeds[: self.calls])
         return Scenario(title, (*prologue, *asked))
 
@@ -76,6 +76,7 @@ class Asking:
             kwargs=kwargs,
             keep=MODEL,
             seed=seed,
+            grad=True,
             default_dtype=self._dtype(),
         )
         return made, Call(Ref(MODEL), attribute="eval", keep=MODEL)

@@ -104,7 +104,7 @@ class Layer(Subject):
         *,
         method: str = "",
         seed: int | None = None,
-        grad: bool = False,
+        grad: bool = True,
         keep: str = "",
     ) -> Call:
         """One forward pass; arguments are ``query``, ``key``, ``value`` and perhaps ``mask`` by keyword."""

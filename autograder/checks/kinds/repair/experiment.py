@@ -59,7 +59,7 @@ class Ask(Struct, frozen=True, eq=False):
             Tensor(self.memory_mask, "bool"),
             Tensor(self.target_mask, "bool"),
         )
-        return Call(MODEL, args=inputs, seed=seed + self.seed, default_dtype=dtype)
+        return Call(MODEL, args=inputs, seed=seed + self.seed, grad=True, default_dtype=dtype)
 
 
 class Count(Struct, frozen=True, eq=False):
@@ -106,7 +106,10 @@ class Model(Struct, frozen=True):
         """
         sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
         made = f"{self.entry}({', '.join(str(size) for size in sizes)})"
-        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype)
+        dtype = self.dtype
+        make = Call(
+            self.entry, args=sizes, keep=MODEL.name, seed=self.seed, grad=True, default_dtype=dtype
+        )
         asked: list[tuple[str, Step]] = [("", call) for call in (make, *self._changed())]
         for mode in modes:
             asked.append(("", put(mode)))
