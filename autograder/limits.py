@@ -14,9 +14,6 @@ from autograder.records import Ending, Limits, Met
 FLOOD_FACTOR = 4
 """So many times the output that is kept ends the box."""
 
-DROPPED_BYTES = 1 << 26
-"""What one call for a question may print; nothing of it is kept. `FLOOD_FACTOR` times as much ends the box."""
-
 PATIENCE = 6
 """How many times as long a cell, a call or a submission may take by the clock as it may compute.
 

@@ -165,6 +165,8 @@ class Ending(enum.StrEnum):
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
     PROTOCOL = "protocol"
+    NOT_ASKED = "not-asked"
+    """The question's calls had ended too many boxes before this one."""
     RESTARTS = "restarts"
     """No box was opened any more: too many had been ended before."""
 

@@ -129,6 +129,19 @@ _VALUES: Mapping[str, Text] = {
         "en": "{what}: the state_dict has no {names}. The question states the names of the parameters.",
         "de": "{what}: im state_dict fehlt {names}. Die Frage nennt die Namen der Parameter.",
     },
+    "weights.shape": {
+        "en": "{what}: these parameters have another shape than the question states: {names}.",
+        "de": "{what}: diese Parameter haben eine andere Form, als die Frage angibt: {names}.",
+    },
+    "weights.shared": {
+        "en": "{what}: two names stand for one and the same parameter: {names}. Each map needs its own.",
+        "de": "{what}: zwei Namen stehen für ein und denselben Parameter: {names}. Jede Abbildung braucht "
+        "ihren eigenen.",
+    },
+    "weights.extra": {
+        "en": "{what}: there are parameters that the question does not name: {names}.",
+        "de": "{what}: es gibt Parameter, die die Frage nicht nennt: {names}.",
+    },
 }
 
 _COUNTS: Mapping[str, Text] = {

@@ -94,7 +94,7 @@ class Session:
         while len(results) < len(scenarios):
             remaining = scenarios[len(results) :]
             if endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
-                ending = self._given_up or _ending(results[-1])
+                ending = self._given_up or Ending.NOT_ASKED
                 results += [_ended(scenario, ending) for scenario in remaining]
                 break
             try:
@@ -217,5 +217,5 @@ def _ending(observations: tuple[Observation, ...]) -> Ending | None:
     return next((observation.ending for observation in observations if observation.ending), None)
 
 
-def _ended(scenario: Scenario, ending: Ending | None) -> tuple[Observation, ...]:
-    return tuple(Observation(ok=False, ending=ending or Ending.CRASHED) for _ in scenario.calls)
+def _ended(scenario: Scenario, ending: Ending) -> tuple[Observation, ...]:
+    return tuple(Observation(ok=False, ending=ending) for _ in scenario.calls)

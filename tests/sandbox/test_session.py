@@ -79,12 +79,12 @@ def test_a_scenario_that_ends_the_box_loses_only_itself() -> None:
 
 
 def test_after_two_endings_a_question_is_not_tried_further() -> None:
-    """Its remaining scenarios carry the last ending; the next question starts afresh."""
+    """Its remaining scenarios say that they were not asked; the next question starts afresh."""
     assert 2 == ENDINGS_PER_QUESTION
     fake = FakeSandbox(answers={"x": Ending.EXITED, "y": Ending.CALL_TIME, "z": OK, "next": OK})
     with session(fake) as running:
         answers = running.ask([scenario("x"), scenario("y"), scenario("z"), scenario("z")])
-        assert [Ending.EXITED, Ending.CALL_TIME, Ending.CALL_TIME, Ending.CALL_TIME] == [
+        assert [Ending.EXITED, Ending.CALL_TIME, Ending.NOT_ASKED, Ending.NOT_ASKED] == [
             one[0].ending for one in answers
         ]
         assert [OK] == running.ask([scenario("next")])
@@ -220,7 +220,7 @@ def test_a_real_submission_loses_only_what_it_broke(plain_sandbox: NamespaceSand
             [Scenario(name, (Call(name),)) for name in ("honest", "hangs", "honest", "hangs", "honest")]
         )
     assert [1, None, 1, None, None] == [one[0].value for one in answers]
-    assert [None, Ending.CALL_TIME, None, Ending.CALL_TIME, Ending.CALL_TIME] == [
+    assert [None, Ending.CALL_TIME, None, Ending.CALL_TIME, Ending.NOT_ASKED] == [
         one[0].ending for one in answers
     ]
     assert Ending.EXITED is (running.runs[1] or CellRun()).ending

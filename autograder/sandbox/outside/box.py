@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import DROPPED_BYTES, FLOOD_FACTOR, PATIENCE
+from autograder.limits import FLOOD_FACTOR, PATIENCE
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 from autograder.sandbox.exchange import replies, values, wire
@@ -216,7 +216,7 @@ class NamespaceBox:
             call: of the call.
             room: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
         """
-        self._printed_total = 0  # what calls print is dropped, and counted for each of them
+        self._printed_total = 0  # what is printed past the shell is counted for each call
         started = time.monotonic()
         reply, arrays = self._reply(request_id, room=room)
         try:
@@ -314,12 +314,11 @@ class NamespaceBox:
 
     def _drain_output(self) -> None:
         keep = self._limits.output_kb << 10
-        most = FLOOD_FACTOR * (DROPPED_BYTES if self._late is Ending.CALL_TIME else keep)
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._output, 1 << 16):
                 self._printed_total += len(data)
                 self._printed += data[: max(0, keep - len(self._printed))]
-                if self._printed_total > most:
+                if self._printed_total > FLOOD_FACTOR * keep:
                     self._fail(Ending.OUTPUT)
             if self._output_open:  # closed by every process of the box
                 self._poller.unregister(self._output)

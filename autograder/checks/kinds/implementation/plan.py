@@ -113,7 +113,10 @@ class Plan:
                     self.probes[key] = self._probe(item, key)
         recorded = (FORBIDDEN,) if options.forbidden else ()
         cases_keys = (key for one in used for key in self.keys_of_case(one))
-        self.keys = (WEIGHTS, *recorded, *cases_keys, *self.probes)
+        # What only constructs comes first: a forward pass that ends the box must not cost it.
+        made = tuple(key for key, probe in self.probes.items() if isinstance(probe, Raises))
+        others = tuple(key for key in self.probes if key not in made)
+        self.keys = (*made, WEIGHTS, *recorded, *cases_keys, *others)
         sample = self.scenarios("", UNKNOWN, self.inputs(SAMPLE))
         self.counts = {key: len(one.calls) for key, one in zip(self.keys, sample, strict=True)}
 
