@@ -68,6 +68,7 @@ class Session:
         Raises:
             SandboxFault: our side failed more than `FAULTS` times.
         """
+        remarks.add(self.notes, remarks.compiling_notes(self._cells))
         self._ensure_box()
         return self.runs
 
