@@ -40,7 +40,9 @@ def show(verified: Verified) -> None:
     for number, finding in enumerate(verified.findings, start=1):
         _show_finding(out, number, finding)
     for warning in verified.warnings:
-        out.print(f"\nworth a look: {warning.place}: {warning.got}; {warning.remedy}", style="yellow", markup=False)
+        out.print(
+            f"\nworth a look: {warning.place}: {warning.got}; {warning.remedy}", style="yellow", markup=False
+        )
     for line in _summary(verified):
         out.print(line, markup=False)
 

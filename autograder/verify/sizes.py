@@ -26,11 +26,15 @@ def _of_question(question: Question) -> Iterator[Finding]:
         shared = sorted(_shared(sizes))
         if shared:
             yield _finding(
-                question, f"{' and '.join(shared)} may come out equal", "leave out equal_sizes, unless they have to"
+                question,
+                f"{' and '.join(shared)} may come out equal",
+                "leave out equal_sizes, unless they have to",
             )
     elif not can_differ(sizes):
         yield _finding(
-            question, f"{', '.join(sizes)} always have two that are equal", "give them lists without common entries"
+            question,
+            f"{', '.join(sizes)} always have two that are equal",
+            "give them lists without common entries",
         )
     for name, case in _cases(question):
         stated = {size for part in _arguments(case) for size in _stated(part)}

@@ -180,9 +180,7 @@ class _Own:
 
     def __init__(self, tree: ast.Module) -> None:
         nodes = list(ast.walk(tree))
-        imported = {
-            (one.asname or one.name).split(".")[0] for one in nodes if isinstance(one, ast.alias)
-        }
+        imported = {(one.asname or one.name).split(".")[0] for one in nodes if isinstance(one, ast.alias)}
         defined = {one.name for one in nodes if isinstance(one, _DEFINITIONS)}
         stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
         given = {one.arg for one in nodes if isinstance(one, ast.arg)}
@@ -198,8 +196,10 @@ class _Own:
         root = node.value
         while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
             root = root.func if isinstance(root, ast.Call) else root.value
-        return node.attr in self.attributes and isinstance(root, ast.Name) and (
-            root.id in self.names or root.id == "super"
+        return (
+            node.attr in self.attributes
+            and isinstance(root, ast.Name)
+            and (root.id in self.names or root.id == "super")
         )
 
 

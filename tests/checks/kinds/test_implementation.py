@@ -161,7 +161,13 @@ def test_every_code_of_a_slip_has_a_sentence() -> None:
     """Every slip that can be recognised is in the vocabulary, in both languages."""
     from autograder.checks.kinds.implementation.slips import MASKS, VALUES, WIRINGS
 
-    for code in (*dict(VALUES), *MASKS, *WIRINGS.values(), "attention.shared-weights", "attention.not-projected"):
+    for code in (
+        *dict(VALUES),
+        *MASKS,
+        *WIRINGS.values(),
+        "attention.shared-weights",
+        "attention.not-projected",
+    ):
         assert set(LANGUAGES) <= set(SENTENCES[code])
 
 

@@ -194,7 +194,9 @@ class ImplementationCheck:
         given = [_inputs(arguments[1]) for arguments in passes]
         whole = observations[start].value
         if isinstance(whole, list | tuple) and not self.options.take_first:
-            return failed("attention.parts", f"{what}: {quote_value(whole)}", what=what, count=str(len(whole)))
+            return failed(
+                "attention.parts", f"{what}: {quote_value(whole)}", what=what, count=str(len(whole))
+            )
         results = [layer.result(one.value) for one in observations[start : start + 2]]
         rules = item.compare or self.options.compare
         n_heads = seen.inputs.sizes["n_heads"]

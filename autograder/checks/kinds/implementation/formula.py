@@ -48,7 +48,6 @@ Softmax = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 """Scores, what is visible → weights."""
 
 
-
 def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
     """Exponentials that sum to one along an axis."""
     raised = np.exp(scores - scores.max(axis, keepdims=True))

@@ -245,7 +245,10 @@ def _modified(weights: Weights) -> Iterator[tuple[str, Weights]]:
     for role, other in itertools.permutations(("query", "key", "value"), 2):
         yield "attention.shared-weights", {**weights, role: weights[other]}
     for role in ("query", "key", "value"):
-        yield "attention.shared-weights", {**weights, **dict.fromkeys(("query", "key", "value"), weights[role])}
+        yield (
+            "attention.shared-weights",
+            {**weights, **dict.fromkeys(("query", "key", "value"), weights[role])},
+        )
     for many in (1, 2, 3):
         for left_out in itertools.combinations(("query", "key", "value"), many):
             yield "attention.not-projected", {**weights, **dict.fromkeys(left_out)}

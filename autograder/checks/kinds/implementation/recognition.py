@@ -98,7 +98,8 @@ def recognise(
         for sizes, equal, _ in _ASKED
     ]
     seen = [
-        None if one is None else Pass(arguments, one[0]) for arguments, one in zip(given, results, strict=True)
+        None if one is None else Pass(arguments, one[0])
+        for arguments, one in zip(given, results, strict=True)
     ]
     passes = Passes(seen[0], seen[3], seen[4], seen[5])
     with np.errstate(all="ignore"):

@@ -79,7 +79,10 @@ def _blocked(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
 
 def _axes() -> Iterator[tuple[str, Slip]]:
     """Splits and merges that take the axes in another order, each named by what it mixes."""
-    apart = {"interleaved": ("batch", "length", "feature", "head"), "split": ("batch", "head", "length", "feature")}
+    apart = {
+        "interleaved": ("batch", "length", "feature", "head"),
+        "split": ("batch", "head", "length", "feature"),
+    }
     split, interleaved = split_as(*apart["split"]), split_as(*apart["interleaved"])
     yield "attention.split", Slip(split=split)
     yield "attention.merge", Slip(merge=merged_as(0, 1, 2, 3))

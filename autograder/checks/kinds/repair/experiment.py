@@ -107,9 +107,7 @@ class Model(Struct, frozen=True):
         sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
         made = f"{self.entry}({', '.join(str(size) for size in sizes)})"
         dtype = self.dtype
-        make = Call(
-            self.entry, args=sizes, keep=MODEL.name, seed=self.seed, grad=True, default_dtype=dtype
-        )
+        make = Call(self.entry, args=sizes, keep=MODEL.name, seed=self.seed, grad=True, default_dtype=dtype)
         asked: list[tuple[str, Step]] = [("", call) for call in (make, *self._changed())]
         for mode in modes:
             asked.append(("", put(mode)))
