@@ -294,7 +294,7 @@ class _Run:
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
         run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
-        return with_lost_cell(judged.results, run is not None and run.ending is not None)
+        return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))

@@ -241,10 +241,11 @@ SENTENCES: Mapping[str, Text] = {
         "allein.",
     },
     "attention.state": {
-        "en": "{what}: equal calls differ although all random numbers of Python, NumPy and PyTorch began at "
-        "the same seed: something is kept from one call to the next.",
-        "de": "{what}: gleiche Aufrufe ergeben Verschiedenes, obwohl alle Zufallszahlen von Python, NumPy und "
-        "PyTorch gleich begannen: etwas bleibt von einem Aufruf zum nächsten zurück.",
+        "en": "{what}: equal calls differ although the random numbers of Python, NumPy and PyTorch began "
+        "equally: something is kept from one call to the next, or drawn from a source of its own.",
+        "de": "{what}: gleiche Aufrufe ergeben Verschiedenes, obwohl die Zufallszahlen von Python, NumPy "
+        "und PyTorch gleich begannen: etwas bleibt von einem Aufruf zum nächsten zurück, oder der Zufall "
+        "kommt aus einer eigenen Quelle.",
     },
     "attention.unexplained": {
         "en": "{what}: with no assignment of the parameters to query, key, value and output are the results "

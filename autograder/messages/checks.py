@@ -29,10 +29,10 @@ _GENERAL: Mapping[str, Text] = {
         "die Zelle mit der Definition mit einem Fehler abbrach.",
     },
     "name.lost": {
-        "en": "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
-        "notebook was run without it. The remark at that cell says why.",
-        "de": "„{name}“ ist nicht da: Die Zelle mit der Antwort wurde beendet oder hat Python beendet, und der "
-        "Rest des Notebooks lief ohne sie. Der Hinweis an dieser Zelle sagt, warum.",
+        "en": "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of "
+        "the notebook was run without it. The remark at that cell says why.",
+        "de": "„{name}“ ist nicht da: Die Zelle mit der Antwort wurde beendet oder hat Python beendet, und "
+        "der Rest des Notebooks lief ohne sie. Der Hinweis an dieser Zelle sagt, warum.",
     },
     "answer.not-python": {
         "en": "The answer cell is not valid Python: line {line}.",

@@ -32,12 +32,12 @@ _ENDED: Mapping[str, Text] = {
         "Warten.",
     },
     "ending.call-time": {
-        "en": "{what} was stopped: it may compute for {limit}, and wait for something six times as long. Look "
-        "for needless work, a loop that does not end, or something that cannot be had here, such as a "
+        "en": "{what} was stopped: it may compute for {limit}, and wait for something six times as long. "
+        "Look for needless work, a loop that does not end, or something that cannot be had here, such as a "
         "download.",
         "de": "{what} wurde beendet: erlaubt sind {limit} Rechenzeit und sechsmal so langes Warten. Bitte "
-        "nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder nach etwas, das es hier nicht gibt, "
-        "etwa einem Download.",
+        "nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder nach etwas, das es hier nicht "
+        "gibt, etwa einem Download.",
     },
     "ending.submission-time": {
         "en": "{what} was not finished: the notebook as a whole may compute for {limit}, and take six times "

@@ -70,7 +70,7 @@ def call_notes(name: str, observations: Sequence[Observation], limits: Limits, p
 
 def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
     """Notes on cells that compile with torch: a box has no compiler, so what they compile runs as it is."""
-    text = "torch.compile: the code was run as it is written, since a box has no compiler; its numbers are the same"
+    text = "torch.compile: the code was run as it is written, since a box has no compiler"
     return [
         Note(UNCOMPILED, text, f"cell {number}")
         for number, cell in enumerate(cells, start=1)

@@ -180,7 +180,7 @@ class Session:
         self.notes.append(Note(remarks.CELL_ENDED, text, place=f"cell {number + 1}"))
 
     def _lose_box(self, *, by_fault: bool = False) -> None:
-        """End and forget the open box, if any, and add up what it cost; what we lost costs the student nothing."""
+        """End and forget the open box, if any, adding up what it cost; a fault of ours costs nothing."""
         if self._box is not None:
             usage = self._box.close()
             self.seconds_in_sandbox += self._box.overhead

@@ -1,4 +1,4 @@
-"""The assignment ``attention`` in real boxes: time, output and endings cost what they must, and nothing else."""
+"""The assignment ``attention`` in real boxes: time, output and endings cost what they must, and no more."""
 
 from __future__ import annotations
 
@@ -48,9 +48,12 @@ LOUD = {
 def test_lines_that_are_printed_cost_nothing(torch_sandbox: Sandbox, line: str) -> None:
     """Ten thousand lines in each pass, however they are printed."""
     loud = PLAIN.replace(
-        "        def heads(x):", f"        for i in range(10_000):\n            {line}\n        def heads(x):", 1
+        "        def heads(x):",
+        f"        for i in range(10_000):\n            {line}\n        def heads(x):",
+        1,
     )
-    head = "import logging, sys\nlogging.basicConfig(stream=sys.stdout)\nLOG, OUT = logging.getLogger(), sys.stdout\n"
+    head = "import logging, sys\nlogging.basicConfig(stream=sys.stdout)\n"
+    head += "LOG, OUT = logging.getLogger(), sys.stdout\n"
     results, notes = sit(torch_sandbox, head + loud)
     assert {} == codes(results)
     assert [] == notes

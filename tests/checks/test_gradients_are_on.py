@@ -14,11 +14,6 @@ from reference.audits import trials
 from tests.checks.kinds.audit_questions import sit
 from tests.checks.test_every_kind import CHECKS, DRAW, NAMES
 
-OURS = {"add_", "mul_", "zero_", "numel"}
-"""Methods of tensors by which an experiment changes or reads weights; no code of the student runs in them."""
-READERS = {"load_state_dict", "parameters", "named_parameters", "eval", "train", "training"}
-"""Methods of modules that nobody writes; where one is the trainer's, it is the student's, and runs as itself."""
-
 
 def plans(check: Check) -> Iterator[Scenario]:
     """What a check asks about an answer that is code."""
@@ -30,9 +25,8 @@ def of_student(call: Call) -> bool:
     if call.read or (isinstance(call.target, str) and call.target.startswith("@")):
         return False
     if isinstance(call.target, Ref) and call.attribute:
-        own = call.target.name in ("first", "second", "only") and call.attribute in ("train", "checkpoint")
-        return own
-    return not (isinstance(call.target, Ref) and call.target.name == "recorder")
+        return call.target.name in ("first", "second", "only") and call.attribute in ("train", "checkpoint")
+    return not (isinstance(call.target, Ref) and call.target.name in ("recorder", "fill", "gradients"))
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)

@@ -25,9 +25,10 @@ class MyMultiHeadAttention(nn.Module):
             raise ValueError(f"{d_model} is no multiple of {n_heads}")
         self.n_heads, self.d_model, self.d_head = n_heads, d_model, d_model // n_heads
 """
-_STATED = "        for name in ('q_proj', 'k_proj', 'v_proj', 'out_proj'):\n" + (
-    "            setattr(self, name, nn.Linear(d_model, d_model))\n"
-)
+_STATED = """\
+        for name in ('q_proj', 'k_proj', 'v_proj', 'out_proj'):
+            setattr(self, name, nn.Linear(d_model, d_model))
+"""
 _CLASS = _TOP + _CHECKED + _STATED
 
 NUMBERS = frozenset({"self", "cross", "padding", "causal"})
@@ -66,7 +67,7 @@ PLAIN = _stated(_SPLIT + _SCORES + _MASK + _OUT)
 
 
 def _edited(*changes: str) -> str:
-    """The plain class with some texts replaced: old, new, old, new, …"""
+    """The plain class with some texts replaced: an old one, its new one, and so on."""
     source = PLAIN
     for old, new in zip(changes[::2], changes[1::2], strict=True):
         if source.count(old) != 1:
@@ -96,7 +97,8 @@ return self.out_proj(torch.einsum('bhqk,bkhd->bqhd', scores.softmax(-1), v).resh
         _stated("""
 b, n, m = query.shape[0], query.shape[1], key.shape[1]
 def fold(x):
-    return x.reshape(b, -1, self.n_heads, self.d_head).permute(0, 2, 1, 3).reshape(b * self.n_heads, -1, self.d_head)
+    x = x.reshape(b, -1, self.n_heads, self.d_head).permute(0, 2, 1, 3)
+    return x.reshape(b * self.n_heads, -1, self.d_head)
 q, k, v = fold(self.q_proj(query)), fold(self.k_proj(key)), fold(self.v_proj(value))
 scores = torch.bmm(q, k.transpose(1, 2)).div_(math.sqrt(self.d_head))
 if mask is not None:
@@ -140,7 +142,8 @@ for start in range(0, k.shape[2], 2):
     if mask is not None:
         e = e * (seen != 0)
     shrunk = (largest - most).exp()
-    total, weights, largest = total * shrunk + e @ v[:, :, part], weights * shrunk + e.sum(-1, keepdim=True), most
+    total, weights = total * shrunk + e @ v[:, :, part], weights * shrunk + e.sum(-1, keepdim=True)
+    largest = most
 return self.out_proj((total / weights).transpose(1, 2).flatten(2))
 """
         )
@@ -175,7 +178,8 @@ return self.out_proj((w.unsqueeze(-1) * v.unsqueeze(-3)).sum(-2).permute(0, 2, 1
         )
         .replace(
             "scores = q @ k.mT / math.sqrt(self.d_head)\n        if mask is not None:\n"
-            "            scores = scores.masked_fill(mask == 0, float('-inf'))\n        return self.out_proj((scores.softmax(-1) @ v)",
+            "            scores = scores.masked_fill(mask == 0, float('-inf'))\n"
+            "        return self.out_proj((scores.softmax(-1) @ v)",
             "out = self.scaled_dot_product_attention(q, k, v, mask)\n        return self.out_proj(out",
         )
     ),
@@ -193,7 +197,8 @@ return self.out_proj((w.unsqueeze(-1) * v.unsqueeze(-3)).sum(-2).permute(0, 2, 1
     "a constant mask as a buffer": Sample(
         _edited(
             "        self.n_heads,",
-            "        self.register_buffer('scale', torch.tensor((d_model // n_heads) ** -0.5))\n        self.n_heads,",
+            "        self.register_buffer('scale', torch.tensor((d_model // n_heads) ** -0.5))\n"
+            "        self.n_heads,",
             "/ math.sqrt(self.d_head)",
             "* self.scale",
         )
@@ -362,7 +367,7 @@ k, q, v = (heads(x @ self.w[i].T + self.c[i]) for i, x in enumerate((key, query,
         + "return (scores.softmax(-1) @ v).transpose(1, 2).flatten(2) @ self.w[3].T + self.c[3]",
     ),
 }
-"""Right numbers from parameters that are not named as stated: they lose the item about them, and what needs it."""
+"""Right numbers from parameters with names of their own: they lose the item about them, and what needs it."""
 
 _ALL = NUMBERS | OWN_NAMES
 
@@ -482,7 +487,8 @@ WRONG: dict[str, Sample] = {
     ),
     "an assertion instead of the exception": _wrong(
         _edited(
-            '        if d_model % n_heads:\n            raise ValueError(f"{d_model} is no multiple of {n_heads}")\n',
+            "        if d_model % n_heads:\n"
+            '            raise ValueError(f"{d_model} is no multiple of {n_heads}")\n',
             "        assert d_model % n_heads == 0\n",
         ),
         frozenset({"construct"}),
@@ -496,7 +502,8 @@ WRONG: dict[str, Sample] = {
     "a frozen scale": _wrong(
         _edited(
             "        self.n_heads,",
-            "        self.scale = nn.Parameter(torch.tensor((d_model // n_heads) ** -0.5), requires_grad=False)\n"
+            "        factor = torch.tensor((d_model // n_heads) ** -0.5)\n"
+            "        self.scale = nn.Parameter(factor, requires_grad=False)\n"
             "        self.n_heads,",
             "/ math.sqrt(self.d_head)",
             "* self.scale",

@@ -163,7 +163,7 @@ def with_syntax_fault(results: tuple[ItemResult, ...], answer: Answer) -> tuple[
     )
 
 
-def with_lost_cell(results: tuple[ItemResult, ...], ended: bool) -> tuple[ItemResult, ...]:
+def with_lost_cell(results: tuple[ItemResult, ...], *, ended: bool) -> tuple[ItemResult, ...]:
     """The results, where a name is missing because its cell ended the box and was left out, saying so.
 
     Args:

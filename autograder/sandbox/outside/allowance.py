@@ -19,7 +19,7 @@ GRACE = 0.005
 INTERVAL = 0.01
 """Seconds between two looks, at least."""
 IDLE = 0.02
-"""What computes for a smaller share of its time waits for something; what got more was kept from computing."""
+"""What computes for a smaller share of its time waits for something; others were kept from computing."""
 _CORES = os.cpu_count() or 1
 
 

@@ -185,7 +185,8 @@ class NamespaceBox:
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
-                answers, words = [], ()
+                answers = []
+                words: tuple[str, ...] = ()
                 room = [MAX_JSON, self._limits.reply_mb << 20]
                 for call in range(len(scenario.calls)):
                     self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed), altogether)

@@ -180,8 +180,8 @@ def _our_fault(observations: Observations) -> Finding | None:
 def _failure(observations: Observations) -> str:
     """Why there is no word: what was raised, with its text; how the call ended; or what was returned.
 
-    The test has seen hidden classes, and could tell of them here. It is one line, in the student's own words as
-    those of any other exception, and the classes are told apart by nothing that would fit there.
+    The test has seen hidden classes, and could tell of them here. But it is one line, as with any other
+    exception, and the classes are told apart by nothing that would fit there.
     """
     last: Observation = next((one for one in observations if not one.ok), observations[-1])
     if last.ending is not None:

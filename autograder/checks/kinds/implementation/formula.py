@@ -70,7 +70,7 @@ def merged(context: np.ndarray) -> np.ndarray:
 
 
 def split_as(*axes: str) -> Callable[[np.ndarray, int], np.ndarray]:
-    """A split that reads the numbers as if their axes stood in this order: of ``batch``, ``length``, …
+    """A split that reads the numbers as if their axes stood in this order.
 
     The right one is ``batch, length, head, feature``.
     """
@@ -85,7 +85,7 @@ def split_as(*axes: str) -> Callable[[np.ndarray, int], np.ndarray]:
 
 
 def merged_as(*axes: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A merge that puts the axes (batch, head, length, feature) in this order; the right one is 0, 2, 1, 3."""
+    """A merge that puts the axes (batch, head, length, feature) in this order; 0, 2, 1, 3 is right."""
 
     def merged_there(context: np.ndarray) -> np.ndarray:
         return context.transpose(axes).reshape(context.shape[0], context.shape[2], -1)

@@ -47,9 +47,9 @@ def gradients(model):
     named = torch.nn.Module.named_parameters(model, remove_duplicate=False)
     return [one.grad for name, one in named]
 """
-"""Runs in the box. Every parameter that can be a projection or its bias gets hidden numbers. What is one number,
-or a vector of one constant, is a scale or a gain, and keeps what it has: whoever stored the factor of the
-scores as a parameter computes with that factor."""
+"""Runs in the box. Every parameter that can be a projection or its bias gets hidden numbers. What is one
+number, or a vector of one constant, is a scale or a gain, and keeps what it has: whoever stored the factor of
+the scores as a parameter computes with that factor."""
 SIZES = ("d_model", "n_heads", "dropout")
 ROOM = 3
 """How many times the numbers of four projections are drawn; a class with more parameters is not loaded."""
@@ -119,7 +119,7 @@ class Layer(Subject):
         return (made, warm, *filling, mode)
 
     def gradients(self) -> tuple[Call, ...]:
-        """After the prologue and a backward pass: the gradient of each parameter, in the order of `stored`."""
+        """After the prologue and a backward pass: the gradient of each parameter, as `stored` lists them."""
         read = Ref("gradients")
         return (
             Call(Ref("space"), attribute="__getitem__", args=(read.name,), keep=read.name),
@@ -179,8 +179,9 @@ class Stored(Struct, frozen=True):
     filled: bool
     """Whether it got hidden numbers; otherwise it has its own, or is one with another."""
     of: str
-    """The name under which its numbers were met first: its own, or that of the parameter it is one with; empty
-    where it should have been filled and there were no numbers left."""
+    """The name under which its numbers were met first: its own, or that of the parameter it is one with.
+
+    Empty where it should have been filled and there were no numbers left."""
 
 
 def stored(observations: Observations) -> tuple[Stored, ...]:

@@ -2,8 +2,8 @@
 
 The parameters were filled with hidden numbers before. With a single key every weight of attention is one,
 so that the result is the projected value: this tells value and output. The queries and keys are what
-then explains a whole pass. Both are asked with equal inputs as well, where it does not matter which of them is
-projected to what. Every unit is tried in every role, so that nothing hangs on the order of declaration.
+then explains a whole pass. Both are asked with equal inputs as well, where it does not matter which of them
+is projected to what. Every unit is tried in every role, so that nothing hangs on the order of declaration.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def searched(
 def _pairs_with(
     slip: Slip, units: Sequence[Unit], single: Pass, n_heads: int, *, told: bool
 ) -> Iterator[Assignment]:
-    """Value and output that explain a pass with a single key when the slip is made; all, where it tells nothing."""
+    """Value and output that explain a pass with a single key with the slip made; all, if it tells nothing."""
     for value, output in _plain_pairs(units):
         pair = {"value": value, "output": output}
         if told:

@@ -66,7 +66,10 @@ def calls(layer: Layer, inputs: Drawing) -> tuple[Call, ...]:
     """The passes: those that matter most come first, so that they stand when a later one fails."""
     return (
         *layer.prologue(inputs, weights=True),
-        *(layer.call(((), _arguments(inputs, sizes, equal)), seed=seed) for sizes, equal, seed in _ASKED),
+        *(
+            layer.call(((), _arguments(inputs, sizes, equal=equal)), seed=seed)
+            for sizes, equal, seed in _ASKED
+        ),
     )
 
 
@@ -93,7 +96,10 @@ def recognise(
         return Recognised(parameters, finding=finding, unlike=unlike)
     given = [
         formula.Inputs(
-            **{role: one.array.astype(np.float64) for role, one in _arguments(inputs, sizes, equal).items()}
+            **{
+                role: one.array.astype(np.float64)
+                for role, one in _arguments(inputs, sizes, equal=equal).items()
+            }
         )
         for sizes, equal, _ in _ASKED
     ]
@@ -119,7 +125,7 @@ def _steady(results: Sequence[np.ndarray], layer: Layer) -> Finding | None:
 def unlike_contract(
     parameters: Sequence[Stored], contract: Contract | None, sizes: Mapping[str, int], what: str
 ) -> Finding | None:
-    """How parameters differ from the contract: names that are missing, other shapes, one map for two, others."""
+    """How parameters differ from the contract: missing names, other shapes, one map for two, others."""
     if contract is None or not parameters:
         return None
     have = {one.name: one for one in parameters}
@@ -214,7 +220,7 @@ def _explained(
 
 
 def _as_stated(named: Mapping[str, np.ndarray], contract: Contract, d_model: int) -> bool:
-    """Whether the four matrices are there by name, each one of its own; and biases, if any, of the right shape."""
+    """Whether the four matrices are there by name, each one of its own, and biases fit, if there are any."""
     for role in formula.ROLES:
         name = getattr(contract, role)
         weight, bias = named.get(f"{name}.weight"), named.get(f"{name}.bias")
@@ -230,9 +236,7 @@ def _by_contract(named: Mapping[str, np.ndarray], contract: Contract | None) -> 
     return tuple(Unit(name, (named[f"{name}.weight"].T,), named.get(f"{name}.bias")) for name in names)
 
 
-def _arguments(
-    inputs: Drawing, sizes: Mapping[str, tuple[int, int]], equal: bool = False
-) -> dict[str, Tensor]:
+def _arguments(inputs: Drawing, sizes: Mapping[str, tuple[int, int]], *, equal: bool) -> dict[str, Tensor]:
     """Query, key and value of (batch, length) each; all three the same, where that is wanted."""
     forms: dict[str, object] = {
         role: {"draw": "normal", "shape": (*size, "d_model")} for role, size in sizes.items()

@@ -105,7 +105,7 @@ _UNSTEADY = ("attention.softmax-heads", "attention.softmax-batch", "attention.no
 
 
 def single_key_counts_once(code: str) -> bool:
-    """Whether with a slip the weight of a single key is one, so that the result tells nothing of the scores."""
+    """Whether with a slip the weight of a single key is one: the result then tells nothing of the scores."""
     return code not in _UNSTEADY
 
 
@@ -148,7 +148,7 @@ MASKS: Mapping[str, Slip] = {
 }
 """Slips that only a mask shows."""
 
-_RIGHT_WAY = ("query", "key", "value")
+_RIGHT_WAY: tuple[str, str, str] = ("query", "key", "value")
 _WIRED: Mapping[tuple[str, str, str], str] = {
     ("key", "query", "value"): "attention.query-key",
     ("query", "value", "key"): "attention.key-value",
@@ -165,7 +165,7 @@ _WIRED_ONE = {
 
 
 def _wirings() -> Iterator[tuple[tuple[str, str, str], str]]:
-    for wiring in itertools.product(_RIGHT_WAY, repeat=3):
+    for wiring in itertools.product(_RIGHT_WAY, _RIGHT_WAY, _RIGHT_WAY):
         if wiring != _RIGHT_WAY:
             wrong = [place for place in range(3) if wiring[place] != _RIGHT_WAY[place]]
             alone = _WIRED_ONE[wrong[0], wiring[wrong[0]]] if len(wrong) == 1 else "attention.arguments"
