@@ -38,7 +38,7 @@ def codes(results: dict[str, ItemResult]) -> dict[str, str]:
 
 LOUD = {
     "print": "print('line', i, 'x' * 60)",
-    "print to standard error": "print('line', i, 'x' * 60, file=__import__('sys').stderr)",
+    "print to standard error": "print('line', i, 'x' * 60, file=sys.stderr)",
     "a logger made in a cell": "LOG.warning('line %d %s', i, 'x' * 60)",
     "the stream of the cell": "OUT.write(f'line {i} {60 * chr(120)}')",
 }

@@ -37,6 +37,10 @@ UNREADABLE_ATTRIBUTES = frozenset(
 )
 """Names by which anything can be reached, or the recorder left out."""
 UNREADABLE = UNREADABLE_NAMES | UNREADABLE_ATTRIBUTES
+_HARMLESS = frozenset(
+    ("stdout", "stderr", "stdin", "maxsize", "float_info", "version", "version_info", "argv")
+)
+"""What of ``sys`` leads to nothing else."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MOST_RECORDED = 2000
 RECORDER = "recorder"
@@ -204,15 +208,19 @@ class _Own:
 
 
 def _mentions(node: ast.stmt, own: _Own, forbidden: frozenset[str]) -> Iterator[Mention]:
+    harmless = {
+        id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _HARMLESS
+    }
     for one in ast.walk(node):
         line = getattr(one, "lineno", 0)
         if isinstance(one, ast.Name | ast.Attribute):
             bare = isinstance(one, ast.Name)
             name = one.id if isinstance(one, ast.Name) else one.attr
             unreadable = name in (UNREADABLE_NAMES if bare else UNREADABLE_ATTRIBUTES) and not _of_self(one)
+            unreadable = unreadable and not (name == "sys" and id(one) in harmless)
             if unreadable or (name in forbidden and not own.has(one)):
                 yield Mention(name, line)
-        elif isinstance(one, ast.alias) and set(one.name.split(".")) & (forbidden | UNREADABLE):
+        elif isinstance(one, ast.alias) and set(one.name.split(".")) & (forbidden | UNREADABLE - {"sys"}):
             yield Mention(one.name, line)
         elif isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in forbidden:
             yield Mention(one.value, line)

@@ -215,6 +215,9 @@ INNOCENT = {
     "class Own(Base):\n"
     "    def __call__(self, q, k, v): return super().scaled_dot_product_attention(q, k, v)\n"
     "attend = Own()",
+    "prints to standard error": "import sys\n"
+    "def attend(q, k, v):\n    print(q.shape, file=sys.stderr)\n"
+    "    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v",
     "in a comment": "# like F.scaled_dot_product_attention\n" + RIGHT,
     "for a comparison of one's own": RIGHT
     + "\ndef compare(q): return attend(q, q, q) - F.scaled_dot_product_attention(q, q, q)",
@@ -235,6 +238,7 @@ SUSPICIOUS = {
     "never called": "    if q is None:\n        return F.scaled_dot_product_attention(q, k, v)\n",
     "exec": "    exec('')\n",
     "the recorder's own module": "    torch.overrides\n",
+    "modules by name": "    import sys\n    sys.modules\n",
     "a text": "    name = 'scaled_dot_product_attention'\n",
     "an imported module": "    own = nn.functional.scaled_dot_product_attention if q is None else None\n",
 }

@@ -29,6 +29,10 @@ UNMASKED = Case(
     }
 )
 """The case on which properties are shown whose item names no other."""
+PLAIN = Case(
+    kwargs={role: {"draw": "normal", "shape": (2, 4, "d_model")} for role in ("query", "key", "value")}
+)
+"""What is called to see what is forbidden: equal sizes, with which nothing hangs that works at all."""
 MASKED = Case(
     kwargs={
         **UNMASKED.kwargs,
@@ -176,7 +180,7 @@ class Plan:
         if key == WEIGHTS:
             return recognition.calls(layer, inputs)
         if key == FORBIDDEN:
-            tokens = inputs.arguments("forbidden", (), UNMASKED.kwargs)
+            tokens = inputs.arguments("forbidden", (), PLAIN.kwargs)
             return forbidden.recording((*layer.prologue(inputs, weights=True), layer.call(tokens)))
         passes = self.passes(key.name, inputs)
         return layer.prologue(inputs, weights=True) + tuple(layer.call(one) for one in passes)
