@@ -102,6 +102,18 @@ def test_what_a_named_slip_costs_is_all_it_costs() -> None:
     assert Decimal(6) == sum(one.points for one in results.values())
 
 
+def test_what_is_no_module_is_told_by_what_failed() -> None:
+    """Neither a pass nor the constructor is blamed where there are no parameters to be read."""
+    source = (
+        "class MyMultiHeadAttention:\n    def __init__(self, d_model, n_heads):\n"
+        "        if d_model % n_heads: raise ValueError\n    def __call__(self, q, *_): return q\n"
+    )
+    for item, one in marks("mha", source, assignment="attention").items():
+        if item != "construct":
+            text = render(one.student, "en")
+            assert text.startswith("Reading the parameters of MyMultiHeadAttention stopped"), text
+
+
 @pytest.mark.parametrize(
     ("name", "item", "says", "never"),
     [

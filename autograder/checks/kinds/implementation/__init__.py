@@ -185,7 +185,7 @@ class ImplementationCheck:
         what = self.cases[name].asked(self.question.answer, name, describe(passes[0]))
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
         start = self._plan.counts[key] - 2
-        finding = trouble(observations, start + 2, self.question.answer, what)
+        finding = trouble(observations, start + 2, self.question.answer, layer.what(observations, what))
         recognised = seen.recognised
         if finding is None and recognised.finding is not None:
             finding = recognised.finding

@@ -112,7 +112,7 @@ class Layer(Subject):
             Call(fill, args=(Ref(MODEL), numbers, inputs.sizes["d_model"])),
         )
         mode = Call(Ref(MODEL), attribute="eval", keep=MODEL)
-        warm = Call(Ref(MODEL), attribute="training", read=True)  # as many calls, lazy or not
+        warm = Call("@builtins", attribute="bool")  # as many calls, lazy or not
         if self._signature.lazy:
             tokens = inputs.array(np.ones((1, 2, inputs.sizes["d_model"]), self.options.precision))
             warm = self.call(((), dict.fromkeys(("query", "key", "value"), tokens)), keep="warm")
@@ -130,12 +130,20 @@ class Layer(Subject):
         """What properties look at: the first part of a result that has several."""
         return value[0] if isinstance(value, list | tuple) and value else value
 
-    def what(self, observations: Observations) -> Phrase:
-        """The call that failed, in words: the construction, or a forward pass."""
-        made = bool(observations) and observations[0].ok
-        if not made:
+    def what(self, observations: Observations, call: Phrase = "") -> Phrase:
+        """What failed, in words: the construction, reading the parameters, or a forward pass.
+
+        Args:
+            observations: of a scenario that begins with the prologue.
+            call: the forward pass in words, where there are better ones.
+        """
+        failed = next((place for place, one in enumerate(observations) if not one.ok), len(observations))
+        if failed == 0:
             return self.name
-        return Told({"en": f"A pass of {self.name}", "de": f"Ein Durchlauf von {self.name}"})
+        if 1 < failed <= FILLED:
+            read = {"en": f"Reading the parameters of {self.name}"}
+            return Told({**read, "de": f"Das Lesen der Parameter von {self.name}"})
+        return call or Told({"en": f"A pass of {self.name}", "de": f"Ein Durchlauf von {self.name}"})
 
     def construct(self, arguments: Arguments) -> Call:
         """The call that makes the object; arguments are ``d_model`` and ``n_heads`` by keyword."""

@@ -114,7 +114,7 @@ def recognise(
 
 def _steady(results: Sequence[np.ndarray], layer: Layer) -> Finding | None:
     """Equal calls give equal results; where they do not, what makes them differ: the seed, or nothing."""
-    first, what = results[0], layer.what(())
+    first, what = results[0], layer.name
     if len(results) > 2 and not same(first, results[2]):
         return failed("attention.state", f"{what}: two equal calls with equal seeds differ", what=what)
     if len(results) > 1 and not same(first, results[1]):
