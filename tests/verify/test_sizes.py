@@ -41,7 +41,10 @@ def told(*change: str) -> list[str]:
     [
         ((), []),
         (("sizes = {", "equal_sizes = true\nsizes = {"), ["d_head and n_heads may come out equal"]),
-        (("[2, 3], d_head = [3, 4]", "[2], d_head = [2]"), ["n_heads, d_head always have two that are equal"]),
+        (
+            ("[2, 3], d_head = [3, 4]", "[2], d_head = [2]"),
+            ["n_heads, d_head always have two that are equal"],
+        ),
         (("[5, 1,", "[4, 1,"), ["d_head can be drawn as 4, and case 'short' states a size of 4 as well"]),
     ],
 )
