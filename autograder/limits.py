@@ -14,6 +14,12 @@ from autograder.records import Ending, Limits, Met
 FLOOD_FACTOR = 4
 """So many times the output that is kept ends the box."""
 
+PATIENCE = 6
+"""How many times as long a cell, a call or a submission may take by the clock as it may compute.
+
+What it computes is the same on a busy machine; how long that takes is not, and must not decide a mark.
+"""
+
 OF_ENDING: Mapping[Ending, str] = {
     Ending.CELL_TIME: "cell_seconds",
     Ending.CALL_TIME: "call_seconds",

@@ -7,7 +7,7 @@ numpy arrays, and the three records `Tensor`, `Ref` and `Opaque` below. Points a
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -134,7 +134,11 @@ class Call(Struct, frozen=True, eq=False):
     seed: int | None = None
     """Seed random, numpy and torch immediately before."""
     grad: bool = False
-    """Run with autograd on; otherwise under ``torch.no_grad``."""
+    """Run with autograd on, as a notebook does; otherwise under ``torch.no_grad``.
+
+    A plan asks for it wherever student code is called as itself; it leaves it out where it changes numbers
+    in place.
+    """
     default_dtype: str = ""
     """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
 
@@ -161,6 +165,8 @@ class Ending(enum.StrEnum):
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
     PROTOCOL = "protocol"
+    NOT_ASKED = "not-asked"
+    """The question's calls had ended too many boxes before this one."""
     RESTARTS = "restarts"
     """No box was opened any more: too many had been ended before."""
 
@@ -204,6 +210,12 @@ class Observation(Struct, frozen=True, eq=False):
     met: tuple[Encounter, ...] = ()
     limit: str = ""
     """How much was allowed where a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
+    kinds: tuple[str, ...] = ()
+    """The names of Python's own exceptions that the raised one is a kind of: its bases, itself included."""
+
+    def is_a(self, names: Collection[str]) -> bool:
+        """Whether an exception was raised that is of one of these types, or of a subclass."""
+        return bool(self.error) and any(name == self.error or name in self.kinds for name in names)
 
 
 class CellOutput(Struct, frozen=True):
@@ -232,8 +244,11 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """What one submission may use: defaults, and the least and most that a rubric may set instead."""
 
     cell_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 30.0
+    """Of processor time, as the next two; by the clock, `autograder.limits.PATIENCE` times as long."""
     call_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 10.0
+    """Of each call, not of a scenario."""
     submission_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 120.0
+    """Of all boxes of one notebook."""
     processor_seconds: Annotated[int, Meta(ge=1, le=604_800)] = 120
     """Of all processes of one box together."""
     memory_mb: Annotated[int, Meta(ge=64, le=1_048_576)] = 2048
@@ -326,7 +341,7 @@ class Spent(Struct, frozen=True):
     cell_seconds: float = 0.0
     """Of the longest cell."""
     call_seconds: float = 0.0
-    """Of the longest scenario, which is what this limit bounds."""
+    """Of the longest call."""
     submission_seconds: float = 0.0
     processor_seconds: float = 0.0
     memory_mb: float = 0.0

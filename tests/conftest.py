@@ -42,6 +42,7 @@ ALONE = (
     "algebra/test_hostile.py",
     "cli/test_start.py",
     "grading/test_limits_pipeline.py",
+    "grading/test_load.py",
     "redteam/test_boxes.py",
     "redteam/test_campaign.py",
     "sandbox/test_confinement.py",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from autograder.errors import RubricError
-from autograder.limits import FLOOD_FACTOR, OF_ENDING, OF_MET, amount, ranges
+from autograder.limits import FLOOD_FACTOR, OF_ENDING, OF_MET, PATIENCE, amount, ranges
 from autograder.messages import SENTENCES
 from autograder.records import Ending, Limits, Met
 from autograder.rubric import parse
@@ -17,7 +17,7 @@ from autograder.sandbox.outside import box, watch
 from tests.rubric.test_rubric import GOOD
 
 FIELDS = list(Limits.__struct_fields__)
-NO_LIMIT = {Ending.EXITED, Ending.CRASHED, Ending.PROTOCOL}
+NO_LIMIT = {Ending.EXITED, Ending.CRASHED, Ending.PROTOCOL, Ending.NOT_ASKED}
 OTHERS = {
     "cell_seconds": 2.5,
     "call_seconds": 7,
@@ -144,7 +144,7 @@ def test_sentences_have_the_same_placeholders_in_both_languages() -> None:
     """What is filled in, is filled in everywhere; none blames."""
     found = re.compile(r"{(\w+)}")
     codes = [code for code in SENTENCES if code.partition(".")[0] in {"ending", "limit", "cell"}]
-    assert 38 == len(codes)
+    assert 40 == len(codes)
     for code in codes:
         texts = SENTENCES[code]
         assert set(found.findall(texts["en"])) == set(found.findall(texts["de"])), code
@@ -158,3 +158,10 @@ def test_the_parts_agree_on_their_constants() -> None:
     assert FLOOD_FACTOR == shell.FLOOD_FACTOR == box.FLOOD_FACTOR
     assert f"{box.MAX_JSON >> 20} MB" in SENTENCES["ending.reply-size"]["en"]
     assert {met.value for met in Met} == set(watch._WORDS)
+    times = [code for code in SENTENCES if code.startswith(("ending.", "cell.ending.")) and "-time" in code]
+    times = [code for code in times if "processor" not in code]
+    assert 6 == PATIENCE
+    assert 6 == len(times)
+    for code in times:
+        assert "six times" in SENTENCES[code]["en"], code
+        assert "sechsmal" in SENTENCES[code]["de"], code

@@ -87,7 +87,9 @@ class CallOptions(Struct, frozen=True):
 
     case: tuple[Case, ...] = ()
     sizes: dict[str, tuple[int, ...]] = {}
-    """Named sizes, one of each list is drawn per question: ``d_model = [12, 24]``."""
+    """Named sizes, one of each list is drawn per question: ``d_model = [12, 24]``. No two come out equal."""
+    equal_sizes: bool = False
+    """Sizes of different names may come out equal, though code that takes one for the other is then right."""
     precision: str = "float64"
     """dtype of drawn floating numbers, and torch's default dtype during the calls."""
     library: Literal["torch", "numpy"] = "torch"

@@ -39,6 +39,10 @@ def show(verified: Verified) -> None:
         _show_matrix(out, matrix)
     for number, finding in enumerate(verified.findings, start=1):
         _show_finding(out, number, finding)
+    for warning in verified.warnings:
+        out.print(
+            f"\nworth a look: {warning.place}: {warning.got}; {warning.remedy}", style="yellow", markup=False
+        )
     for line in _summary(verified):
         out.print(line, markup=False)
 
@@ -116,6 +120,6 @@ def _summary(verified: Verified) -> Iterator[str]:
 
 def _used(spent: Spent) -> str:
     return (
-        f"{spent.submission_seconds:.2f} s in all, longest cell {spent.cell_seconds:.2f} s and question "
+        f"{spent.submission_seconds:.2f} s in all, longest cell {spent.cell_seconds:.2f} s and call "
         f"{spent.call_seconds:.2f} s, {spent.processor_seconds:.2f} s of processor, {spent.memory_mb:.0f} MB"
     )

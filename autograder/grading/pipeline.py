@@ -12,7 +12,7 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.judging.results import blank, review, with_syntax_fault
+from autograder.checks.judging.results import blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault, told
 from autograder.grading import scoring
@@ -333,7 +333,9 @@ class _Run:
             student=self._handed.student,
         )
         self.notes += judged.notes
-        return judged.results
+        places = [cell.grade_id for cell in submission.cells]
+        run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
+        return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))

@@ -59,13 +59,66 @@ SENTENCES: Mapping[str, Text] = {
         "en": "{what}: the result is made of the first head alone.",
         "de": "{what}: das Ergebnis besteht allein aus dem ersten Kopf.",
     },
+    "attention.heads-mean": {
+        "en": "{what}: the heads' results are averaged instead of put side by side.",
+        "de": "{what}: die Ergebnisse der Köpfe werden gemittelt statt nebeneinandergestellt.",
+    },
     "attention.split": {
-        "en": "{what}: splitting into heads mixes the positions: a swap of the axes is missing.",
-        "de": "{what}: das Aufteilen auf Köpfe mischt die Positionen: ein Tausch der Achsen fehlt.",
+        "en": "{what}: splitting into heads mixes the positions: the result is that of one reshape to "
+        "(batch, heads, length, d_head), where the axes of length and heads have to be exchanged afterwards.",
+        "de": "{what}: das Aufteilen auf Köpfe mischt die Positionen: heraus kommt das Ergebnis eines "
+        "einzigen reshape auf (batch, heads, length, d_head); Länge und Köpfe sind erst danach zu tauschen.",
     },
     "attention.merge": {
-        "en": "{what}: merging the heads mixes the positions: a swap of the axes is missing.",
-        "de": "{what}: das Zusammenführen der Köpfe mischt die Positionen: ein Tausch der Achsen fehlt.",
+        "en": "{what}: merging the heads mixes the positions: the result is that of a reshape without "
+        "exchanging the axes of heads and length before.",
+        "de": "{what}: das Zusammenführen der Köpfe mischt die Positionen: heraus kommt das Ergebnis eines "
+        "reshape, vor dem die Achsen von Köpfen und Länge nicht getauscht wurden.",
+    },
+    "attention.split-merge": {
+        "en": "{what}: splitting into heads and merging them mix the positions: in both, a reshape stands "
+        "where two axes have to be exchanged.",
+        "de": "{what}: das Aufteilen auf Köpfe und das Zusammenführen mischen die Positionen: beide Male "
+        "steht ein reshape, wo zwei Achsen zu tauschen sind.",
+    },
+    "attention.split-axes": {
+        "en": "{what}: splitting into heads takes the axes in a wrong order.",
+        "de": "{what}: das Aufteilen auf Köpfe nimmt die Achsen in falscher Reihenfolge.",
+    },
+    "attention.merge-axes": {
+        "en": "{what}: merging the heads puts the axes in a wrong order.",
+        "de": "{what}: das Zusammenführen der Köpfe stellt die Achsen in eine falsche Reihenfolge.",
+    },
+    "attention.split-batch": {
+        "en": "{what}: splitting into heads mixes the sequences of the batch with one another.",
+        "de": "{what}: das Aufteilen auf Köpfe mischt die Sequenzen des Batches untereinander.",
+    },
+    "attention.merge-batch": {
+        "en": "{what}: merging the heads mixes the sequences of the batch: another axis stands where the "
+        "batch belongs, as after exchanging batch and heads.",
+        "de": "{what}: das Zusammenführen der Köpfe mischt die Sequenzen des Batches: wo der Batch "
+        "hingehört, steht eine andere Achse, wie nach einem Tausch von Batch und Köpfen.",
+    },
+    "attention.interleaved": {
+        "en": "{what}: a head works on features that lie n_heads apart; its features are consecutive ones.",
+        "de": "{what}: ein Kopf arbeitet auf Merkmalen im Abstand n_heads; seine Merkmale stehen "
+        "nebeneinander.",
+    },
+    "attention.interleaved-split": {
+        "en": "{what}: splitting gives a head features that lie n_heads apart instead of consecutive ones.",
+        "de": "{what}: das Aufteilen gibt einem Kopf Merkmale im Abstand n_heads statt aufeinanderfolgender.",
+    },
+    "attention.interleaved-merge": {
+        "en": "{what}: merging interleaves the heads' results, feature by feature, instead of putting them "
+        "side by side.",
+        "de": "{what}: das Zusammenführen verschränkt die Ergebnisse der Köpfe Merkmal für Merkmal, statt "
+        "sie nebeneinanderzustellen.",
+    },
+    "attention.key-reshape": {
+        "en": "{what}: the keys are reshaped where their last two axes have to be exchanged: that mixes "
+        "positions and features.",
+        "de": "{what}: die Keys werden mit reshape umgeformt, wo ihre letzten zwei Achsen zu tauschen sind: "
+        "das mischt Positionen und Merkmale.",
     },
     "attention.one-sequence": {
         "en": "{what}: the output of one sequence depends on another of the batch, the first one.",
@@ -94,6 +147,32 @@ SENTENCES: Mapping[str, Text] = {
     "attention.value-key": {
         "en": "{what}: the values are made of the keys.",
         "de": "{what}: die Values entstehen aus den Keys.",
+    },
+    "attention.query-from-key": {
+        "en": "{what}: the queries are made of the keys' argument.",
+        "de": "{what}: die Queries entstehen aus dem Argument für die Keys.",
+    },
+    "attention.key-query": {
+        "en": "{what}: the keys are made of the query argument.",
+        "de": "{what}: die Keys entstehen aus dem Argument für die Queries.",
+    },
+    "attention.key-from-value": {
+        "en": "{what}: the keys are made of the values' argument.",
+        "de": "{what}: die Keys entstehen aus dem Argument für die Values.",
+    },
+    "attention.value-query": {
+        "en": "{what}: the values are made of the query argument.",
+        "de": "{what}: die Values entstehen aus dem Argument für die Queries.",
+    },
+    "attention.self-only": {
+        "en": "{what}: queries, keys and values are all made of the query argument: this is self-attention "
+        "only.",
+        "de": "{what}: Queries, Keys und Values entstehen alle aus dem Argument query: das ist nur "
+        "Self-Attention.",
+    },
+    "attention.arguments": {
+        "en": "{what}: several of queries, keys and values are made of another argument than their own.",
+        "de": "{what}: mehrere von Queries, Keys und Values entstehen aus einem fremden Argument.",
     },
     "attention.shared-weights": {
         "en": "{what}: two of query, key and value are projected with the same weights.",
@@ -131,6 +210,11 @@ SENTENCES: Mapping[str, Text] = {
         "en": "{what}: blocked scores are not small enough: blocked keys still get weight.",
         "de": "{what}: gesperrte Scores sind nicht klein genug: gesperrte Keys bekommen weiterhin Gewicht.",
     },
+    "attention.mask-added": {
+        "en": "{what}: the mask is added to the scores as it is: that moves them by 1 and blocks nothing.",
+        "de": "{what}: die Maske wird so, wie sie ist, zu den Scores addiert: das verschiebt sie um 1 und "
+        "sperrt nichts.",
+    },
     "attention.mask-transposed": {
         "en": "{what}: the mask's last axis is taken for the queries; it is that of the keys.",
         "de": "{what}: die letzte Achse der Maske wird für die der Queries gehalten; sie ist die der Keys.",
@@ -139,11 +223,29 @@ SENTENCES: Mapping[str, Text] = {
         "en": "{what}: all sequences are given the mask of the first one.",
         "de": "{what}: alle Sequenzen bekommen die Maske der ersten.",
     },
-    "attention.remembers": {
-        "en": "{what}: a second call of the same object, without a mask and with other inputs, was wrong: "
-        "something of the first call was kept.",
-        "de": "{what}: ein zweiter Aufruf desselben Objekts, ohne Maske, mit anderen Eingaben, war falsch: "
-        "etwas vom ersten Aufruf blieb zurück.",
+    "attention.mask-kept": {
+        "en": "{what}: in a second call of the same object, which had no mask, the mask of the first call "
+        "was still applied.",
+        "de": "{what}: in einem zweiten Aufruf desselben Objekts, der keine Maske hatte, wirkte noch die "
+        "Maske des ersten.",
+    },
+    "attention.second-call": {
+        "en": "{what}: this call was right, and a second one of the same object, without a mask and with "
+        "other inputs of the same sizes, was wrong.",
+        "de": "{what}: dieser Aufruf war richtig; ein zweiter desselben Objekts, ohne Maske und mit anderen "
+        "Eingaben derselben Größen, war falsch.",
+    },
+    "attention.parts": {
+        "en": "{what}: {count} parts were returned, as a tuple or list; the result alone is asked for.",
+        "de": "{what}: zurückgegeben wurden {count} Teile als Tupel oder Liste; verlangt ist das Ergebnis "
+        "allein.",
+    },
+    "attention.state": {
+        "en": "{what}: equal calls differ although the random numbers of Python, NumPy and PyTorch began "
+        "equally: something is kept from one call to the next, or drawn from a source of its own.",
+        "de": "{what}: gleiche Aufrufe ergeben Verschiedenes, obwohl die Zufallszahlen von Python, NumPy "
+        "und PyTorch gleich begannen: etwas bleibt von einem Aufruf zum nächsten zurück, oder der Zufall "
+        "kommt aus einer eigenen Quelle.",
     },
     "attention.unexplained": {
         "en": "{what}: with no assignment of the parameters to query, key, value and output are the results "
@@ -172,7 +274,9 @@ SENTENCES: Mapping[str, Text] = {
         "de": "{what}: im Trainingsmodus wird nie ein Attention-Gewicht verworfen.",
     },
     "attention.dropout-evaluation": {
-        "en": "{what}: equal calls differ in evaluation mode: dropout or other randomness is active there.",
-        "de": "{what}: im Auswertungsmodus ergeben gleiche Aufrufe Verschiedenes: Dropout oder Zufall wirkt.",
+        "en": "{what}: equal calls differ in evaluation mode when random numbers begin elsewhere: dropout or "
+        "other randomness is active there.",
+        "de": "{what}: im Auswertungsmodus ergeben gleiche Aufrufe Verschiedenes, wenn die Zufallszahlen "
+        "anders beginnen: Dropout oder anderer Zufall wirkt.",
     },
 }

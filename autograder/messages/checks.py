@@ -28,6 +28,12 @@ _GENERAL: Mapping[str, Text] = {
         "prüfen, und ob "
         "die Zelle mit der Definition mit einem Fehler abbrach.",
     },
+    "name.lost": {
+        "en": "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of "
+        "the notebook was run without it. The remark at that cell says why.",
+        "de": "„{name}“ ist nicht da: Die Zelle mit der Antwort wurde beendet oder hat Python beendet, und "
+        "der Rest des Notebooks lief ohne sie. Der Hinweis an dieser Zelle sagt, warum.",
+    },
     "answer.not-python": {
         "en": "The answer cell is not valid Python: line {line}.",
         "de": "Die Antwortzelle ist kein gültiges Python: Zeile {line}.",
@@ -128,6 +134,19 @@ _VALUES: Mapping[str, Text] = {
     "weights.missing": {
         "en": "{what}: the state_dict has no {names}. The question states the names of the parameters.",
         "de": "{what}: im state_dict fehlt {names}. Die Frage nennt die Namen der Parameter.",
+    },
+    "weights.shape": {
+        "en": "{what}: these parameters have another shape than the question states: {names}.",
+        "de": "{what}: diese Parameter haben eine andere Form, als die Frage angibt: {names}.",
+    },
+    "weights.shared": {
+        "en": "{what}: two names stand for one and the same parameter: {names}. Each map needs its own.",
+        "de": "{what}: zwei Namen stehen für ein und denselben Parameter: {names}. Jede Abbildung braucht "
+        "ihren eigenen.",
+    },
+    "weights.extra": {
+        "en": "{what}: there are parameters that the question does not name: {names}.",
+        "de": "{what}: es gibt Parameter, die die Frage nicht nennt: {names}.",
     },
 }
 

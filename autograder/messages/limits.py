@@ -26,21 +26,30 @@ _ENDED: Mapping[str, Text] = {
         "de": "{what} störte die Verbindung zur Bewertung. Bitte keine fremden Dateideskriptoren benutzen.",
     },
     "ending.cell-time": {
-        "en": "{what}: a cell ran longer than the {limit} it may and was stopped. Look for a loop that "
-        "never ends.",
-        "de": "{what}: eine Zelle lief länger als die erlaubten {limit} und wurde beendet. Bitte nach einer "
-        "endlosen Schleife suchen.",
+        "en": "{what}: a cell was stopped: it may compute for {limit}, and wait for something six times as "
+        "long.",
+        "de": "{what}: eine Zelle wurde beendet: erlaubt sind {limit} Rechenzeit und sechsmal so langes "
+        "Warten.",
     },
     "ending.call-time": {
-        "en": "{what} took longer than the {limit} it may and was stopped. Look for a loop that never ends.",
-        "de": "{what} brauchte länger als die erlaubten {limit} und wurde beendet. Bitte nach einer "
-        "endlosen Schleife suchen.",
+        "en": "{what} was stopped: it may compute for {limit}, and wait for something six times as long. "
+        "Look for needless work, a loop that does not end, or something that cannot be had here, such as a "
+        "download.",
+        "de": "{what} wurde beendet: erlaubt sind {limit} Rechenzeit und sechsmal so langes Warten. Bitte "
+        "nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder nach etwas, das es hier nicht "
+        "gibt, etwa einem Download.",
     },
     "ending.submission-time": {
-        "en": "{what} was not finished: the notebook as a whole used up its {limit}. Find the cells and "
-        "functions that take long.",
-        "de": "{what} wurde nicht fertig: das Notebook als Ganzes verbrauchte seine {limit}. Bitte die "
-        "langsamen Zellen und Funktionen suchen.",
+        "en": "{what} was not finished: the notebook as a whole may compute for {limit}, and take six times "
+        "as long. Find the cells and functions that take long.",
+        "de": "{what} wurde nicht fertig: das Notebook als Ganzes hat {limit} Rechenzeit und darf sechsmal "
+        "so lange dauern. Bitte die langsamen Zellen und Funktionen suchen.",
+    },
+    "ending.not-asked": {
+        "en": "{what} was not tried: other calls for this question were stopped, or ended Python, before. "
+        "Mend those first.",
+        "de": "{what} wurde nicht ausprobiert: andere Aufrufe für diese Aufgabe wurden vorher beendet oder "
+        "haben Python beendet. Bitte zuerst diese in Ordnung bringen.",
     },
     "ending.processor-time": {
         "en": "{what} used more than the {limit} of processor time that the notebook has. Look for needless "
@@ -140,19 +149,29 @@ _CELL_ENDED: Mapping[str, Text] = {
         "Dateideskriptoren benutzen.",
     },
     "cell.ending.cell-time": {
-        "en": "This cell was stopped after {limit}; the rest was run without it. Look for a loop that never "
-        "ends.",
-        "de": "Diese Zelle wurde nach {limit} angehalten; der Rest lief ohne sie. Bitte nach einer endlosen "
-        "Schleife suchen.",
+        "en": "This cell was stopped; the rest was run without it. A cell may compute for {limit}, and wait "
+        "for something six times as long. Look for needless work, a loop that does not end, or something "
+        "that cannot be had here, such as a download.",
+        "de": "Diese Zelle wurde angehalten; der Rest lief ohne sie. Erlaubt sind {limit} Rechenzeit und "
+        "sechsmal so langes Warten. Bitte nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder "
+        "nach etwas, das es hier nicht gibt, etwa einem Download.",
     },
     "cell.ending.call-time": {
-        "en": "A call of your code was stopped after {limit}; the rest was run without this cell.",
-        "de": "Ein Aufruf Ihres Codes wurde nach {limit} angehalten; der Rest lief ohne diese Zelle.",
+        "en": "A call of your code was stopped; the rest was run without this cell. A call may compute for "
+        "{limit}, and wait for something six times as long.",
+        "de": "Ein Aufruf Ihres Codes wurde angehalten; der Rest lief ohne diese Zelle. Erlaubt sind {limit} "
+        "Rechenzeit und sechsmal so langes Warten.",
     },
     "cell.ending.submission-time": {
-        "en": "In this cell the {limit} for the whole notebook were used up. Find the cells that take long.",
-        "de": "In dieser Zelle waren die {limit} für das ganze Notebook aufgebraucht. Bitte die langsamen "
-        "Zellen suchen.",
+        "en": "In this cell the time for the whole notebook was used up: it may compute for {limit}, and "
+        "take six times as long. Find the cells that take long.",
+        "de": "In dieser Zelle war die Zeit für das ganze Notebook aufgebraucht: {limit} Rechenzeit, und "
+        "sechsmal so lange insgesamt. Bitte die langsamen Zellen suchen.",
+    },
+    "cell.ending.not-asked": {
+        "en": "This cell was not run: others had ended Python before. Mend those first.",
+        "de": "Diese Zelle lief nicht: andere hatten Python vorher beendet. Bitte zuerst diese in Ordnung "
+        "bringen.",
     },
     "cell.ending.processor-time": {
         "en": "This cell used up the {limit} of processor time; the rest was run without it. Look for "

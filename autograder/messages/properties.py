@@ -56,11 +56,11 @@ SENTENCES: Mapping[str, Text] = {
         "de": "{what}: nach backward gibt es keinen Gradienten auf {names}.",
     },
     "property.not-raised": {
-        "en": "{what} accepted what it should refuse: expected is one of {wanted}.",
-        "de": "{what} nahm an, was abzulehnen ist: erwartet wird eine von {wanted}.",
+        "en": "{what} accepted what it should refuse: expected is {wanted}, or a kind of it.",
+        "de": "{what} nahm an, was abzulehnen ist: erwartet wird {wanted} oder eine Unterklasse.",
     },
     "property.other-error": {
-        "en": "{what} refused it with {error}: expected is one of {wanted}, with a clear text.",
-        "de": "{what} lehnte mit {error} ab: erwartet wird eine von {wanted}, mit klarem Text.",
+        "en": "{what} refused it with {error}: expected is {wanted}, or a kind of it.",
+        "de": "{what} lehnte mit {error} ab: erwartet wird {wanted} oder eine Unterklasse.",
     },
 }

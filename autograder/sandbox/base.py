@@ -6,6 +6,7 @@ in which one submission's code runs. Whatever a box answers is the student's wor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -32,8 +33,8 @@ class Usage(Struct, frozen=True):
     processor_seconds: float = 0.0
     memory_bytes: int = 0
     open_seconds: float = 0.0
-    scenario_seconds: float = 0.0
-    """Of the longest scenario."""
+    call_seconds: float = 0.0
+    """Of the longest call."""
 
 
 class Box(Protocol):
@@ -45,21 +46,35 @@ class Box(Protocol):
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.
 
+        Args:
+            source: of the cell.
+            seconds: of processor time; it may take `autograder.limits.PATIENCE` times as long by the clock.
+
         Raises:
             BoxEnded: the code exited, crashed, broke the protocol or met a limit.
-            SandboxFault: our side failed.
+            SandboxFault: our side failed, or the machine was too busy to let it compute.
         """
 
-    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
-        """Run scenarios in order, each within ``seconds``; one tuple per scenario, one entry per call.
+    def ask(
+        self, scenarios: Sequence[Scenario], *, seconds: float, total: float = math.inf
+    ) -> list[tuple[Observation, ...]]:
+        """Run scenarios in order; one tuple per scenario, one entry per call.
 
         When student code ends the box inside scenario k, the results of the scenarios before k are
-        returned followed by one for k whose observations carry the ending; the list is then shorter
-        than ``scenarios`` or its last entry carries the ending, and the box is closed.
+        returned followed by one for k: what its calls gave until then, and the ending for the others. The
+        list is then shorter than ``scenarios`` or its last entry carries the ending, and the box is closed.
+
+        Args:
+            scenarios: what to ask.
+            seconds: of each call; see `run_cell`.
+            total: of all calls together, likewise.
 
         Raises:
-            SandboxFault: our side failed.
+            SandboxFault: see `run_cell`.
         """
+
+    def computed(self) -> float:
+        """Processor seconds of all that has run in the box."""
 
     def close(self) -> Usage:
         """End everything in the box and remove what it left. Idempotent."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from autograder import limits as allowed
-from autograder.records import Encounter, Ending, Limits, Note, Observation
+from autograder.records import Cell, Encounter, Ending, Limits, Markdown, Note, Observation
 
 MET = "limit-met"
 CELL_ENDED = "cell-ended-box"
 CALL_ENDED = "call-ended-box"
+ENDED_BEFORE = "other calls of the question had ended their boxes"
+UNCOMPILED = "uncompiled"
+_COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b|\bimport\b[^\n]*\bcompile\b")
 
 
 def with_limits(observations: tuple[Observation, ...], limits: Limits) -> tuple[Observation, ...]:
@@ -57,9 +61,21 @@ def call_notes(name: str, observations: Sequence[Observation], limits: Limits, p
     """
     notes = [_note(encounter, limits, place) for one in observations for encounter in one.met]
     ending = next((one.ending for one in observations if one.ending), None)
-    if ending is not None:
+    if ending is Ending.NOT_ASKED:
+        notes.append(Note(CALL_ENDED, f"{name}: not asked: {ENDED_BEFORE}", place))
+    elif ending is not None:
         notes.append(Note(CALL_ENDED, f"{name}: the box ended ({ended(ending, limits)})", place))
     return notes
+
+
+def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
+    """Notes on cells that compile with torch: a box has no compiler, so what they compile runs as it is."""
+    text = "torch.compile: the code was run as it is written, since a box has no compiler"
+    return [
+        Note(UNCOMPILED, text, f"cell {number}")
+        for number, cell in enumerate(cells, start=1)
+        if isinstance(cell, Cell) and _COMPILES.search(cell.source)
+    ]
 
 
 def add(notes: list[Note], new: Iterable[Note]) -> None:

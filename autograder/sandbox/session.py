@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from autograder.errors import BoxEnded, SandboxFault
+from autograder.limits import PATIENCE
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox, Usage
@@ -40,7 +41,8 @@ class Session:
         self._seed = seed
         self._files = files or {}
         self._started = time.monotonic()
-        self._deadline = self._started + limits.submission_seconds
+        self._deadline = self._started + PATIENCE * limits.submission_seconds
+        self._computed = 0.0
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._restarts_left = limits.restarts
@@ -66,6 +68,7 @@ class Session:
         Raises:
             SandboxFault: our side failed more than `FAULTS` times.
         """
+        remarks.add(self.notes, remarks.compiling_notes(self._cells))
         self._ensure_box()
         return self.runs
 
@@ -92,7 +95,7 @@ class Session:
         while len(results) < len(scenarios):
             remaining = scenarios[len(results) :]
             if endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
-                ending = self._given_up or _ending(results[-1])
+                ending = self._given_up or Ending.NOT_ASKED
                 results += [_ended(scenario, ending) for scenario in remaining]
                 break
             try:
@@ -116,7 +119,7 @@ class Session:
         """What was used until now, of boxes that are closed."""
         return Spent(
             cell_seconds=max((run.seconds for run in self.runs if run is not None), default=0.0),
-            call_seconds=self._used.scenario_seconds,
+            call_seconds=self._used.call_seconds,
             submission_seconds=time.monotonic() - self._started,
             processor_seconds=self._used.processor_seconds,
             memory_mb=self._used.memory_bytes / (1 << 20),
@@ -130,8 +133,7 @@ class Session:
         if seconds <= 0:
             self._give_up(Ending.SUBMISSION_TIME)
             return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
-        # No more at once than fit even if each takes all its time: the submission's deadline holds.
-        return self._box.ask(scenarios[: max(1, int(self._left() / seconds))], seconds=seconds)
+        return self._box.ask(scenarios, seconds=seconds, total=self._left())
 
     def _ensure_box(self) -> bool:
         """A box in which every runnable cell has run; False when there will be none any more."""
@@ -177,21 +179,22 @@ class Session:
         text = f"the box ended ({how}); the other cells were run again without this one"
         self.notes.append(Note(remarks.CELL_ENDED, text, place=f"cell {number + 1}"))
 
-    def _lose_box(self) -> None:
-        """End and forget the open box, if any, and add up what it cost."""
+    def _lose_box(self, *, by_fault: bool = False) -> None:
+        """End and forget the open box, if any, adding up what it cost; a fault of ours costs nothing."""
         if self._box is not None:
             usage = self._box.close()
             self.seconds_in_sandbox += self._box.overhead
             self._used = Usage(
                 max(self._used.processor_seconds, usage.processor_seconds),
                 max(self._used.memory_bytes, usage.memory_bytes),
-                scenario_seconds=max(self._used.scenario_seconds, usage.scenario_seconds),
+                call_seconds=max(self._used.call_seconds, usage.call_seconds),
             )
+            self._computed += 0.0 if by_fault else usage.processor_seconds
             self._box = None
 
     def _after_fault(self, fault: SandboxFault) -> None:
         """Our own failure: run again, at the cost of neither the student's restarts nor their time."""
-        self.close()
+        self._lose_box(by_fault=True)
         self._deadline += time.monotonic() - self._box_asked_for
         if self._faults_left == 0:
             raise fault
@@ -205,12 +208,15 @@ class Session:
         self.notes.append(Note("gave-up", text))
 
     def _left(self) -> float:
-        return self._deadline - time.monotonic()
+        """Seconds that the submission may still compute; see `autograder.limits.PATIENCE`."""
+        computed = self._computed + (self._box.computed() if self._box is not None else 0.0)
+        by_the_clock = (self._deadline - time.monotonic()) / PATIENCE
+        return min(self._limits.submission_seconds - computed, by_the_clock)
 
 
 def _ending(observations: tuple[Observation, ...]) -> Ending | None:
     return next((observation.ending for observation in observations if observation.ending), None)
 
 
-def _ended(scenario: Scenario, ending: Ending | None) -> tuple[Observation, ...]:
-    return tuple(Observation(ok=False, ending=ending or Ending.CRASHED) for _ in scenario.calls)
+def _ended(scenario: Scenario, ending: Ending) -> tuple[Observation, ...]:
+    return tuple(Observation(ok=False, ending=ending) for _ in scenario.calls)

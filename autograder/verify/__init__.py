@@ -14,7 +14,7 @@ from autograder.assignment import Assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
-from autograder.verify import headroom
+from autograder.verify import headroom, sizes
 from autograder.verify.credit import Ways, credit, idle_arguments
 from autograder.verify.findings import Finding, Mark, Matrix, Row, Verified
 from autograder.verify.matrix import coverage, most
@@ -95,4 +95,5 @@ def verify(
         most((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
+        tuple(sizes.warnings(assignment.rubric)),
     )

@@ -81,3 +81,5 @@ class Verified(Struct, frozen=True):
     boxes: int = 0
     """Trials for which a whole notebook was run."""
     seconds: float = 0.0
+    warnings: tuple[Finding, ...] = ()
+    """What is allowed, and worth a look."""

@@ -378,3 +378,19 @@ def test_results_with_limits_survive_the_ledger(assignment: Assignment, pool: Po
     graded = grade(assignment, pool, paper(assignment, work="pass", cell="keep_open()"))
     assert graded == msgspec.json.decode(msgspec.json.encode(graded), type=Graded)
     assert "descriptors" in json.dumps(msgspec.to_builtins(graded), default=str)
+
+
+@pytest.mark.parametrize("statement", ["os._exit(0)", "while True: pass"])
+def test_an_answer_whose_own_cell_ends_python_is_told_so(
+    assignment: Assignment, pool: Pool, statement: str
+) -> None:
+    """Nobody is told to look at the spelling of a name that was lost with its cell."""
+    tight = limited(assignment, {"cell_seconds": 0.5})
+    graded = grade(tight, pool, paper(tight, work=f"{statement}\nwork = lambda x: x + 1"))
+    item = next(one for one in graded.score.items if one.question == "work")
+    assert ("name.lost", 0) == (item.code, item.points)
+    assert 2 == points(graded)["later"]
+    for language, word in (("en", "spell"), ("de", "Schreibweise")):
+        text = SENTENCES[item.student.code][language].format(**item.student.params)
+        assert word not in text
+        assert "work" in text

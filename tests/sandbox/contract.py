@@ -78,7 +78,7 @@ class RunCell:
 class Ask:
     """Scenarios and what must come of them, one expectation for each that is answered.
 
-    An expectation is an ending, or one entry per call: the value, or `Raises`.
+    An expectation is an ending, or one entry per call: the value, `Raises`, or an ending.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -97,6 +97,8 @@ class Ask:
             for one, observation in zip(expected, observations, strict=True):
                 if isinstance(one, Raises):
                     one.check(observation)
+                elif isinstance(one, Ending):
+                    assert one is observation.ending, observation
                 else:
                     assert observation.ok, observation
                     assert_same(one, observation.value)
@@ -161,6 +163,8 @@ def loaded(fact: Fact) -> FakeSandbox:
 
 
 def _observation(expected: Any) -> Observation:
+    if isinstance(expected, Ending):
+        return Observation(ok=False, ending=expected)
     if isinstance(expected, Raises):
         return Observation(ok=False, error=expected.error, message=expected.message)
     return Observation(ok=True, value=expected)

@@ -28,7 +28,7 @@ def cell(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits
 
 
 def call(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits: Limits = LIMITS) -> Fact:
-    """A call that ends its box in the second of three scenarios; the first one's answer is kept."""
+    """A call that ends its box in the second of three scenarios; what was answered before it is kept."""
     scenarios = (
         Scenario("honest", (Call("honest"),)),
         Scenario("hostile", (Call("honest"), Call("hostile"), Call("honest"))),
@@ -38,7 +38,7 @@ def call(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits
         f"a call: {says}",
         (
             RunCell(f"def honest():\n    return 42\n{source}"),
-            Ask(scenarios, ((42,), ending), seconds=seconds),
+            Ask(scenarios, ((42,), (42, ending, ending)), seconds=seconds),
         ),
         limits=limits,
     )

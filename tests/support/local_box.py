@@ -42,7 +42,10 @@ class LocalBox:
                 with _torch_state(call):
                     value = self._value(call, kept)
             except Exception as error:  # noqa: BLE001 - whatever our own listings raise is an observation
-                observations.append(Observation(ok=False, error=type(error).__name__, message=str(error)))
+                kinds = tuple(one.__name__ for one in type(error).__mro__ if one.__module__ == "builtins")
+                observations.append(
+                    Observation(ok=False, error=type(error).__name__, message=str(error), kinds=kinds)
+                )
                 continue
             if call.keep:
                 kept[call.keep] = value

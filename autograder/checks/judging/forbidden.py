@@ -37,6 +37,10 @@ UNREADABLE_ATTRIBUTES = frozenset(
 )
 """Names by which anything can be reached, or the recorder left out."""
 UNREADABLE = UNREADABLE_NAMES | UNREADABLE_ATTRIBUTES
+_HARMLESS = frozenset(
+    ("stdout", "stderr", "stdin", "maxsize", "float_info", "version", "version_info", "argv")
+)
+"""What of ``sys`` leads to nothing else."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MOST_RECORDED = 2000
 RECORDER = "recorder"
@@ -124,8 +128,7 @@ def mentions(source: str, entry: str, forbidden: Sequence[str]) -> tuple[Mention
     tree = code_tree(source)
     if tree is None:
         return ()
-    own = frozenset(one.name for one in ast.walk(tree) if isinstance(one, _DEFINITIONS))
-    names = frozenset(forbidden)
+    own, names = _Own(tree), frozenset(forbidden)
     found = {mention for node in _reached(tree, entry) for mention in _mentions(node, own, names)}
     return tuple(sorted(found, key=lambda one: (one.line, one.name)))
 
@@ -171,16 +174,53 @@ def _bound(node: ast.stmt) -> Iterator[str]:
             yield (one.asname or one.name).split(".")[0]
 
 
-def _mentions(node: ast.stmt, own: frozenset[str], forbidden: frozenset[str]) -> Iterator[Mention]:
+class _Own:
+    """What a cell calls by names of its own: a name like a forbidden one is no use of that.
+
+    Attributes:
+        names: what it defines or assigns, parameters included, unless it is what an import brings.
+        attributes: methods, and attributes that are set.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        nodes = list(ast.walk(tree))
+        imported = {(one.asname or one.name).split(".")[0] for one in nodes if isinstance(one, ast.alias)}
+        defined = {one.name for one in nodes if isinstance(one, _DEFINITIONS)}
+        stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        given = {one.arg for one in nodes if isinstance(one, ast.arg)}
+        self.names = (defined | stored | given) - imported
+        self.attributes = defined | {
+            one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        }
+
+    def has(self, node: ast.Name | ast.Attribute) -> bool:
+        """Whether a name or attribute is the cell's own: what it belongs to does not come from an import."""
+        if isinstance(node, ast.Name):
+            return node.id in self.names
+        root = node.value
+        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        return (
+            node.attr in self.attributes
+            and isinstance(root, ast.Name)
+            and (root.id in self.names or root.id == "super")
+        )
+
+
+def _mentions(node: ast.stmt, own: _Own, forbidden: frozenset[str]) -> Iterator[Mention]:
+    harmless = {
+        id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _HARMLESS
+    }
     for one in ast.walk(node):
         line = getattr(one, "lineno", 0)
         if isinstance(one, ast.Name | ast.Attribute):
             bare = isinstance(one, ast.Name)
             name = one.id if isinstance(one, ast.Name) else one.attr
             unreadable = name in (UNREADABLE_NAMES if bare else UNREADABLE_ATTRIBUTES) and not _of_self(one)
-            if unreadable or (name in forbidden and not (name in own and (bare or _of_self(one)))):
+            unreadable = unreadable and not (name == "sys" and id(one) in harmless)
+            if unreadable or (name in forbidden and not own.has(one)):
                 yield Mention(name, line)
-        elif isinstance(one, ast.alias) and set(one.name.split(".")) & (forbidden | UNREADABLE):
+        elif isinstance(one, ast.alias) and set(one.name.split(".")) & (forbidden | UNREADABLE - {"sys"}):
             yield Mention(one.name, line)
         elif isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in forbidden:
             yield Mention(one.value, line)

@@ -106,6 +106,7 @@ class CausalityCheck:
             question.answer,
             BehaviourQuestion(
                 sizes=options.sizes,
+                equal_sizes=options.equal_sizes,
                 precision=options.precision,
                 library=options.library,
                 construct=options.construct,

@@ -256,7 +256,13 @@ class GradientCheck:
         args, kwargs = Inputs(self.options, draw).case(name, self.cases[name])
         dtype = self.options.precision if self.options.library == "torch" else ""
         return Call(
-            self.question.answer, attribute=attribute, args=args, kwargs=kwargs, seed=0, default_dtype=dtype
+            self.question.answer,
+            attribute=attribute,
+            args=args,
+            kwargs=kwargs,
+            seed=0,
+            grad=True,
+            default_dtype=dtype,
         )
 
     def _check(self, item: Item, options: GradientItem) -> None:

@@ -81,11 +81,7 @@ class Inputs:
             options: sizes, precision and library of the question.
             draw: the question's source of hidden numbers.
         """
-        generator = draw.generator("sizes")
-        self.sizes = {
-            name: int(choices[int(generator.integers(len(choices)))])
-            for name, choices in options.sizes.items()
-        }
+        self.sizes = _sizes(options, draw.generator("sizes"))
         self.precision = options.precision
         self._options = options
         self._draw = draw
@@ -197,6 +193,30 @@ class Inputs:
             known = ", ".join(self.sizes) or "none"
             raise RubricError(f"{place}: no size {size!r}; sizes of the question are: {known}")
         return worked
+
+
+def _sizes(options: CallOptions, generator: np.random.Generator) -> dict[str, int]:
+    """One of each list, drawn anew until no two are equal, where that can be and the rubric wants it."""
+    apart = not options.equal_sizes and can_differ(options.sizes)
+    while True:
+        drawn = {
+            name: int(choices[int(generator.integers(len(choices)))])
+            for name, choices in options.sizes.items()
+        }
+        if not apart or len(set(drawn.values())) == len(drawn):
+            return drawn
+
+
+def can_differ(sizes: Mapping[str, Sequence[int]]) -> bool:
+    """Whether one of each list can be chosen so that no two are equal."""
+    lists = sorted((sorted(set(choices)) for choices in sizes.values()), key=len)
+
+    def chosen(at: int, taken: frozenset[int]) -> bool:
+        return at == len(lists) or any(
+            chosen(at + 1, taken | {size}) for size in lists[at] if size not in taken
+        )
+
+    return chosen(0, frozenset())
 
 
 def sizes_in(shape: Sequence[Size], sizes: Mapping[str, int]) -> tuple[Size, ...]:

@@ -203,6 +203,7 @@ class Targets:
             args=args,
             kwargs=kwargs,
             seed=case.seed if case.seed is not None else 0,
+            grad=True,
             default_dtype=self._options.precision if self._options.library == "torch" else "",
         )
         return Scenario(name, (call,) * (2 if self._options.repeat else 1))

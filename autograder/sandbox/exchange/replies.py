@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,44 +14,33 @@ MAX_OUTPUTS = 2000
 _MOST_WORDS = 8
 
 
-def observations(
-    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, calls: int
-) -> tuple[Observation, ...]:
-    """The answers to one scenario.
+SKIPPED = Observation(ok=False, error="Skipped")
+"""Of a call that follows a failed one. Only this side says so."""
+
+
+def observation(
+    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, call: int
+) -> Observation:
+    """The answer to one call of one scenario.
+
+    An exception of that name does not pass for a call that was never made, which would be our fault.
 
     Raises:
         ProtocolError: the reply has another shape than the scenario asked for.
     """
-    answers = reply["observations"]
-    if reply.get("n") != number or not isinstance(answers, list) or len(answers) != calls:
+    answer = reply["observed"]
+    if (reply.get("n"), reply.get("call")) != (number, call) or not isinstance(answer, dict):
         raise wire.ProtocolError("the reply does not fit the scenario")
-    decoder = values.trusted_decoder(arrays)
-    return tuple(_in_order([values.decode_observation(answer, decoder) for answer in answers]))
-
-
-def _in_order(told: Iterable[Observation]) -> Iterator[Observation]:
-    """Only what follows a failure was skipped; an exception that bears this name is an exception.
-
-    Otherwise student code could have a wrong answer pass for one that was never asked, which is our fault.
-    """
-    failed = False
-    for observation in told:
-        if observation.error == "Skipped" and not failed:
-            yield Observation(ok=False, error="Exception", message=observation.message)
-        else:
-            yield observation
-        failed = failed or not observation.ok
+    found = values.decode_observation(answer, values.trusted_decoder(arrays))
+    if found.error == SKIPPED.error:
+        return Observation(ok=False, error="Exception", message=found.message)
+    return found
 
 
 def told(answer: object) -> tuple[str, ...]:
     """What an answer says of limits it met: a few short words, or none where something else stands."""
     words = answer.get("met") if isinstance(answer, dict) else None
     return tuple(values.word(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
-
-
-def told_by_calls(reply: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the answers to one scenario say of limits they met."""
-    return tuple(word for answer in reply["observations"] for word in told(answer))
 
 
 def believable_seconds(told: object) -> float:

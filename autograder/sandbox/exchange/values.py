@@ -11,6 +11,7 @@ from autograder.errors import SandboxFault
 from autograder.records import Call, Observation, Opaque, Ref, Tensor
 from autograder.sandbox.exchange import wire
 
+MAX_KINDS = 8
 MAX_TEXT = 20_000
 """Characters that are kept of an expression's text."""
 
@@ -88,7 +89,7 @@ def encode_observation(observation: Observation, encoder: TrustedEncoder) -> dic
     """The form in which observations travel and are stored; not for observations of an ending."""
     if observation.ok:
         return {"v": encoder.encode(observation.value)}
-    return {"error": observation.error, "message": observation.message}
+    return {"error": observation.error, "kinds": list(observation.kinds), "message": observation.message}
 
 
 def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
@@ -101,4 +102,6 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
     if "v" in answer:
         return Observation(ok=True, value=decoder.decode(answer["v"]))
     error = word(answer["error"], 80) or "Exception"
-    return Observation(ok=False, error=error, message=word(answer.get("message"), 600))
+    kinds = answer.get("kinds")
+    named = tuple(word(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
+    return Observation(ok=False, error=error, message=word(answer.get("message"), 600), kinds=named)

@@ -6,6 +6,7 @@ that is promised to the other side is the form of the replies; their content is 
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import gc
@@ -25,6 +26,7 @@ from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outpu
 __all__ = ["make_shell", "serve"]
 
 MAX_MESSAGE = 600
+MAX_KINDS = 8
 MAX_TEXT = 20_000
 MAX_REQUEST = 1 << 31
 MAX_WRITTEN_BITS = 14_000
@@ -59,7 +61,7 @@ class Guest:
             yield _write_files(request["id"], arrays)
         else:
             for number, calls in enumerate(request["scenarios"]):
-                yield self._scenario(request["id"], number, calls, arrays)
+                yield from self._scenario(request["id"], number, calls, arrays)
 
     def _cell(self, request: Mapping[str, Any]) -> list[Buffer]:
         outputs = self._shell.outputs
@@ -86,22 +88,29 @@ class Guest:
 
     def _scenario(
         self, request_id: str, number: int, calls: Any, arrays: Mapping[str, np.ndarray]
-    ) -> list[Buffer]:
-        started = time.perf_counter()
-        encoder = GuestEncoder()
+    ) -> Iterator[list[Buffer]]:
+        """A frame for each call, sent before the next one begins; the first failure is the last frame."""
         kept: dict[str, Any] = {}
-        observations: list[dict[str, Any]] = []
-        with _streams(Outputs()):
-            for call in calls:
-                observations.append(self._call(call, arrays, kept, encoder))
-                if "v" not in observations[-1]:
-                    break
-        if any(MEMORY in seen.get("met", ()) for seen in observations):
-            kept.clear()
-            gc.collect()
-        observations += [{"error": "Skipped", "message": ""}] * (len(calls) - len(observations))
-        reply = {"id": request_id, "n": number, "observations": observations}
-        return wire.pack({**reply, "seconds": time.perf_counter() - started}, encoder.arrays)
+        room = self._max_reply
+        for place, call in enumerate(calls):
+            started = time.perf_counter()
+            encoder = GuestEncoder()
+            with self._unheard():
+                observed = self._call(call, arrays, kept, encoder, room)
+            if MEMORY in observed.get("met", ()):
+                kept.clear()
+                gc.collect()
+            room -= sum(array.nbytes for array in encoder.arrays.values())
+            reply = {"id": request_id, "n": number, "call": place, "observed": observed}
+            yield wire.pack({**reply, "seconds": time.perf_counter() - started}, encoder.arrays)
+            if "v" not in observed:
+                return
+
+    @contextlib.contextmanager
+    def _unheard(self) -> Iterator[None]:
+        """What a call prints is dropped, also by what took hold of a cell's streams, as loggers do."""
+        with self._shell.outputs.dropped(), _streams(self._shell.outputs):
+            yield
 
     def _call(
         self,
@@ -109,8 +118,8 @@ class Guest:
         arrays: Mapping[str, np.ndarray],
         kept: dict[str, Any],
         encoder: GuestEncoder,
+        room: int,
     ) -> dict[str, Any]:
-        before = len(encoder.arrays)
         try:
             decoder = wire.Decoder(arrays, _guest_array, functools.partial(_guest_other, kept))
             with _torch_state(call):
@@ -119,13 +128,14 @@ class Guest:
                 kept[call["keep"]] = value
                 return {"v": {"$": "ref", "v": call["keep"]}}
             tree = encoder.encode(value)
-            if sum(array.nbytes for array in encoder.arrays.values()) > self._max_reply:
-                encoder.forget(before)
+            if sum(array.nbytes for array in encoder.arrays.values()) > room:
+                encoder.arrays.clear()
                 text = f"over {self._max_reply >> 20} MB were returned"
                 return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
             met = limits_told(error)
-            return {"error": type(error).__name__[:80], "message": _text_of(error), "met": met}
+            name, kinds = type(error).__name__[:80], _kinds_of(error)
+            return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
         return {"v": tree}
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
@@ -165,9 +175,6 @@ def _plain_output(output: Mapping[str, Any]) -> dict[str, Any]:
 @contextlib.contextmanager
 def _streams(outputs: Outputs) -> Iterator[None]:
     """Standard output and error of one request; set anew each time, whatever student code put there."""
-    if not outputs.budget:
-        # What hidden calls print is thrown away, but a flood ends the box all the same.
-        outputs.limit(1 << 20)
     sys.stdout, sys.stderr = CapturedStream(outputs, "stdout"), CapturedStream(outputs, "stderr")
     try:
         yield
@@ -198,6 +205,15 @@ def _torch_state(call: Mapping[str, Any]) -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
+def _kinds_of(error: BaseException) -> list[str]:
+    """The exceptions of Python's own that this one is a kind of: a subclass of ValueError is a ValueError."""
+    try:
+        own = vars(builtins)
+        return [one.__name__ for one in type.mro(type(error)) if own.get(one.__name__) is one][:MAX_KINDS]
+    except BaseException:  # noqa: BLE001 - an exception class of the student's may do anything when it is looked at
+        return []
+
+
 def _text_of(error: BaseException) -> str:
     try:
         return str(error)[:MAX_MESSAGE]
@@ -223,11 +239,6 @@ def _guest_other(kept: Mapping[str, Any], tag: str, tree: Mapping[str, Any]) -> 
 
 class GuestEncoder(wire.Encoder):
     """Adds what notebooks return: tensors, numpy scalars, exact numbers, subclasses of plain types, sympy."""
-
-    def forget(self, first: int) -> None:
-        """Drop the arrays from the given one on; those of earlier calls are still answered for."""
-        for key in list(self.arrays)[first:]:
-            del self.arrays[key]
 
     def other(self, value: Any, depth: int) -> Any:
         """The plain form of a value that is not of an exact plain type."""

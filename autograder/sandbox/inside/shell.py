@@ -6,9 +6,11 @@ cap is written to the raw output pipe, where the broker counts it and ends the b
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -18,6 +20,9 @@ from traitlets import Type
 from traitlets.config import Config
 
 FLOOD_FACTOR = 4
+DROPPED_BYTES = 1 << 26
+"""What one call for a question may print, all of which is dropped: a page full of lines in each pass costs
+nothing. Only `FLOOD_FACTOR` times as much, which no loop that ends prints, ends the box."""
 _FLOOD = b"\0" * 65536
 _PROGRAM_MAGICS = (
     "bash",
@@ -42,8 +47,9 @@ class Outputs:
     def __init__(self) -> None:
         self.items: list[dict[str, Any]] = []
         self.truncated = False
-        self.budget = 0
+        self._budget = 0
         self._room = 0
+        self._drop = False
 
     def begin(self) -> None:
         """Forget the last cell's outputs; the budget goes on."""
@@ -51,7 +57,18 @@ class Outputs:
 
     def limit(self, budget: int) -> None:
         """Set how many bytes are kept; `FLOOD_FACTOR` times as much ends the box."""
-        self.budget = self._room = budget
+        self._budget = self._room = budget
+
+    @contextlib.contextmanager
+    def dropped(self) -> Iterator[None]:
+        """Keep nothing meanwhile, and count it apart."""
+        before = self._budget, self._room, self._drop
+        self._budget = self._room = DROPPED_BYTES
+        self._drop = True
+        try:
+            yield
+        finally:
+            self._budget, self._room, self._drop = before
 
     def stream(self, name: str, text: str) -> None:
         """Append text to a stream; neighbouring pieces of one stream are one output."""
@@ -80,9 +97,11 @@ class Outputs:
     def _within(self, text: str) -> str:
         size = len(text)
         self._room -= size
-        if self._room < -(FLOOD_FACTOR - 1) * self.budget:
+        if self._room < -(FLOOD_FACTOR - 1) * self._budget:
             while True:  # the broker ends the box once it has counted enough
                 os.write(1, _FLOOD)
+        if self._drop:
+            return ""
         if self._room >= 0:
             return text
         self.truncated = True

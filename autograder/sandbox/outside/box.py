@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import secrets
 import select
@@ -21,11 +22,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import FLOOD_FACTOR
+from autograder.limits import FLOOD_FACTOR, PATIENCE
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 from autograder.sandbox.exchange import replies, values, wire
 from autograder.sandbox.outside import blame
+from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.outside.watch import Watch
 
 OPEN_SECONDS = 30.0
@@ -58,6 +60,8 @@ class NamespaceBox:
         self._pidfd = -1
         self.overhead = 0.0
         self._longest = 0.0
+        self._allowances: tuple[Allowance, ...] = ()
+        self._late = Ending.CELL_TIME
         self._connect(send, request)
         try:
             self._await_fork(started + OPEN_SECONDS)
@@ -126,7 +130,7 @@ class NamespaceBox:
 
     def _await_ready(self, deadline: float) -> None:
         try:
-            self._reply("ready", deadline, Ending.CELL_TIME)
+            self._reply("ready", deadline=deadline)
         except BoxEnded as ended:
             text = self._printed.decode(errors="replace")
             raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
@@ -139,7 +143,8 @@ class NamespaceBox:
         self._printed.clear()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         started = time.monotonic()
-        reply, _ = self._reply(request_id, started + seconds, Ending.CELL_TIME)
+        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed))
+        reply, _ = self._reply(request_id)
         self._drain_output()
         try:
             run = replies.cell_run(reply, bytes(self._printed))
@@ -162,38 +167,78 @@ class NamespaceBox:
         arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
         try:
             request_id = self._request({"op": "files"}, arrays, OPEN_SECONDS)
-            reply, _ = self._reply(request_id, time.monotonic() + OPEN_SECONDS, Ending.CELL_TIME)
+            reply, _ = self._reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
         except BoxEnded as ended:
             raise SandboxFault(f"files could not be put into the box: {ended}") from ended
         if reply.get("error"):
             raise SandboxFault(f"files could not be put into the box: {reply['error']}")
 
-    def ask(self, scenarios: Sequence[Scenario], *, seconds: float) -> list[tuple[Observation, ...]]:
+    def ask(
+        self, scenarios: Sequence[Scenario], *, seconds: float, total: float = math.inf
+    ) -> list[tuple[Observation, ...]]:
         """See `autograder.sandbox.base.Box.ask`."""
         encoder = values.TrustedEncoder()
         plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
         results: list[tuple[Observation, ...]] = []
+        answers: list[Observation] = []
+        altogether = Allowance(total, self.computed)
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
-                started = time.monotonic()
-                reply, arrays = self._reply(request_id, started + seconds, Ending.CALL_TIME)
-                try:
-                    answers = replies.observations(reply, arrays, number, len(scenario.calls))
-                    told = replies.told_by_calls(reply)
-                except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
-                    self._fail(Ending.PROTOCOL, str(error))
-                if number == len(scenarios) - 1 or not all(answer.ok for answer in answers):
-                    answers = self._watch.confirm(answers, told)
-                results.append(answers)
-                inside = replies.believable_seconds(reply.get("seconds"))
-                passed = time.monotonic() - started
-                self.overhead += max(0.0, passed - inside)
-                self._longest = max(self._longest, passed)
+                answers = []
+                words: tuple[str, ...] = ()
+                room = [MAX_JSON, self._limits.reply_mb << 20]
+                for call in range(len(scenario.calls)):
+                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed), altogether)
+                    answer, told = self._answer(request_id, number, call, room)
+                    answers.append(answer)
+                    words = (*words, *told)
+                    if not answer.ok:
+                        break
+                skipped = len(scenario.calls) - len(answers)
+                whole = (*answers, *(replies.SKIPPED,) * skipped)
+                if number == len(scenarios) - 1 or not all(answer.ok for answer in whole):
+                    whole = self._watch.confirm(whole, words)
+                results.append(whole)
+                answers = []
         except BoxEnded as ended:
-            scenario = scenarios[len(results)]
-            results.append(tuple(Observation(ok=False, ending=ended.ending) for _ in scenario.calls))
+            left = len(scenarios[len(results)].calls) - len(answers)
+            results.append((*answers, *(Observation(ok=False, ending=ended.ending),) * left))
         return results
+
+    def _answer(
+        self, request_id: str, number: int, call: int, room: list[int]
+    ) -> tuple[Observation, tuple[str, ...]]:
+        """What came of one call, and what it says of limits.
+
+        Args:
+            request_id: of the request.
+            number: of the scenario.
+            call: of the call.
+            room: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
+        """
+        self._printed_total = 0  # what is printed past the shell is counted for each call
+        started = time.monotonic()
+        reply, arrays = self._reply(request_id, room=room)
+        try:
+            answer = replies.observation(reply, arrays, number, call)
+            told = replies.told(reply["observed"])
+        except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
+            self._fail(Ending.PROTOCOL, str(error))
+        passed = time.monotonic() - started
+        self.overhead += max(0.0, passed - replies.believable_seconds(reply.get("seconds")))
+        self._longest = max(self._longest, passed)
+        return answer, told
+
+    def computed(self) -> float:
+        """See `autograder.sandbox.base.Box.computed`."""
+        if self._usage:
+            return self._usage.processor_seconds
+        return self._watch.processor_seconds(afresh=True)
+
+    def _allow(self, late: Ending, *allowances: Allowance) -> None:
+        """From now on the box has so much time, and ends in this way when it is used up."""
+        self._late, self._allowances = late, allowances
 
     def _request(self, message: dict[str, Any], arrays: Mapping[str, np.ndarray], seconds: float) -> str:
         if self._why:
@@ -208,7 +253,7 @@ class NamespaceBox:
         request_id = secrets.token_hex(16)
         frame = wire.pack({"id": request_id, **message}, arrays)
         try:
-            wire.write_frame(self._requests, frame, deadline=time.monotonic() + seconds)
+            wire.write_frame(self._requests, frame, deadline=time.monotonic() + PATIENCE * seconds)
         except wire.DeadlineError:
             self._fail(Ending.PROTOCOL, "the request was not read")
         except OSError:
@@ -216,19 +261,23 @@ class NamespaceBox:
         return request_id
 
     def _reply(
-        self, request_id: str, deadline: float, late: Ending
+        self, request_id: str, *, deadline: float = math.inf, room: list[int] | None = None
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The next reply, by a deadline of ours or within what the box is allowed.
+
+        Raises:
+            BoxEnded: there is none.
+            SandboxFault: our deadline passed, or our side failed.
+        """
+        room = [MAX_JSON, self._limits.reply_mb << 20] if room is None else room
         try:
             body, tensors = wire.read_frame(
-                self._replies,
-                max_json=MAX_JSON,
-                max_tensors=self._limits.reply_mb << 20,
-                deadline=deadline,
-                wait=self._wait,
+                self._replies, max_json=room[0], max_tensors=room[1], deadline=deadline, wait=self._wait
             )
             message, arrays = wire.unpack(body, tensors)
+            room[:] = room[0] - len(body), room[1] - len(tensors)
         except wire.DeadlineError:
-            self._fail(late)
+            self._fail(self._late)
         except wire.OversizeError as error:
             self._fail(Ending.REPLY_SIZE, str(error))
         except wire.ProtocolError as error:
@@ -241,7 +290,8 @@ class NamespaceBox:
 
     def _wait(self, seconds: float) -> bool:
         """Wait for a reply; meanwhile count output, and watch what the kernel does not bound by itself."""
-        events = dict(self._poller.poll(min(seconds, self._watch.pause()) * 1000))
+        pauses = (seconds, self._watch.pause(), *(one.pause() for one in self._allowances))
+        events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
         if self._replies in events:
             return True  # first: what was answered before a flood of output is not lost to it
         if self._output in events:
@@ -249,6 +299,13 @@ class NamespaceBox:
         if self._pidfd in events:
             self._fail(self._ending_of_process())
         self._end_when_over()
+        try:
+            late = any(one.over() for one in self._allowances)
+        except SandboxFault:
+            self.close()
+            raise
+        if late:
+            self._fail(self._late)
         return False
 
     def _end_when_over(self) -> None:
@@ -319,6 +376,7 @@ class NamespaceBox:
         if self._usage:
             return self._usage
         started = time.monotonic()
+        self._allowances = ()
         self._kill()
         report = self._final_report() if self._pidfd >= 0 else {}
         peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))

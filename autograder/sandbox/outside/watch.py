@@ -105,10 +105,18 @@ class Watch:
         """Seconds in which all cores together cannot use up what is left."""
         return max(watchdog.INTERVAL, (self._limits.processor_seconds - used) / _CORES)
 
-    def processor_seconds(self) -> float:
-        """Of all processes of the box, as far as it was counted."""
+    def processor_seconds(self, *, afresh: bool = False) -> float:
+        """Of all processes of the box, as far as it was counted.
+
+        Args:
+            afresh: where the kernel does not count for the whole box, look at its processes now.
+        """
         counted = self._group.processor_seconds() if self._group else None
-        return self._tree.processor_seconds if counted is None else counted
+        if counted is not None:
+            return counted
+        if afresh:
+            self._tree.look(enough=sys.maxsize)
+        return self._tree.processor_seconds
 
     def ending(self, report: Mapping[str, Any]) -> Ending:
         """Why the box ended by itself, from the kernel's word.

@@ -98,6 +98,32 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str) -> None:
         assert "scaled_dot_product_attention" in render(results["value"].student, language)
 
 
+@pytest.mark.parametrize(
+    "own",
+    [
+        "class A(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.scaled_dot_product_attention = F.scaled_dot_product_attention\n"
+        "    def forward(self, *x): return self.scaled_dot_product_attention(*x)\nattend = A()\n",
+        "scaled_dot_product_attention = F.scaled_dot_product_attention\n"
+        "def attend(q, k, v): return scaled_dot_product_attention(q, k, v)\n",
+    ],
+)
+def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str) -> None:
+    """What the name stands for is seen when it is called."""
+    assert {"forbidden.used"} == {one.code for one in sit(HEAD + own).values()}
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning")
+def test_flex_attention_is_seen() -> None:
+    """The name that an author forbids is the one that is recorded."""
+    question = BEHAVIOUR.replace(str(list(FORBIDDEN)), '["flex_attention"]')
+    source = (
+        "from torch.nn.attention.flex_attention import flex_attention as mine\n"
+        "def attend(q, k, v): return mine(q[:, None], k[:, None], v[:, None])[:, 0]\n"
+    )
+    assert {"forbidden.used"} == {one.code for one in sit(source, question).values()}
+
+
 def test_a_cell_that_is_not_read_cannot_hide_it() -> None:
     """A function captured in another cell is recorded, though the answer names nothing."""
     before = "from torch.nn.functional import scaled_dot_product_attention as attention_of_my_own"
@@ -162,6 +188,36 @@ INNOCENT = {
     "a function of one's own": "def scaled_dot_product_attention(q, k, v):\n"
     "    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
     "def attend(q, k, v): return scaled_dot_product_attention(q, k, v)",
+    "an attribute of one's own": "class Weighted(nn.Module):\n"
+    "    def forward(self, q, k, v): return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    "class Outer(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.scaled_dot_product_attention = Weighted()\n"
+    "    def forward(self, q, k, v): return self.scaled_dot_product_attention(q, k, v)\n"
+    "attend = Outer()",
+    "a static method of one's own": "class Maths:\n    @staticmethod\n"
+    "    def scaled_dot_product_attention(q, k, v):\n"
+    "        return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    "def attend(q, k, v): return Maths.scaled_dot_product_attention(q, k, v)",
+    "a method of an object": "class Maths:\n"
+    "    def scaled_dot_product_attention(self, q, k, v):\n"
+    "        return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    "maths = Maths()\n"
+    "def attend(q, k, v): return maths.scaled_dot_product_attention(q, k, v)",
+    "a class and a variable of one's own": "class MultiheadAttention:\n"
+    "    def __call__(self, q, k, v): return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    "def attend(q, k, v):\n    scaled_dot_product_attention = MultiheadAttention()\n"
+    "    return scaled_dot_product_attention(q, k, v)",
+    "a method of the base": "class Base:\n"
+    "    def scaled_dot_product_attention(self, q, k, v):\n"
+    "        return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    "class Own(Base):\n"
+    "    def __call__(self, q, k, v): return super().scaled_dot_product_attention(q, k, v)\n"
+    "attend = Own()",
+    "prints to standard error": "import sys\n"
+    "def attend(q, k, v):\n    print(q.shape, file=sys.stderr)\n"
+    "    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v",
     "in a comment": "# like F.scaled_dot_product_attention\n" + RIGHT,
     "for a comparison of one's own": RIGHT
     + "\ndef compare(q): return attend(q, q, q) - F.scaled_dot_product_attention(q, q, q)",
@@ -182,7 +238,9 @@ SUSPICIOUS = {
     "never called": "    if q is None:\n        return F.scaled_dot_product_attention(q, k, v)\n",
     "exec": "    exec('')\n",
     "the recorder's own module": "    torch.overrides\n",
+    "modules by name": "    import sys\n    sys.modules\n",
     "a text": "    name = 'scaled_dot_product_attention'\n",
+    "an imported module": "    own = nn.functional.scaled_dot_product_attention if q is None else None\n",
 }
 
 

@@ -138,7 +138,7 @@ def test_the_formula_is_the_reference() -> None:
         ("mask_ignored", "the mask changes nothing"),
         ("first_sequence_for_all", "the output of one sequence depends on another of the batch"),
         ("dropout_always", "equal calls differ in evaluation mode"),
-        ("mask_kept", "something of the first call was kept"),
+        ("mask_kept", "the mask of the first call was still applied"),
     ],
 )
 def test_a_student_reads_which_property_fails(fault: str, said: str) -> None:
@@ -161,7 +161,13 @@ def test_every_code_of_a_slip_has_a_sentence() -> None:
     """Every slip that can be recognised is in the vocabulary, in both languages."""
     from autograder.checks.kinds.implementation.slips import MASKS, VALUES, WIRINGS
 
-    for code in (*VALUES, *MASKS, *WIRINGS.values(), "attention.shared-weights", "attention.not-projected"):
+    for code in (
+        *dict(VALUES),
+        *MASKS,
+        *WIRINGS.values(),
+        "attention.shared-weights",
+        "attention.not-projected",
+    ):
         assert set(LANGUAGES) <= set(SENTENCES[code])
 
 
@@ -177,15 +183,27 @@ HOSTILE = {
     "huge numbers": listing().replace(RESULT, f"{RESULT} * 1e38"),
     "another shape": listing().replace(RESULT, f"{RESULT}[0]"),
     "a text": listing().replace(RESULT, "return 'attention'"),
-    "lies about its parameters": f"{listing()}\n    def named_parameters(self, *a, **k):\n"
-    "        return [(1, 2), ('x', 'y'), ('q_proj.weight', torch.zeros(3))]\n",
-    "has no parameters": f"{listing()}\n    def parameters(self, *a, **k):\n        return iter(())\n",
     "too many parameters": listing().replace(
         "self.n_heads = n_heads", "self.n_heads = n_heads\n        self.table = nn.Embedding(1000, d_model)"
     ),
     "not Python": "class MultiHeadAttention(",
     "nothing but biases": listing().replace("context = weights @ v", "context = 0 * (weights @ v)"),
 }
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "named_parameters(self, *a, **k):\n        return [(1, 2), ('q_proj.weight', torch.zeros(3))]\n",
+        "parameters(self, *a, **k):\n        return iter(())\n",
+    ],
+)
+@pytest.mark.parametrize("question", CHECKS)
+def test_what_a_class_says_of_its_parameters_changes_nothing(told: str, question: str) -> None:
+    """The parameters that PyTorch knows are filled and read: a right class stays right, a wrong one wrong."""
+    wrong = listing(["no_scaling"])
+    assert {} == lost(sit(f"{listing()}\n    def {told}", question))
+    assert lost(sit(wrong, question)) == lost(sit(f"{wrong}\n    def {told}", question))
 
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)

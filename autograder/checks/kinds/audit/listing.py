@@ -88,15 +88,15 @@ class ListingForm:
             Scenario(
                 f"{self._question.id}: finding {number + 1}",
                 (
-                    Call(self._name, "__getitem__", args=(number,), keep=found.name),
+                    Call(self._name, "__getitem__", args=(number,), keep=found.name, grad=True),
                     Call(found, "__getitem__", args=(0,)),
                     Call(found, "__getitem__", args=(1,), keep=make.name),
-                    Call(make, seed=0, default_dtype="float64"),
+                    Call(make, seed=0, grad=True, default_dtype="float64"),
                 ),
             )
             for number in range(options.most)
         ]
-        count = Scenario(f"{self._question.id}: findings", (Call(self._name, "__len__"),))
+        count = Scenario(f"{self._question.id}: findings", (Call(self._name, "__len__", grad=True),))
         return (count, *reads, *findings)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:

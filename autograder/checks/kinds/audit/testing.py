@@ -25,6 +25,7 @@ from autograder.checks.judging.results import (
 )
 from autograder.checks.kinds.audit.options import AuditItem
 from autograder.checks.options import CENT
+from autograder.checks.values.quoting import quote, quote_value
 from autograder.messages import SENTENCES
 from autograder.records import Call, Message, Observation, Ref, Scenario, Status, Tensor
 from autograder.rubric import Item, Question
@@ -79,9 +80,9 @@ class TestForm:
             (
                 Call("@types", "ModuleType", args=("layers",), keep=module.name),
                 Call(module, "__dict__", read=True, keep=names.name),
-                Call("@builtins", "exec", args=(specimen.source, names)),
+                Call("@builtins", "exec", args=(specimen.source, names), grad=True),
                 Call(module, specimen.name, read=True, keep=made.name),
-                Call(self._name, args=(made,), seed=number),
+                Call(self._name, args=(made,), seed=number, grad=True),
             ),
         )
 
@@ -124,6 +125,8 @@ def _rated(
         points = (Decimal(part.numerator) / Decimal(part.denominator)).quantize(CENT, ROUND_FLOOR)
     message = _message(said, caught, rejected, len(right), len(wrong), restricted=bool(options.groups))
     staff = f"caught {caught} of {len(wrong)} wrong, rejected {rejected} of {len(right)} right"
+    if "what" in message.params:
+        staff += f"; no word: {message.params['what']}"
     return Finding(Status.FAILED, message, staff, points)
 
 
@@ -175,16 +178,18 @@ def _our_fault(observations: Observations) -> Finding | None:
 
 
 def _failure(observations: Observations) -> str:
-    """Why there is no word, without any text that the test itself chose: it has seen hidden classes."""
+    """Why there is no word: what was raised, with its text; how the call ended; or what was returned.
+
+    The test has seen hidden classes, and could tell of them here. But it is one line, as with any other
+    exception, and the classes are told apart by nothing that would fit there.
+    """
     last: Observation = next((one for one in observations if not one.ok), observations[-1])
     if last.ending is not None:
         return last.ending.value
-    return last.error if last.error in _EXCEPTIONS else "–"
-
-
-_EXCEPTIONS = frozenset(
-    ("AssertionError", "AttributeError", "IndexError", "KeyError", "NameError", "RuntimeError", "TypeError")
-) | {"ValueError", "ZeroDivisionError", "OSError", "NotImplementedError", "MemoryError", "RecursionError"}
+    if last.error:
+        text = quote(last.message)
+        return f"{quote(last.error, 60)}: {text}" if text else quote(last.error, 60)
+    return quote_value(last.value)
 
 
 def _specimens(evidence: Evidence) -> tuple[Sequence[Specimen], Finding | None]:

@@ -18,6 +18,7 @@ from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Call, Ref
+from autograder.wording import Phrase
 
 RESULT = "result"
 """The kept name of what a forward pass returned."""
@@ -48,7 +49,7 @@ class BehaviourItem(CaseItem, frozen=True):
     parameters: tuple[str, ...] = ()
     """For ``gradient_reaches``; default: the question's weights."""
     raises: tuple[str, ...] = ("ValueError", "AssertionError")
-    """For ``raises``: the names of the exceptions that are right."""
+    """For ``raises``: the names of the exceptions that are right, with their subclasses."""
     construct: Construct | None = None
     """For ``raises``: the bad construction."""
     args: tuple[Any, ...] = ()
@@ -124,7 +125,7 @@ class Changes:
             for place in self._order(inputs, len(asked))
         )
 
-    def verdict(self, observations: Observations, what: str, draw: Draw | None) -> Finding | None:
+    def verdict(self, observations: Observations, what: Phrase, draw: Draw | None) -> Finding | None:
         """Every call must have given finite numbers, the two equal calls the same, and the property hold."""
         finding = trouble(observations, self._count, self._subject.name, what)
         if finding is not None:
@@ -218,10 +219,10 @@ class Raises:
         if finding is not None:
             return finding
         last = observations[good : good + 1]
-        if last and last[0].error in self._item.raises:
+        if last and last[0].is_a(self._item.raises):
             return None
         finding = trouble(last, 1, "", what)
-        wanted = ", ".join(self._item.raises)
+        wanted = " / ".join(self._item.raises)
         if finding is None:
             return failed("property.not-raised", f"{what}: nothing was raised", what=what, wanted=wanted)
         if last and last[0].error and last[0].error != "Skipped":

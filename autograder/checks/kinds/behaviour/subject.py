@@ -71,7 +71,15 @@ class Subject:
     def construct(self, arguments: Arguments) -> Call:
         """The call that makes the object."""
         args, kwargs = arguments
-        return Call(self.name, args=args, kwargs=kwargs, keep=MODEL, seed=0, default_dtype=self._dtype())
+        return Call(
+            self.name,
+            args=args,
+            kwargs=kwargs,
+            keep=MODEL,
+            seed=0,
+            grad=True,
+            default_dtype=self._dtype(),
+        )
 
     def call(
         self,
@@ -79,7 +87,7 @@ class Subject:
         *,
         method: str = "",
         seed: int | None = None,
-        grad: bool = False,
+        grad: bool = True,
         keep: str = "",
     ) -> Call:
         """One call of the function or object."""

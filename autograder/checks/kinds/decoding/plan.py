@@ -30,7 +30,7 @@ class Asking:
         self._options = options
         self.calls = 2 if options.contract == "sample" or options.repeat else 1
         """Calls of the function in one scenario."""
-        self.start = 2 if options.model else 0
+        self.start = 3 if options.model else 0
         """Calls before the first one of the function."""
 
     def student(self, title: str, name: str, case: Case, draw: Draw) -> Scenario:
@@ -46,7 +46,7 @@ class Asking:
         if self._options.model:
             prologue = self._model(self._options.model, self._options.model.name, "", name, draw)
             args = (Ref(MODEL), *args)
-        call = Call(self._name, args=args, kwargs=kwargs, default_dtype=self._dtype())
+        call = Call(self._name, args=args, kwargs=kwargs, grad=True, default_dtype=self._dtype())
         asked = tuple(msgspec.structs.replace(call, seed=seed) for seed in seeds[: self.calls])
         return Scenario(title, (*prologue, *asked))
 
@@ -76,9 +76,13 @@ class Asking:
             kwargs=kwargs,
             keep=MODEL,
             seed=seed,
+            grad=True,
             default_dtype=self._dtype(),
         )
-        return made, Call(Ref(MODEL), attribute="eval", keep=MODEL)
+        # Whoever searches does not train: what the model gives can be changed in place, and needs no memory
+        # for a backward pass. Autograd itself is on, as in a notebook.
+        frozen = Call(Ref(MODEL), attribute="requires_grad_", args=(False,), keep=MODEL)
+        return made, frozen, Call(Ref(MODEL), attribute="eval", keep=MODEL)
 
     @staticmethod
     def _seeds(name: str, draw: Draw) -> tuple[int, int]:

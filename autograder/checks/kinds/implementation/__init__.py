@@ -6,9 +6,10 @@ its results; from then on its results are compared with those of the formula.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -46,7 +47,7 @@ from autograder.checks.options import (
 )
 from autograder.checks.planning.drawing import Inputs, describe
 from autograder.checks.values.arrays import compare_values
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.quoting import quote, quote_value
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
 from autograder.rubric import Item, Question, Rubric
@@ -132,7 +133,8 @@ class ImplementationCheck:
     def _seen(self, evidence: Evidence, inputs: Inputs) -> _Seen:
         """What the class is, and the first convention that is right and followed (or right at all)."""
         layer = self._plan.layer(WEIGHTS)
-        observations, count = observations_at(evidence.observed, 0), self._plan.counts[WEIGHTS]
+        observations = observations_at(evidence.observed, self._plan.keys.index(WEIGHTS))
+        count = self._plan.counts[WEIGHTS]
         recognised = recognise(observations, layer, inputs, self.options, count)
         seen = _Seen(inputs, recognised, self.options.masks[0], self._forbidden(evidence))
         for convention in self.options.masks:
@@ -152,8 +154,10 @@ class ImplementationCheck:
     def _probed(self, key: Key, evidence: Evidence, seen: _Seen) -> Finding | None:
         probe = self._plan.probes[key]
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
-        if isinstance(probe, Changes | Raises):
+        if isinstance(probe, Raises):
             return probe.verdict(observations, self.question.answer, evidence.draw)
+        if isinstance(probe, Changes):
+            return probe.verdict(observations, self._plan.layer(key).what(observations), evidence.draw)
         layer, count = self._plan.layer(key), self._plan.counts[key]
         return probe.verdict(observations, layer, seen.inputs, seen.recognised, count)
 
@@ -161,9 +165,8 @@ class ImplementationCheck:
         self, item_id: str, options: ImplementationItem, evidence: Evidence, seen: _Seen
     ) -> Finding | None:
         name, recognised = self.question.answer, seen.recognised
-        if options.property == "contract" and recognised.absent and recognised.parameters:
-            names = quote(", ".join(recognised.absent))
-            return failed("weights.missing", f"{name}: not as stated: {names}", what=name, names=names)
+        if options.property == "contract" and recognised.unlike is not None:
+            return recognised.unlike
         keys = self._plan.keys_of(item_id, options)
         key = next((one for one in keys if one.convention == seen.convention), keys[0])
         if recognised.finding is not None and options.property in ("contract", "gradients", "precision"):
@@ -182,30 +185,40 @@ class ImplementationCheck:
         what = self.cases[name].asked(self.question.answer, name, describe(passes[0]))
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
         start = self._plan.counts[key] - 2
-        finding = trouble(observations, start + 2, self.question.answer, what)
+        finding = trouble(observations, start + 2, self.question.answer, layer.what(observations, what))
         recognised = seen.recognised
         if finding is None and recognised.finding is not None:
             finding = recognised.finding
         if finding is not None:
             return finding
         given = [_inputs(arguments[1]) for arguments in passes]
+        whole = observations[start].value
+        if isinstance(whole, list | tuple) and not self.options.take_first:
+            return failed(
+                "attention.parts", f"{what}: {quote_value(whole)}", what=what, count=str(len(whole))
+            )
         results = [layer.result(one.value) for one in observations[start : start + 2]]
         rules = item.compare or self.options.compare
+        n_heads = seen.inputs.sizes["n_heads"]
         if recognised.assignment is None:
             form = compare_values(results[0], np.zeros_like(given[0].query), rules)
-            unlike = form is not None and form.code not in ("value.differs", "value.nan")
-            return differing(form, what) if form and unlike else _unexplained(recognised, what)
-        n_heads = seen.inputs.sizes["n_heads"]
+            if form is not None and form.code not in ("value.differs", "value.nan"):
+                return differing(form, what)
+            slip = _slip(recognised, results[0], given[0], n_heads)
+            return failed(slip, f"{what}: {slip}", what=what) if slip else _unexplained(recognised, what)
         weights = recognised.weights(n_heads)
         first, second = (
             compare_values(came, formula.attention(weights, n_heads, one), rules)
             for came, one in zip(results, given, strict=True)
         )
         if first is not None:
-            slip = recognised.slip or _mask_slip(results[0], weights, n_heads, given[0])
+            slip = _slip(recognised, results[0], given[0], n_heads)
+            slip = slip or _mask_slip(results[0], weights, n_heads, given[0])
             return failed(slip, f"{what}: {first.staff}", what=what) if slip else differing(first, what)
         if second is not None:
-            return failed("attention.remembers", f"{what}: second call: {second.staff}", what=what)
+            slip = _slip(recognised, results[1], given[1], n_heads)
+            slip = slip or _kept(results[1], weights, n_heads, given)
+            return failed(slip, f"{what}: second call: {second.staff}", what=what)
         return None
 
     def _check_item(self, item: Item, options: ImplementationItem) -> None:
@@ -250,7 +263,7 @@ def _check_case(name: str, roles: set[str], where: str) -> None:
 
 def _unexplained(recognised: Recognised, what: Phrase) -> Finding:
     """Wrong for sure, or for a person: it is not known how the class stores its weights."""
-    names = ", ".join(f"{name} {shape}" for name, shape in recognised.parameters)
+    names = ", ".join(f"{one.name} {one.shape}" for one in recognised.parameters)
     staff = f"{what}: no assignment of the parameters explains the results: {quote(names)}"
     return failed("attention.unexplained", staff, what=what) if recognised.sure else review(staff)
 
@@ -260,6 +273,23 @@ def _inputs(arguments: Mapping[str, Any]) -> formula.Inputs:
     mask = arrays.pop("mask", None)
     wide = {role: one.astype(np.float64) for role, one in arrays.items()}
     return formula.Inputs(**wide, visible=None if mask is None else mask.astype(bool))
+
+
+def _slip(recognised: Recognised, came: Any, given: formula.Inputs, n_heads: int) -> str:
+    """The code of the slip that explains the class, where it explains this result as well."""
+    found = recognised.explanation
+    array = getattr(came, "array", None)
+    return found.code if found is not None and found.explains(array, given, n_heads) else ""
+
+
+def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[formula.Inputs]) -> str:
+    """What is told of a second call that went wrong: the first one's mask, where that is what it is."""
+    array, visible = getattr(came, "array", None), given[0].visible
+    if array is not None and visible is not None:
+        masked = msgspec.structs.replace(given[1], visible=visible)
+        if near(array, formula.attention(weights, n_heads, masked)):
+            return "attention.mask-kept"
+    return "attention.second-call"
 
 
 def _mask_slip(came: Any, weights: formula.Weights, n_heads: int, given: formula.Inputs) -> str:

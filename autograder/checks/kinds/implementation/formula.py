@@ -69,6 +69,30 @@ def merged(context: np.ndarray) -> np.ndarray:
     return context.swapaxes(1, 2).reshape(context.shape[0], context.shape[2], -1)
 
 
+def split_as(*axes: str) -> Callable[[np.ndarray, int], np.ndarray]:
+    """A split that reads the numbers as if their axes stood in this order.
+
+    The right one is ``batch, length, head, feature``.
+    """
+
+    def split_there(x: np.ndarray, n_heads: int) -> np.ndarray:
+        batch, length, d_model = x.shape
+        sizes = {"batch": batch, "length": length, "head": n_heads, "feature": d_model // n_heads}
+        wanted = ("batch", "head", "length", "feature")
+        return x.reshape([sizes[axis] for axis in axes]).transpose([axes.index(axis) for axis in wanted])
+
+    return split_there
+
+
+def merged_as(*axes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """A merge that puts the axes (batch, head, length, feature) in this order; 0, 2, 1, 3 is right."""
+
+    def merged_there(context: np.ndarray) -> np.ndarray:
+        return context.transpose(axes).reshape(context.shape[0], context.shape[2], -1)
+
+    return merged_there
+
+
 class Slip(Struct, frozen=True, eq=False):
     """What is done otherwise; the defaults are right."""
 
@@ -82,6 +106,8 @@ class Slip(Struct, frozen=True, eq=False):
     one_head: bool = False
     split: Callable[[np.ndarray, int], np.ndarray] = split
     merge: Callable[[np.ndarray], np.ndarray] = merged
+    key_reshaped: bool = False
+    """The keys' last two axes are exchanged by a reshape, which keeps the order of the numbers."""
     one_sequence: bool = False
     """All sequences see the keys of the first one."""
     activation: bool = False
@@ -108,7 +134,8 @@ def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT)
     q, k, v = projected  # (batch, h, length, d_head)
     k = k[:1] if slip.one_sequence else k
     d_head = given.query.shape[-1] // n_heads
-    scores = q @ k.swapaxes(-1, -2) * d_head ** slip.scale[0] * n_heads ** slip.scale[1]
+    turned = k.reshape(*k.shape[:2], k.shape[3], k.shape[2]) if slip.key_reshaped else k.swapaxes(-1, -2)
+    scores = q @ turned * d_head ** slip.scale[0] * n_heads ** slip.scale[1]
     if slip.scaled_late:
         v = v / np.sqrt(d_head)
     context = slip.weigh(scores, given.visible) @ v  # (batch, h, queries, d_head)

@@ -11,14 +11,45 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
+from autograder.checks.base import Observations
 from autograder.checks.kinds.behaviour.subject import MODEL, BehaviourQuestion, Construct, Subject
 from autograder.checks.kinds.implementation.options import ImplementationQuestion
 from autograder.checks.kinds.implementation.signature import Parameters, Signature, roles
 from autograder.checks.planning.drawing import Arguments, Inputs
 from autograder.records import Call, Ref, Tensor
+from autograder.wording import Phrase, Told
 
-PARAMETERS = "parameters"
+FILLED = 5
+"""Which call of the prologue says what the parameters are; see `stored`."""
+MOST_PARAMETERS = 256
+_FILLING = """
+import torch
+def fill(model, numbers, width):
+    stored, first, start = [], {}, 0
+    for name, one in torch.nn.Module.named_parameters(model, remove_duplicate=False):
+        if id(one) in first:
+            stored.append([name, list(one.shape), False, first[id(one)]])
+            continue
+        first[id(one)] = name
+        plain = one.detach().flatten()
+        own = one.numel() == 1
+        if 1 < one.numel() <= width:
+            own = bool((plain == plain[0]).all()) and bool(plain[0] != 0)
+        filled = not own and start + one.numel() <= numbers.numel()
+        if filled:
+            one.data.copy_(numbers[start : start + one.numel()].view_as(one))
+            start += one.numel()
+        stored.append([name, list(one.shape), filled, name if own or filled else ""])
+    return stored
+def gradients(model):
+    named = torch.nn.Module.named_parameters(model, remove_duplicate=False)
+    return [one.grad for name, one in named]
+"""
+"""Runs in the box. Every parameter that can be a projection or its bias gets hidden numbers. What is one
+number, or a vector of one constant, is a scale or a gain, and keeps what it has: whoever stored the factor of
+the scores as a parameter computes with that factor."""
 SIZES = ("d_model", "n_heads", "dropout")
 ROOM = 3
 """How many times the numbers of four projections are drawn; a class with more parameters is not loaded."""
@@ -72,15 +103,47 @@ class Layer(Subject):
         made = self.construct(((), dict(inputs.sizes)))
         if not self._loaded:
             return (made,)
-        listed = Call(Ref(MODEL), attribute="parameters", keep=PARAMETERS)
+        space, fill = Ref("space"), Ref("fill")
         numbers = self._numbers or hidden_numbers(inputs)
-        loading = Call("@torch.nn.utils", attribute="vector_to_parameters", args=(numbers, Ref(PARAMETERS)))
+        filling = (
+            Call("@builtins", attribute="dict", keep=space.name),
+            Call("@builtins", attribute="exec", args=(_FILLING, space)),
+            Call(space, attribute="__getitem__", args=(fill.name,), keep=fill.name),
+            Call(fill, args=(Ref(MODEL), numbers, inputs.sizes["d_model"])),
+        )
         mode = Call(Ref(MODEL), attribute="eval", keep=MODEL)
-        warm = Call(Ref(MODEL), attribute="training", read=True)  # as many calls, lazy or not
+        warm = Call("@builtins", attribute="bool")  # as many calls, lazy or not
         if self._signature.lazy:
             tokens = inputs.array(np.ones((1, 2, inputs.sizes["d_model"]), self.options.precision))
             warm = self.call(((), dict.fromkeys(("query", "key", "value"), tokens)), keep="warm")
-        return (made, warm, listed, loading, mode)
+        return (made, warm, *filling, mode)
+
+    def gradients(self) -> tuple[Call, ...]:
+        """After the prologue and a backward pass: the gradient of each parameter, as `stored` lists them."""
+        read = Ref("gradients")
+        return (
+            Call(Ref("space"), attribute="__getitem__", args=(read.name,), keep=read.name),
+            Call(read, args=(Ref(MODEL),)),
+        )
+
+    def result(self, value: Any) -> Any:
+        """What properties look at: the first part of a result that has several."""
+        return value[0] if isinstance(value, list | tuple) and value else value
+
+    def what(self, observations: Observations, call: Phrase = "") -> Phrase:
+        """What failed, in words: the construction, reading the parameters, or a forward pass.
+
+        Args:
+            observations: of a scenario that begins with the prologue.
+            call: the forward pass in words, where there are better ones.
+        """
+        failed = next((place for place, one in enumerate(observations) if not one.ok), len(observations))
+        if failed == 0:
+            return self.name
+        if 1 < failed <= FILLED:
+            read = {"en": f"Reading the parameters of {self.name}"}
+            return Told({**read, "de": f"Das Lesen der Parameter von {self.name}"})
+        return call or Told({"en": f"A pass of {self.name}", "de": f"Ein Durchlauf von {self.name}"})
 
     def construct(self, arguments: Arguments) -> Call:
         """The call that makes the object; arguments are ``d_model`` and ``n_heads`` by keyword."""
@@ -104,7 +167,7 @@ class Layer(Subject):
         *,
         method: str = "",
         seed: int | None = None,
-        grad: bool = False,
+        grad: bool = True,
         keep: str = "",
     ) -> Call:
         """One forward pass; arguments are ``query``, ``key``, ``value`` and perhaps ``mask`` by keyword."""
@@ -114,6 +177,35 @@ class Layer(Subject):
             given["mask"] = encoded(mask, self._convention, self.options.precision)
         placed = _arranged(self._signature.forward, given, self._question)
         return super().call(placed, method=method, seed=seed, grad=grad, keep=keep)
+
+
+class Stored(Struct, frozen=True):
+    """One parameter, as the box says."""
+
+    name: str
+    shape: tuple[int, ...]
+    filled: bool
+    """Whether it got hidden numbers; otherwise it has its own, or is one with another."""
+    of: str
+    """The name under which its numbers were met first: its own, or that of the parameter it is one with.
+
+    Empty where it should have been filled and there were no numbers left."""
+
+
+def stored(observations: Observations) -> tuple[Stored, ...]:
+    """The parameters that the prologue has filled, as far as what was told has that form."""
+    told = observations[FILLED].value if len(observations) > FILLED else None
+    found = []
+    for one in told[:MOST_PARAMETERS] if isinstance(told, list) else ():
+        try:
+            name, shape, filled, of = one
+            sizes = tuple(shape)
+        except (TypeError, ValueError):
+            return ()
+        if not (isinstance(name, str) and isinstance(of, str) and all(type(size) is int for size in sizes)):
+            return ()
+        found.append(Stored(name, sizes, filled is True, of))
+    return tuple(found)
 
 
 def hidden_numbers(inputs: Inputs) -> Tensor:

@@ -76,4 +76,4 @@ class ImplementationItem(CaseItem, frozen=True):
     convention: Convention = "zero-blocks"
     """For ``convention``: the one that must be understood."""
     raises: tuple[str, ...] = ("ValueError", "AssertionError")
-    """For ``refuses``: the exceptions that are right."""
+    """For ``refuses``: the exceptions that are right, with their subclasses."""

@@ -13,7 +13,7 @@ from autograder.checks.kinds.behaviour.properties import outputs, same
 from autograder.checks.kinds.behaviour.subject import MODEL
 from autograder.checks.kinds.implementation.formula import ROLES, attention
 from autograder.checks.kinds.implementation.formula import Inputs as Arguments
-from autograder.checks.kinds.implementation.layer import PARAMETERS, Layer, hidden_numbers
+from autograder.checks.kinds.implementation.layer import Layer, hidden_numbers
 from autograder.checks.kinds.implementation.mapping import projections
 from autograder.checks.kinds.implementation.options import Contract
 from autograder.checks.kinds.implementation.recognition import Recognised, filled, read_as
@@ -56,32 +56,31 @@ class Gradients:
         calls = [
             *layer.prologue(inputs, weights=True),
             layer.call(((), _tokens(inputs, "gradients")), grad=True, keep="result"),
+            # Of several parts the first one; of a plain result the first sequence, which does as well.
+            Call(Ref("result"), attribute="__getitem__", args=(0,), grad=True, keep="result"),
         ]
-        if layer.options.take_first:
-            calls.append(Call(Ref("result"), attribute="__getitem__", args=(0,), grad=True, keep="result"))
         calls += [Call(Ref("result"), attribute=step, grad=True, keep="result") for step in ("sin", "sum")]
         return (
             *calls,
             Call(Ref("result"), attribute="backward", grad=True),
-            Call(Ref(MODEL), attribute="parameters", keep=PARAMETERS),
-            Call("@operator", attribute="attrgetter", args=("grad",), keep="read"),
-            Call("@builtins", attribute="map", args=(Ref("read"), Ref(PARAMETERS)), keep="gradients"),
-            Call("@builtins", attribute="list", args=(Ref("gradients"),)),
+            *layer.gradients(),
         )
 
     def verdict(
         self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
     ) -> Finding | None:
         """Every projection needs a gradient that is finite and not zero."""
-        what = layer.name
-        finding = trouble(observations, count, what, what)
+        what = layer.what(observations)
+        finding = trouble(observations, count, layer.name, what)
         if finding is not None:
             return finding
+        what = layer.name
         told = observations[-1].value
         gradients = told if isinstance(told, list | tuple) else []
         named = [
-            (name, _array(gradients[place] if place < len(gradients) else None, shape))
-            for place, (name, shape) in enumerate(recognised.parameters)
+            (one.name, _array(gradients[place] if place < len(gradients) else None, one.shape))
+            for place, one in enumerate(recognised.parameters)
+            if one.filled
         ]
         without = self._without(named, recognised, inputs.sizes["n_heads"])
         if not without:
@@ -124,7 +123,7 @@ class BlockedRows:
         """Finite, and nothing else changed, though other inputs do change it."""
         del recognised
         what = layer.name
-        finding = trouble(observations, count, what, what)
+        finding = trouble(observations, count, what, layer.what(observations))
         if finding is not None:
             return finding
         seen, blocked, other = (layer.result(one.value) for one in observations[count - 3 : count])
@@ -156,7 +155,7 @@ class Precision:
     ) -> Finding | None:
         """The result of the assignment that explains the class, but for the rounding of double precision."""
         what = layer.name
-        finding = trouble(observations, count, what, what)
+        finding = trouble(observations, count, what, layer.what(observations))
         if finding is not None:
             return finding
         if recognised.assignment is None:
@@ -175,7 +174,7 @@ class Precision:
         if error <= DOUBLE:
             return None
         if error > SINGLE:
-            code = recognised.slip or "attention.unexplained"
+            code = recognised.explanation.code if recognised.explanation else "attention.unexplained"
             return failed(code, f"{what}: wrong in any precision: off by {error:.1e}", what=what)
         return failed("attention.precision", f"{what}: off by {error:.1e} in double precision", what=what)
 
@@ -207,7 +206,7 @@ class Dropout:
         """The passes must differ, or be equal and not equal to the other one."""
         del inputs, recognised
         what = layer.name
-        finding = trouble(observations, count, what, what)
+        finding = trouble(observations, count, what, layer.what(observations))
         if finding is not None:
             return finding
         results = outputs([layer.result(one.value) for one in observations[count - SEEDS - 1 : count]])

@@ -151,6 +151,7 @@ class MemorisationCheck:
                         attribute=attribute,
                         args=(one.generated, one.corpus, one.n),
                         seed=0,
+                        grad=True,
                     ),
                 ),
             )

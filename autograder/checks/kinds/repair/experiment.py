@@ -70,9 +70,7 @@ class Ask(Struct, frozen=True, eq=False):
         """The forward pass of a model made so, with the shapes of its first two inputs."""
         return f"{made}, tokens {self.tokens.shape}, memory {self.memory.shape}"
 
-    def calls(
-        self, seed: int, dtype: str = "float64", *, spied: bool = False, keep: str = "", grad: bool = False
-    ) -> list[Call]:
+    def calls(self, seed: int, dtype: str = "float64", *, spied: bool = False, keep: str = "") -> list[Call]:
         """The calls that make the forward pass; the last one gives its output."""
         inputs = (
             Tensor(self.tokens.astype(np.int64), "int64"),
@@ -81,7 +79,7 @@ class Ask(Struct, frozen=True, eq=False):
             Tensor(self.target_mask, "bool"),
         )
         number = seed + self.seed
-        passed = Call(MODEL, args=inputs, seed=number, grad=grad, default_dtype=dtype)
+        passed = Call(MODEL, args=inputs, seed=number, grad=True, default_dtype=dtype)
         if not spied:
             return [msgspec.structs.replace(passed, keep=keep)]
         last, given = Ref("last"), Ref("given")
@@ -93,7 +91,7 @@ class Ask(Struct, frozen=True, eq=False):
             Call(last, "__getitem__", args=(0,), keep=module.name),
             Call(last, "__getitem__", args=(1,), keep=inputs_of_it.name),
             Call(inputs_of_it, "__getitem__", args=(0,), keep=given.name),
-            Call(module, args=(given,), seed=number, grad=grad, default_dtype=dtype, keep=keep),
+            Call(module, args=(given,), seed=number, grad=True, default_dtype=dtype, keep=keep),
         ]
 
 
@@ -175,8 +173,9 @@ class Model(Struct, frozen=True):
         sizes = (self.n_tokens, D_MODEL, self.n_layers, N_HEADS, self.d_hidden, self.dropout, self.max_len)
         attribute = "__class__" if self.access.of_object else ""
         make = Call(
-            self.access.entry, attribute, sizes, keep=MODEL.name, seed=self.seed, default_dtype=self.dtype
-        )
+            self.access.entry, attribute, sizes,
+            keep=MODEL.name, seed=self.seed, grad=True, default_dtype=self.dtype,
+        )  # fmt: skip
         return f"{self.access.name}({', '.join(str(size) for size in sizes)})", make
 
     def _rows(self, step: Call | Ask | Count | Slopes, made: str, prefix: str) -> list[_Row]:
@@ -194,7 +193,7 @@ class Model(Struct, frozen=True):
         ]
 
     def _output(self, ask: Ask, keep: str) -> list[Call]:
-        return ask.calls(self.seed, self.dtype, spied=self.access.spied, keep=keep, grad=True)
+        return ask.calls(self.seed, self.dtype, spied=self.access.spied, keep=keep)
 
     def _spy(self) -> list[Call]:
         """Every module's inputs are written down: a dictionary takes a module and them as a hook does."""

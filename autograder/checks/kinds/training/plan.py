@@ -86,10 +86,10 @@ def runs(title: str, name: str, options: TrainingQuestion, task: Task) -> tuple[
     interrupted = (
         *calls.new("first", options.dropout, task.table["weights"]),
         calls.train("first", options.stop, task.table["noise"]),
-        Call(Ref("first"), attribute="checkpoint", keep="saved"),
+        Call(Ref("first"), attribute="checkpoint", grad=True, keep="saved"),
         calls.train("first", options.further, None),
         *calls.new("second", options.dropout, task.table["other_weights"]),
-        Call(Ref("second"), attribute="restore", args=(Ref("saved"),), keep="restored"),
+        Call(Ref("second"), attribute="restore", args=(Ref("saved"),), grad=True, keep="restored"),
         calls.train("second", steps - options.stop, None),
         *calls.logits("second"),
     )
@@ -141,7 +141,7 @@ class _Calls:
         model, (tokens, mask) = Ref(f"{name} model"), self._task.table["batches"][:2]
         return (
             Call(model, attribute="eval", keep=f"{name} model"),
-            Call(model, args=(tokens, mask), default_dtype=self._options.precision),
+            Call(model, args=(tokens, mask), grad=True, default_dtype=self._options.precision),
         )
 
     def _call(
