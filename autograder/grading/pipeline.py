@@ -334,7 +334,8 @@ class _Run:
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
-        run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
+        runs = asking.session.runs
+        run = runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
@@ -349,7 +350,7 @@ class _Asking:
     """
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self.session = session
         self._broken = ""
 
     def ask(self, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
@@ -357,7 +358,7 @@ class _Asking:
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:
-            return self._session.ask(plan, place=place)
+            return self.session.ask(plan, place=place)
         except SandboxFault:
             raise
         except Exception as error:
