@@ -44,6 +44,12 @@ def equal(first: str, second: str) -> bool:
         ("ceil(log2(n))", "ceil(log2(n))"),
         ("n*d//d + n//2 + ceil(n/2)", "2n"),
         ("(n*d)//(2*d) + ceil(n/2)", "n"),
+        ("ceil(n/d)", "(n + d - 1)//d"),
+        ("ceil(n/d)", "-(-n//d)"),
+        ("floor((n + 2*h - d)/L) + 1", "ceil((n + 2*h - d + 1)/L)"),
+        ("ceil(ceil(n/d)/h)", "(n - 1)//(d*h) + 1"),
+        ("floor((floor(n/d) + h)/L)", "(n/d + h)//L"),
+        ("floor(n/1000003) + 1", "ceil((n + 1)/1000003)"),
     ],
 )
 def test_equal(first: str, second: str) -> None:
@@ -55,6 +61,11 @@ def test_equal(first: str, second: str) -> None:
     ("first", "second"),
     [
         ("floor(n/2)", "n/2"),
+        ("ceil(n/d)", "(n + d)//d"),
+        ("ceil(n/d)", "n//d + 1"),
+        ("floor((n + 2*h - d)/L) + 1", "ceil((n + 2*h - d)/L) + 1"),
+        ("floor(floor(n/d)/h)", "n//(d + h)"),
+        ("floor((floor(n/d) + 1)/h)", "(n + 1)//(d*h)"),
         ("n/2", "floor(n/2)"),
         ("ceil(n/2)", "floor(n/2) + 1"),
         ("floor(n/7) + 1", "ceil(n/7)"),
@@ -74,7 +85,7 @@ def test_different(first: str, second: str) -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("floor(n/1000003) + 1", "ceil((n + 1)/1000003)"),
+        ("floor(n/1000003) + floor((n + 500000)/1000003)", "floor(2*n/1000003)"),
         ("ceil(log2(n))", "ceil(ln(n)/ln(2))"),
         ("floor(n/(d-d))", "n"),
     ],

@@ -70,7 +70,7 @@ Decision = tuple[tuple[int, ...], int]
 
 
 def has_cases(node: Node) -> bool:
-    """Whether a maximum, a minimum or the root of a square occurs."""
+    """Whether a maximum, a minimum, an absolute value or the root of a square occurs."""
     return any(_is_case(part) for part in walk(node))
 
 
@@ -80,12 +80,17 @@ def has_maxima(node: Node) -> bool:
 
 
 def _is_case(node: object) -> bool:
-    return _is_maximum(node) or _rooted(node) is not None
+    return _is_maximum(node) or _is_size(node) or _rooted(node) is not None
 
 
 def _is_maximum(node: object) -> bool:
     """Whether it is a maximum or a minimum."""
     return isinstance(node, Fn) and node.name in ("max", "min") and len(node.arguments) > 1
+
+
+def _is_size(node: object) -> bool:
+    """Whether it is an absolute value."""
+    return isinstance(node, Fn) and node.name == "abs"
 
 
 def _rooted(node: object) -> tuple[Node, Fraction] | None:
@@ -112,7 +117,10 @@ def _number(node: Node) -> Rational | None:
 
 
 def unfolded(node: Node) -> Node:
-    """The formula with absolute values as maxima: ``max(x, -x)`` for ``sqrt(x^2)``."""
+    """The formula with absolute values as maxima: ``max(x, -x)`` for ``|x|`` and ``sqrt(x^2)``."""
+    if isinstance(node, Fn) and _is_size(node):
+        base = unfolded(node.arguments[0])
+        return Fn("max", (base, Neg(base)))
     rooted = _rooted(node)
     if rooted is not None:
         base, power = unfolded(rooted[0]), rooted[1]

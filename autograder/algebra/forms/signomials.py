@@ -427,7 +427,14 @@ def _forms_clash(forms: Sequence[tuple[Powers, Fraction]], from_one: frozenset[s
 
 
 def _shifted(one: Signomial, from_one: frozenset[str]) -> Signomial | None:
-    """The same in what is left of the symbols when 1 is taken away; None where that is no signomial."""
+    """The same in what is left of the symbols when 1 is taken away; None where it is none, or large."""
+    try:
+        return _expanded(one, from_one)
+    except NoSignomial:
+        return None
+
+
+def _expanded(one: Signomial, from_one: frozenset[str]) -> Signomial | None:
     total: Signomial = {}
     for powers, coefficient in one.items():
         term: Signomial = {(): coefficient}

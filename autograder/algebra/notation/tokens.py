@@ -98,6 +98,8 @@ _GROUPED = re.compile(r"\d(?:,|\{,\})\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
 """Digits of which the mark may separate thousands, or stand before decimals."""
 _DOTTED = re.compile(r"\d\.\d{3}")
+_TIGHT_COMMA = re.compile(r"(?P<number>\d+,\d+),\s")
+"""A comma without a blank, then one with a blank: only the second one certainly separates values."""
 _CALLED = re.compile(r"(?:\s|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*[(\[{]")
 _OPENING = frozenset("([{⌈⌊")
 _CLOSING = frozenset(")]}⌉⌋")
@@ -310,8 +312,11 @@ class _Cutter:
     def _number(self, group: str, word: str, start: int) -> None:
         digits = word.replace("{,}", ",")
         called = self._open[-1] if self._open else ""
-        if not self._own and "," in word and "{" not in word and takes_several(called):
-            raise doubtful_comma(word, start)
+        if not self._own and takes_several(called):
+            if "," in word and "{" not in word:
+                raise doubtful_comma(word, start)
+            if not takes_two(called) and (tight := _TIGHT_COMMA.match(self._text, start)):
+                raise doubtful_comma(tight["number"], start)
         if not self._own and self._vocabulary.decimal_comma and _THOUSANDS.fullmatch(digits):
             raise doubtful_mark(digits, start)
         if group == "dotted":

@@ -1,9 +1,9 @@
 """Compares formulas with ceilings and floors, for which agreement at random points proves nothing.
 
-Three things are tried. Equal with every rounded part taken for an unknown that only its argument settles:
-then they are equal. Different at some point: then they differ. Equal at a random point of every class of
-remainders, on which a part with a number for a divisor is a polynomial: then they are equal, too.
-What is left is a human's job.
+Three things are tried. Equal with every rounded part taken for an unknown that only its argument settles, as
+they stand or with parts that are the same for whole numbers written alike: then they are equal. Different at
+some point: then they differ. Equal at a random point of every class of remainders, on which a part with a
+number for a divisor is a polynomial: then they are equal, too. What is left is a human's job.
 """
 
 from __future__ import annotations
@@ -12,10 +12,24 @@ import functools
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
+from autograder.algebra.nodes import (
+    Add,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    rebuilt,
+    symbols,
+    walk,
+)
 from autograder.algebra.values.balls import differ_somewhere
 from autograder.algebra.values.evaluate import (
     Irrational,
@@ -59,6 +73,7 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
     """
     names = sorted(symbols(first) | symbols(second))
     domains, stream = points.domains, points.stream("rounding")
+    alike = _alike(first, domains), _alike(second, domains)
     witnesses: list[Mapping[str, Rational]] = [
         {name: _drawn(domains[name], largest, stream) for name in names}
         for largest in WITNESSES
@@ -69,8 +84,9 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
         # Fractions for whole symbols too: an argument that is whole here is whole everywhere.
         at = {name: _drawn("positive", 1 << _BITS, stream) for name in names}
         unknown = _unknowns(points.derived("unknowns"))
-        if _value(first, at, unknown) == _value(second, at, unknown):
-            return True
+        for one, other in ((first, second), alike):
+            if _value(one, at, unknown) == _value(other, at, unknown):
+                return True
         if any(_differ(first, second, at) for at in witnesses):
             return False
         return _equal_in_classes(first, second, points)
@@ -83,6 +99,68 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
         raise Undecided("rounded values that are too large") from error
     except Undefined as error:
         raise Undecided("division by zero") from error
+
+
+def _alike(node: Node, domains: Mapping[str, str]) -> Node:
+    """The formula with quotients of whole numbers rounded down, and once.
+
+    For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and
+    ``floor((floor(x) + k)/m) = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
+    """
+    below = [_alike(part, domains) for part in children(node)]
+    node = rebuilt(node, below) if below else node
+    if not (isinstance(node, Fn) and node.name in ROUNDING and isinstance(node.arguments[0], Div)):
+        return node
+    above, under = node.arguments[0].numerator, node.arguments[0].denominator
+    if not (_is_whole(under, domains) and _is_above_zero(under, domains) and _is_whole(above, domains)):
+        return node
+    if node.name == "ceil":
+        lowered = _alike(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
+        return Add((lowered, Num(1)))
+    summands = list(_summands(above))
+    for place, part in enumerate(summands):
+        if isinstance(part, Fn) and part.name == "floor":
+            inner = Add((*summands[:place], part.arguments[0], *summands[place + 1 :]))
+            return Fn("floor", (Div(inner, under),))
+    return node
+
+
+def _summands(node: Node) -> Iterator[Node]:
+    if isinstance(node, Add):
+        for part in node.terms:
+            yield from _summands(part)
+    else:
+        yield node
+
+
+def _is_whole(node: Node, domains: Mapping[str, str]) -> bool:
+    """Whether a formula certainly has whole values."""
+    match node:
+        case Num(value):
+            return Fraction(value).denominator == 1
+        case Sym(name):
+            return domains.get(name) == "positive integer"
+        case Pow(base, Num(exponent)):
+            return isinstance(exponent, int) and _is_whole(base, domains)
+        case Fn(name, _) if name in ROUNDING:
+            return True
+        case Neg() | Add() | Mul():
+            return all(_is_whole(part, domains) for part in children(node))
+    return False
+
+
+def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
+    """Whether a formula certainly has values above zero."""
+    match node:
+        case Num(value):
+            return value > 0
+        case Sym(name):
+            return domains.get(name) == "positive integer"
+        case Pow(base, _):
+            return _is_above_zero(base, domains)
+        case Add() | Mul():
+            return all(_is_above_zero(part, domains) for part in children(node))
+    return False
 
 
 def _equal_in_classes(first: Node, second: Node, points: Points) -> bool:
