@@ -166,6 +166,8 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
         ("d*n", "log(d)*n", "function-too-much"),
         ("n*d^2", "(n + 1)*d^2", "off-by-one"),
         ("d/h", "h/d", "reciprocal"),
+        ("4*d^2", "4*d^2 + 4*d", "extra-term"),
+        ("4*d^2", "4*d*(d + 1)", "off-by-one"),
         ("d/h", "d", "divisor-forgotten"),
         ("n*log(n)", "n/log(n)", "divided"),
         ("n*log(n)", "log(n)", "factor-forgotten"),

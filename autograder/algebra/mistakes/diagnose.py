@@ -158,6 +158,10 @@ class Diagnosis:
             slip = base.table.get(value)
             if slip is not None:
                 told = _told(slip, wrong, base)
+                if slip.code == "off-by-one":  # whoever wrote d^2 + d has a term too many, not d*(d + 1)
+                    other = _Comparison(base, wrong, symbols(wrong), value).difference()
+                    if other is not None and other.code == "extra-term" and not other.weak:
+                        return other
                 if slip.code not in OPERATIONS and told.code != "wrong-term":
                     return told
                 found = self._searched(wrong) or (None if slip.code in OPERATIONS else told)
