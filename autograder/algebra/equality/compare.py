@@ -90,10 +90,16 @@ class Comparer:
         self._recent[id(node)] = node, value
         return value
 
-    def equal(self, first: Tree, second: Tree) -> bool:
+    def equal(self, first: Tree, second: Tree, *, searching: bool = True) -> bool:
         """Whether two formulas, tuples or relations are equal for all values of the symbols.
 
         Relations are equal when one is a rearrangement of the other; assumptions are not applied.
+
+        Args:
+            first: one of them.
+            second: the other.
+            searching: whether to look for places where a maximum tells them apart, which takes long; without
+                it, they are left undecided sooner.
 
         Raises:
             Undecided: neither could be proven.
@@ -123,9 +129,9 @@ class Comparer:
         try:
             return self._equal_exactly(first, second)
         except TooLarge:
-            return self._equal_modulo(first, second)
+            return self._equal_modulo(first, second, searching=searching)
         except Irrational:
-            return self._equal_otherwise(first, second)
+            return self._equal_otherwise(first, second, searching=searching)
 
     def _equal_exactly(self, first: Node, second: Node) -> bool:
         left, right = self._defined(first), self._defined(second)
@@ -139,24 +145,25 @@ class Comparer:
         except Undefined:
             return None
 
-    def _equal_modulo(self, first: Node, second: Node) -> bool:
+    def _equal_modulo(self, first: Node, second: Node, *, searching: bool) -> bool:
         try:
             return all(
                 modular(first, at, prime) == modular(second, at, prime) for at, prime in self._residues
             )
         except Irrational:
-            return self._equal_otherwise(first, second)
+            return self._equal_otherwise(first, second, searching=searching)
         except TooLarge as error:
             raise Undecided("the degree is too large") from error
         except Undefined as error:
             raise Undecided("division by zero") from error
 
-    def _equal_otherwise(self, first: Node, second: Node) -> bool:
+    def _equal_otherwise(self, first: Node, second: Node, *, searching: bool) -> bool:
         for name, formula in reversed(self.assumptions):
             first, second = substitute(first, name, formula), substitute(second, name, formula)
         if has_cases(first) or has_cases(second):
             try:
-                return equal_by_cases(first, second, self.points, Comparer(self.points).equal)
+                plain = Comparer(self.points).equal
+                return equal_by_cases(first, second, self.points, plain, searching=searching)
             except Undecided:
                 if has_maxima(first) or has_maxima(second):
                     raise

@@ -48,6 +48,9 @@ MOST_PARTS = 80
 """Parts of an answer that is looked at."""
 MOST_WORK = 16_000
 """Parts of formulas that are evaluated in the search for changes: about ten milliseconds."""
+MOST_FITTED = 12_000
+"""Parts of formulas in all changes that are looked at at every point: where most arguments of a maximum do
+not decide, nearly every change to them fits at the first."""
 MOST_PROOFS = 6
 """Changes that fit by floating-point numbers and are compared exactly."""
 SMALL = 1 << 14
@@ -56,7 +59,8 @@ SMALL = 1 << 14
 
 def search(target: Target, wrong: Node) -> Found | None:
     """The most telling change that is proven to make the formula right; None where there is none."""
-    if sum(1 for _ in walk(wrong)) > MOST_PARTS:
+    size = sum(1 for _ in walk(wrong))
+    if size > MOST_PARTS:
         return None
     theirs = [floats.value(wrong, point) for point in target.points]
     usable = [place for place in target.order if not math.isnan(target.values[place])]
@@ -66,7 +70,7 @@ def search(target: Target, wrong: Node) -> Found | None:
     candidates = [*_Search(target, wrong, usable).candidates(), *target.special_cases(wrong, theirs)]
     candidates.sort(key=Found.order)
     tried = 0
-    for one in candidates:
+    for one in candidates[: MOST_FITTED // size]:
         if one.repaired is not None and not target.fits(one.repaired, usable, theirs):
             continue
         tried += 1

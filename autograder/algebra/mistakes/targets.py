@@ -198,8 +198,8 @@ class Target(Struct, frozen=True, eq=False):
         """Whether the comparer says the same."""
         try:
             if found.repaired is not None:
-                return self.comparer.equal(found.repaired, self.right)
-            return found.slip is not None and self.comparer.equal(found.slip, wrong)
+                return self.comparer.equal(found.repaired, self.right, searching=False)
+            return found.slip is not None and self.comparer.equal(found.slip, wrong, searching=False)
         except Undecided:
             return False
 
