@@ -69,6 +69,7 @@ class Carried(Struct, frozen=True):
         wrong: the names whose results are wrong, or no formulas.
         earned: the names whose results were worth something.
         state: of all of them together.
+        whole: only what speaks of all of the student's own results counts.
     """
 
     values: tuple[tuple[str, Node], ...] = ()
@@ -76,6 +77,7 @@ class Carried(Struct, frozen=True):
     wrong: frozenset[str] = frozenset()
     earned: frozenset[str] = frozenset()
     state: Own = "missing"
+    whole: bool = False
 
     def put_into(self, tree: Tree, names: Collection[str]) -> Tree | None:
         """The tree with its names replaced; None where one of these has no value."""
@@ -124,14 +126,16 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
 
 
 def ways_carried(
-    results: Mapping[str, Earlier], sources: Mapping[str, Source], *, main_form: bool
+    results: Mapping[str, Earlier], sources: Mapping[str, Source], *, main_form: bool, whole: bool = False
 ) -> Iterator[Carried]:
     """What the earlier results are: once, or twice while a person has yet to decide on one of them.
 
     Args:
         results: by the names that stand for them.
         sources: where they come from, by the same names.
-        main_form: a right result stands for the right answer that the rubric states first.
+        main_form: a right result stands for the right answer that the rubric states first. Otherwise it
+            stands for itself, with the optional terms that it has.
+        whole: only what speaks of all of the student's own results counts.
     """
     for undecided in range(max((len(one.states) for one in results.values()), default=1)):
         values: dict[str, Node] = {}
@@ -153,6 +157,7 @@ def ways_carried(
             frozenset(wrong),
             frozenset(name for name, one in results.items() if one.earned),
             _together(states, results),
+            whole,
         )
 
 
