@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
 from msgspec import Struct
@@ -16,8 +17,9 @@ from msgspec import Struct
 from autograder.algebra.forms.flaws import FORMS
 from autograder.algebra.key import Facts
 from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import symbols
+from autograder.algebra.nodes import Relation, Tuple, symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.kinds.symbolic.form_rule import FormRule
 from autograder.errors import RubricError, Undecided
 
@@ -183,6 +185,37 @@ class Diagnosed(_Words, frozen=True):
             return False
         difference = situation.facts.difference()
         return difference is not None and self.code in ("", difference.code)
+
+
+_ONE_NUMBER = ("coefficient", "factor-too-large", "factor-too-small")
+"""What is said of an answer with the right terms and one wrong number."""
+_ONCE, _TWICE = Fraction(1, 2), Fraction(2)
+
+
+class OneNumber(_Words, frozen=True):
+    """The answer has the right terms, and a wrong number before one of them: a sum was worked out wrongly.
+
+    Only after right results, and with a number that is not far off: beyond half and twice it is no slip.
+    """
+
+    built_on: frozenset[str] = frozenset()
+    """Earlier results that must have been worth something."""
+
+    def holds(self, situation: Situation) -> bool:
+        """Diagnose the answer, and compare the sums of the numbers."""
+        if situation.own == "wrong" or not self.built_on <= situation.earned:
+            return False
+        if not any(Diagnosed(code).holds(situation) for code in _ONE_NUMBER):
+            return False
+        answer, right = situation.facts.answer, situation.facts.main
+        if isinstance(answer, Relation | Tuple) or isinstance(right, Relation | Tuple):
+            return False
+        ones = dict.fromkeys(symbols(answer) | symbols(right), Fraction(1))
+        try:
+            share = Fraction(exact(answer, ones)) / Fraction(exact(right, ones))
+        except (TooLarge, Irrational, Undefined):
+            return False
+        return _ONCE < share < _TWICE
 
 
 class Uses(_Words, frozen=True):
