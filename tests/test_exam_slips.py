@@ -317,6 +317,15 @@ SLIPS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
         {"e": "14*d_model^2", "f": "14*n_layers*d_model^2", "i": "22*n_layers*d_model^2"},
         points(e_formula="1"),
     ),
+    "a sum is wrong in brackets": (
+        {"d": "n_heads*(3*d_model*d_head + 2*d_head*d_model) + 2*d_model*d_ff"},
+        points(d_formula="0.75"),
+    ),
+    "a sum is wrong beside all biases": (
+        {"d": "5*n_heads*d_model*d_head + 3*n_heads*d_head + 8*d_model^2 + 6*d_model"},
+        points(d_formula="0.75"),
+    ),
+    "two numbers are no wrong sum": ({"d": "5 h d d_k + 9 d²"}, points(d_formula="1.5")),
     "a number far off is no wrong sum": ({"e": "120*d_model^2"}, points(e_formula="2")),
     "nor is a sign": ({"d": f"{ATTENTION} - 8*d_model^2"}, points(d_formula="1.5")),
     "nor what is not added up": ({"e": f"{ATTENTION} + 9*d_model^2"}, points(e_formula="2")),
