@@ -247,6 +247,109 @@ SLIPS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
         points(c_formula="0.2"),
     ),
     "the relation of (e) used in (d)": ({"d": "12*d_model^2"}, points(d_formula="0.3")),
+    "biases of the MLP alone, as in the first transformers": (
+        {
+            "b": "4*d_model*(d_model + 1) + (4*d_model + 1)*d_model",
+            "d": "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2 + 5*d_model",
+            "e": "5*d_model + 12*d_model^2",
+            "f": "n_layers*(5*d_model + 12*d_model^2)",
+            "h": "16*d_model^2 + 5*d_model",
+            "i": "n_layers*(20*d_model^2 + 5*d_model)",
+        },
+        {},
+    ),
+    "biases of the heads alone": (
+        {"a": "(d_model + 1)*d_head", "d": f"{ATTENTION} + 3*n_heads*d_head + 8*d_model^2"},
+        {},
+    ),
+    "biases of the heads, lost in (d), where those of the MLP are": (
+        {"a": "(d_model + 1)*d_head", "b": "8 d² + 5 d", "d": f"{ATTENTION} + 8 d² + 5 d"},
+        points(d_formula="0.3"),
+    ),
+    "a bias is forgotten in (b), and again in (h)": (
+        {"b": "8*d_model^2 + d_model", "h": "16*d_model^2 + d_model"},
+        points(b_formula="0.2"),
+    ),
+    "(h) adds to an MLP that is wrong": (
+        {
+            "b": "10*d_model^2",
+            "d": f"{ATTENTION} + 10*d_model^2",
+            "e": "14*d_model^2",
+            "f": "14*n_layers*d_model^2",
+            "h": "18*d_model^2",
+            "i": "22*n_layers*d_model^2",
+        },
+        points(b_formula="1"),
+    ),
+    "the same second matrix is forgotten in (b) and in (h)": (
+        {"b": "4 d²", "d": f"{ATTENTION} + 4 d²", "e": "8 d²", "f": "8 L d²", "h": "12 d²", "i": "16 L d²"},
+        points(b_formula="0.5"),
+    ),
+    "(f) happens to be what (i) is": (
+        {
+            "b": "16 d²",
+            "d": "2 h d d_k + 16 d²",
+            "e": "18 d²",
+            "f": "18 L d²",
+            "i": "18 L d²",
+        },
+        points(b_formula="1", d_formula="0.75"),
+    ),
+    "layers are added in (f) and in (i)": (
+        {"f": "n_layers + 12*d_model^2", "i": "n_layers + 20*d_model^2"},
+        points(f_formula="0.5"),
+    ),
+    "layers are added, to a sum of one's own": (
+        {"b": "10 d²", "d": f"{ATTENTION} + 10 d²", "e": "14 d²", "f": "14 d² + L", "i": "20 d² + L"},
+        points(b_formula="1", f_formula="0.5"),
+    ),
+    "layers are added in (i) alone": ({"i": "20*d_model^2 + n_layers"}, points(i_formula="1")),
+    "a sum is wrong in (d), and carried on": (
+        {
+            "d": "4*n_heads*d_model*d_head + 9*d_model^2",
+            "e": "13*d_model^2",
+            "f": "13*n_layers*d_model^2",
+            "i": "21*n_layers*d_model^2",
+        },
+        points(d_formula="0.75"),
+    ),
+    "a sum is wrong in (e), and carried on": (
+        {"e": "14*d_model^2", "f": "14*n_layers*d_model^2", "i": "22*n_layers*d_model^2"},
+        points(e_formula="1"),
+    ),
+    "a sum is wrong in brackets": (
+        {"d": "n_heads*(3*d_model*d_head + 2*d_head*d_model) + 2*d_model*d_ff"},
+        points(d_formula="0.75"),
+    ),
+    "a sum is wrong beside all biases": (
+        {"d": "5*n_heads*d_model*d_head + 3*n_heads*d_head + 8*d_model^2 + 6*d_model"},
+        points(d_formula="0.75"),
+    ),
+    "two numbers are no wrong sum": ({"d": "5 h d d_k + 9 d²"}, points(d_formula="1.5")),
+    "a number far off is no wrong sum": ({"e": "120*d_model^2"}, points(e_formula="2")),
+    "nor is a sign": ({"d": f"{ATTENTION} - 8*d_model^2"}, points(d_formula="1.5")),
+    "nor what is not added up": ({"e": f"{ATTENTION} + 9*d_model^2"}, points(e_formula="2")),
+    "nor what follows from nothing": ({"d": "", "e": "7 d²"}, points(d_formula="1.5", e_formula="2")),
+    "heads as wide as the model, and carried on": (
+        {
+            "e": ("d_model = d_head", "8*d_model^2 + 4*n_heads*d_model^2"),
+            "f": "n_layers*(8*d_model^2 + 4*n_heads*d_model^2)",
+            "i": "n_layers*(16*d_model^2 + 4*n_heads*d_model^2)",
+        },
+        points(e_assumption="1"),
+    ),
+    "the quotient upside down, and carried on": (
+        {"e": ("d_head = n_heads/d_model", "4*n_heads^2 + 8*d_model^2")},
+        points(e_assumption="1"),
+    ),
+    "a wrong choice of widths, and the right sum": (
+        {"e": ("d_head = n_heads*d_model", "12*d_model^2")},
+        points(e_assumption="1"),
+    ),
+    "a sum that fits another choice of widths": (
+        {"e": "4*n_heads*d_model^2 + 8*d_model^2"},
+        points(e_formula="2"),
+    ),
     "the layer is copied, not simplified": ({"e": f"{ATTENTION} + 8*d_model^2"}, points(e_formula="1")),
     "a wrong layer is copied, not simplified": (
         {
@@ -284,6 +387,10 @@ def test_a_slip_costs_once(name: str) -> None:
         ({"d": "7*n_layers", "e": "7*n_layers"}, "e.formula"),
         ({"h": ("(d_model, d_model)", "(d_model, d_model)", "d_model")}, "h.second"),
         ({"h": ("(d_model, d_model)", "(d_model, d_model)", "d_model")}, "h.sum"),
+        ({"b": "4 d²", "d": f"{ATTENTION} + 4 d²", "e": "8 d²", "f": "8 L d²", "i": "8 L d²"}, "i.formula"),
+        ({"b": "5 d", "h": "5 d"}, "h.sum"),
+        ({"e": ("d_head = d_head", "4*n_heads*d_model*d_head + 9*d_model^2")}, "e.formula"),
+        ({"e": ("d_head = 3", "12*n_heads*d_model + 8*d_model^2")}, "e.formula"),
     ],
 )
 def test_what_is_not_derived_earns_nothing(answers: Answers, item: str) -> None:
@@ -291,6 +398,32 @@ def test_what_is_not_derived_earns_nothing(answers: Answers, item: str) -> None:
     found = graded(answers)[item]
     assert (Status.FAILED, True) == (found.status, found.points <= Decimal("0.3"))
     assert found.code != CARRIED
+
+
+@pytest.mark.parametrize(
+    ("written", "earned"),
+    [
+        (["text simplification", "rephrasing"], "1"),
+        (["Leichte Sprache", "style transfer of e-mails"], "1"),
+        (["generating headlines", "code generation from comments"], "1"),
+        (["rephrasing", "paraphrase"], "0.5"),
+        (["chatbots", "language detection"], "0.5"),
+        (["recognition of spam", "image recognition"], "0"),
+    ],
+)
+def test_tasks_are_known_by_everyday_names(written: list[str], earned: str) -> None:
+    """In task 1 (b), and none of these waits for a person."""
+    found = marks("task1-b", f"sequence_tasks = {written!r}")["tasks"]
+    assert (Decimal(earned), False) == (found.points, found.status is Status.NEEDS_REVIEW)
+
+
+@pytest.mark.parametrize(
+    ("way", "earned"), [("fine-tuning", "0.5"), ("pre-training", "0"), ("one-shot", "0")]
+)
+@pytest.mark.parametrize("written", ["some or all", "all or some", "alle oder einige"])
+def test_two_answers_of_which_either_will_do_may_both_be_given(way: str, earned: str, written: str) -> None:
+    """Which weights are changed, in task 2 (d): right for fine-tuning alone."""
+    assert Decimal(earned) == marks("task2-d", f"changes = { ({way: written})!r}")[f"{way}-changes"].points
 
 
 def test_attention_is_said_to_be_forgotten_only_after_a_right_mlp() -> None:

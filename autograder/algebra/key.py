@@ -163,6 +163,16 @@ class Facts:
         self._candidates: frozenset[int] | None = None
         self._difference: tuple[Difference | None] | None = None
 
+    @property
+    def main(self) -> Tree:
+        """The right answer that was stated first."""
+        return self._table.known[0].right[0][0]
+
+    @property
+    def readings(self) -> tuple[Comparer, ...]:
+        """The ways to compare with it: without assumptions first."""
+        return tuple(known.comparer for known in self._table.known[: self._table.readings])
+
     def right(self, *, strictly: bool) -> bool:
         """Whether it is right: without assumptions, or under any reading.
 

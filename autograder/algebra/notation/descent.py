@@ -144,7 +144,7 @@ class Reader:
         """
         kinds, place = self._kinds, self._position
         before = kinds[place - 1]
-        if kinds[place] == "number":
+        if kinds[place] == "number" and not (before == ")" and self._begins_a_product(place)):
             raise self.error("two-numbers" if before == "number" else "number-after-name")
         if not clear:
             # 1/2 d is half of d; in 1/2d, d/2 h and d/(2) h the last factor may stand below the line
@@ -157,6 +157,11 @@ class Reader:
             raise self.error("index")
         if kinds[place] == "frac" and before == "number" and self._is_plain_fraction(place):
             raise self.error("two-numbers")
+
+    def _begins_a_product(self, place: int) -> bool:
+        """Whether a number belongs to what follows: in (n + 1) 4d blanks stand before it and none behind."""
+        follows = self._kinds[place + 1] in ("symbol", "(")
+        return follows and self._tokens.gap(place) and not self._tokens.gap(place + 1)
 
     def _is_plain_fraction(self, place: int) -> bool:
         """Whether a fraction is one of two numbers, so that 1 before it may be added to it."""

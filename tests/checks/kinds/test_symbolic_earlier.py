@@ -211,7 +211,9 @@ def test_a_result_carried_forward_is_not_blamed_on_the_next_step() -> None:
     [
         ("i", 'from = "h.sum"', 'from = "i.formula"', "in an earlier question, got 'i.formula'"),
         ("i", 'from = "h.sum"', 'from = "j.formula"', "formula in an earlier question"),
-        ("i", 'from = "h.sum"', 'from = "pairs.relation"', "there are: pairs.formula, h.sum"),
+        ("i", 'from = "h.sum"', 'from = "pairs.relation"', r"formula, pairs.relation\[symbol\], h.sum"),
+        ("i", 'from = "h.sum"', 'from = "pairs.relation[zz]"', "'zz' is no symbol there"),
+        ("i", 'from = "h.sum"', 'from = "pairs.formula[d]"', "there are: pairs.formula, "),
         ("j", 'from = "i.formula"', 'from = "count.value"', "formula in an earlier question"),
         ("i", 'own)", points = 4', 'own)", points = -4', "points: expected from 0"),
         ("i", 'own)", points = 4', 'own)", points = 0.125', "at most two decimals"),

@@ -289,6 +289,7 @@ def test_verify_plants_what_follows_from_each_named_mistake() -> None:
         ("first", 'columns = "first.shape[2]"', 'columns = "first.shape[3]"', "no such element"),
         ("first", 'columns = "first.shape[2]"', 'columns = "first.entries"', "in an earlier question"),
         ("first", "early_points = 0.5", "early_points = 2", "early_points: expected from 0"),
+        ("first", "early_points = 0.5", "number_points = 2", "number_points: expected from 0"),
         ("first", 'accept = ["2*w"]', 'accept = ["2*w"]\nfollow = ["columns"]', "which comes later"),
     ],
 )

@@ -311,6 +311,8 @@ class SymbolicCheck:
             outcome, mixed = _outcome(item, answer, keys, known=all(one.known for one in earlier.values()))
         except Undecided as error:
             return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
+        if mixed is not None and self._follows_as_written(answer, item, reference, earlier):
+            return _Judged(None, reading, CARRIED, Message(CARRIED))
         if mixed is not None:
             message = Message(mixed.code, text=mixed.text)
             some = Finding(Status.FAILED, message, f"read as {reading}; {mixed.code}", mixed.points)
@@ -331,6 +333,20 @@ class SymbolicCheck:
             return _Judged(msgspec.structs.replace(trouble, points=outcome.points), reading)
         finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
         return _Judged(finding, reading, outcome.code or code)
+
+    def _follows_as_written(
+        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, Earlier]
+    ) -> bool:
+        """Whether an answer has exactly the optional terms that the student's own results had before."""
+        ways = ways_carried(earlier, item.sources, main_form=False, whole=True)
+        keys = [(self._key(item, _Basis(reference, one)), one) for one in ways]
+        try:
+            found = [
+                item.graph.walk(Situation(key.facts(answer), one.state, one.earned)) for key, one in keys
+            ]
+        except Undecided:
+            return False
+        return all(one.carries and item.earns_all(one) for one in found)
 
 
 def _outcome(

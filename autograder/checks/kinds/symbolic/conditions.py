@@ -9,15 +9,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.forms.flaws import FORMS
 from autograder.algebra.key import Facts
 from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import symbols
+from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.kinds.symbolic.form_rule import FormRule
 from autograder.errors import RubricError, Undecided
 
@@ -183,6 +186,58 @@ class Diagnosed(_Words, frozen=True):
             return False
         difference = situation.facts.difference()
         return difference is not None and self.code in ("", difference.code)
+
+
+_ONCE, _TWICE = Fraction(1, 2), Fraction(2)
+_LARGEST = 1000
+"""Numerator and denominator of what a number may be off by."""
+
+
+class OneNumber(_Words, frozen=True):
+    """The answer has the right terms, and a wrong number before one of them: a sum was worked out wrongly.
+
+    Only after results that are not wrong, and with a number that is not far off: beyond half and twice it
+    is no slip.
+    """
+
+    built_on: frozenset[str] = frozenset()
+    """Earlier results that must have been worth something."""
+
+    def holds(self, situation: Situation) -> bool:
+        """Compare the sums of all numbers; then see whether the difference is a multiple of a term."""
+        facts = situation.facts
+        answer, right = facts.answer, facts.main
+        if situation.own == "wrong" or not self.built_on <= situation.earned:
+            return False
+        if isinstance(answer, Relation | Tuple) or isinstance(right, Relation | Tuple):
+            return False
+        ones = dict.fromkeys(symbols(answer) | symbols(right), Fraction(1))
+        try:
+            share = Fraction(exact(answer, ones)) / Fraction(exact(right, ones))
+        except (TooLarge, Irrational, Undefined):
+            return False
+        return _ONCE < share < _TWICE and any(
+            _differs_by_a_multiple(answer, right, comparer) for comparer in facts.readings
+        )
+
+
+def _differs_by_a_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
+    """Whether the difference is a number times one of the terms that are right."""
+    gap = Add((answer, Neg(right)))
+    value = comparer.value(gap)
+    for term in right.terms if isinstance(right, Add) else (right,):
+        at = comparer.value(term)
+        if value is None or not at:
+            continue
+        times = Fraction(value) / Fraction(at)
+        if max(abs(times.numerator), times.denominator) > _LARGEST:
+            continue
+        try:
+            if comparer.equal(gap, Mul((Num(times), term))):
+                return True
+        except Undecided:
+            continue
+    return False
 
 
 class Uses(_Words, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple, substitute, symbols
+from autograder.algebra.nodes import Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.notation.parse import parse_canonical
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.kinds.symbolic.conditions import Own
@@ -18,8 +18,9 @@ from autograder.rubric import Item, Question, Rubric
 CARRIED = "formula.carried-forward"
 """The code of a result that is right only given one before it."""
 
-_PLACE = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<element>[0-9]{1,2})\])?")
-_FORMS = ("formula", "tuple")
+_PLACE = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<element>[0-9]{1,2}|[^\W\d]\w*)\])?")
+_OF = {"formula": "", "tuple": "[1]", "relation": "[symbol]"}
+_FORMS = ("formula", "tuple", "relation")
 
 ReadKey = Callable[[str, str, Vocabulary, str], Tree]
 """Reads a right answer of the rubric: its text, form, vocabulary and place."""
@@ -33,12 +34,14 @@ class Source(Struct, frozen=True, eq=False):
         vocabulary: the symbols of that question: the result was printed in them.
         element: of a tuple, the place from 0; -1 for a formula.
         right: what the rubric states as right there; None where only a reference knows.
+        symbol: of a relation, the symbol that it is solved for; what is right there says nothing new.
     """
 
     name: str
     vocabulary: Vocabulary
     element: int = -1
     right: Node | None = None
+    symbol: str = ""
 
 
 class Earlier(Struct, frozen=True):
@@ -69,6 +72,7 @@ class Carried(Struct, frozen=True):
         wrong: the names whose results are wrong, or no formulas.
         earned: the names whose results were worth something.
         state: of all of them together.
+        whole: only what speaks of all of the student's own results counts.
     """
 
     values: tuple[tuple[str, Node], ...] = ()
@@ -76,6 +80,7 @@ class Carried(Struct, frozen=True):
     wrong: frozenset[str] = frozenset()
     earned: frozenset[str] = frozenset()
     state: Own = "missing"
+    whole: bool = False
 
     def put_into(self, tree: Tree, names: Collection[str]) -> Tree | None:
         """The tree with its names replaced; None where one of these has no value."""
@@ -111,6 +116,8 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
         formula = parse_canonical(result.reading, source.vocabulary)
     except Unreadable:
         return Earlier(there=True)
+    if source.symbol:
+        return _solved(result, formula, source.symbol, names)
     if source.element >= 0:
         elements = formula.elements if isinstance(formula, Tuple) else ()
         formula = elements[source.element] if source.element < len(elements) else Tuple(())
@@ -123,15 +130,29 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
     return Earlier(formula, ("right",) if right else ("wrong",), there=True, earned=result.points > 0)
 
 
+def _solved(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> Earlier:
+    """What a wrong relation says of a symbol, where this stands alone on one of its sides."""
+    if result.status is not Status.FAILED:
+        return Earlier(known=result.status is not Status.NEEDS_REVIEW)
+    if not isinstance(relation, Relation) or relation.sign != "=":
+        return Earlier()
+    for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
+        if side == Sym(symbol) and symbol not in symbols(other) and set() < symbols(other) <= set(names):
+            return Earlier(other, ("wrong",), there=True)
+    return Earlier()
+
+
 def ways_carried(
-    results: Mapping[str, Earlier], sources: Mapping[str, Source], *, main_form: bool
+    results: Mapping[str, Earlier], sources: Mapping[str, Source], *, main_form: bool, whole: bool = False
 ) -> Iterator[Carried]:
     """What the earlier results are: once, or twice while a person has yet to decide on one of them.
 
     Args:
         results: by the names that stand for them.
         sources: where they come from, by the same names.
-        main_form: a right result stands for the right answer that the rubric states first.
+        main_form: a right result stands for the right answer that the rubric states first. Otherwise it
+            stands for itself, with the optional terms that it has.
+        whole: only what speaks of all of the student's own results counts.
     """
     for undecided in range(max((len(one.states) for one in results.values()), default=1)):
         values: dict[str, Node] = {}
@@ -153,6 +174,7 @@ def ways_carried(
             frozenset(wrong),
             frozenset(name for name, one in results.items() if one.earned),
             _together(states, results),
+            whole,
         )
 
 
@@ -175,7 +197,8 @@ def carried_from(
     """The source of a result that a question builds on.
 
     Args:
-        spelled: ``"question.item"``, or ``"question.item[2]"`` for the second element of a tuple.
+        spelled: ``"question.item"``, or ``"question.item[2]"`` for the second element of a tuple, or
+            ``"question.item[d]"`` for what a relation says of the symbol ``d``.
         vocabulary: the symbols of the question that builds on it.
         question: that question; items of its own that stand before are known as well.
         rubric: of both.
@@ -187,13 +210,10 @@ def carried_from(
     """
     found = _PLACE.fullmatch(spelled)
     name, element = (found["name"], found["element"]) if found else (spelled, None)
-    form = "formula" if element is None else "tuple"
+    form = "formula" if element is None else "tuple" if element.isdigit() else "relation"
     known = _before(question, rubric)
     if name not in known or known[name][1].options.get("form", "formula") != form:
-        listed = ", ".join(
-            one if item.options.get("form", "formula") == "formula" else f"{one}[1]"
-            for one, (_, item) in known.items()
-        )
+        listed = ", ".join(one + _OF[item.options.get("form", "formula")] for one, (_, item) in known.items())
         raise RubricError(
             f'{where}: from: expected "question.item" of a formula in an earlier question, got {spelled!r}; '
             f"there are: {listed or 'none'}"
@@ -204,6 +224,10 @@ def carried_from(
         if vocabulary.names.get(symbol, symbol) != symbol:
             meant = vocabulary.names[symbol]
             raise RubricError(f"{where}: from: {symbol!r} is a symbol there, and stands for {meant!r} here")
+    if form == "relation":
+        if element not in declared:
+            raise RubricError(f"{where}: {spelled!r}: {element!r} is no symbol there")
+        return Source(name, Vocabulary(declared), symbol=str(element))
     source = Source(name, Vocabulary(declared), int(element or 0) - 1)
     stated = item.options.get("accept", ())
     right = read_key(stated[0], form, source.vocabulary, where) if stated else None

@@ -73,7 +73,7 @@ class Foreseen(Struct, frozen=True, eq=False):
     def fits(self, carried: Carried) -> bool:
         """Whether it stands for anything beside these earlier results."""
         if self.names and self.basis in ("own", "own-early"):
-            return bool(self.names & carried.own)
+            return bool(self.names & carried.own) and (not carried.whole or carried.own <= self.names)
         if self.basis == "mistake" and not self.names:
             # What follows from a wrong result of one's own is not to be blamed on this step.
             return OWN not in carried.wrong

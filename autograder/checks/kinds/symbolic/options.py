@@ -91,6 +91,8 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """What follows from the student's own earlier results, by the names of ``follows``."""
     follow_points: Decimal | None = None
     """For that, where an earlier result is wrong; default: the item's full points."""
+    number_points: Decimal = Decimal(0)
+    """For the right terms with one wrong number before one of them, after results that are not wrong."""
     early_points: Decimal = Decimal(0)
     """For what is right only under relations that the item does not grant."""
     step: tuple[Step, ...] = ()
@@ -103,4 +105,5 @@ class SymbolicQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     carry_forward: CarryForward | None = None
     """One earlier result, by the name ``own``, for the items that read the question's own variable."""
     follows: dict[str, str] = {}
-    """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple."""
+    """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple,
+    or ``"question.item[d]"``, what a wrong relation says of the symbol ``d``."""

@@ -5,7 +5,7 @@ Both spellings give the same graph; there is no other way to points.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -22,6 +22,7 @@ from autograder.checks.kinds.symbolic.conditions import (
     Every,
     Foreseen,
     Not,
+    OneNumber,
     Otherwise,
     OwnIs,
     Reading,
@@ -113,9 +114,15 @@ def _simple(making: Making) -> CreditGraph:
         steps.append(Step(mistake.code, condition, mistake.points, mistake.text))
     if options.early_points:
         check_points(options.early_points, max(item.points, CENT), f"{where}: early_points")
-    early = [Foreseen(formula(text, None, where, "own-early")[0]) for text in making.follow]
-    before: Condition = Either((Early(), *early)) if early else Early()
+    early = [formula(text, None, where, "own-early") for text in making.follow]
+    before = _either([Early(), *(Foreseen(index) for index, _ in early)])
     steps.append(Step("formula.early", before, options.early_points, message="formula.early"))
+    if options.number_points:
+        check_points(options.number_points, max(item.points, CENT), f"{where}: number_points")
+        built_on = early[0][1] if early else frozenset[str]()
+        slip: Condition = OneNumber(built_on)
+        slip = slip if rule is None else Every((slip, Written(rule=rule)))
+        steps.append(Step("one-number", slip, options.number_points, silent=True))
     return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
 
 
@@ -189,25 +196,35 @@ def _following(making: Making, possible: Decimal) -> Iterator[Step]:
     if making.follow_points is not None:
         check_points(making.follow_points, Decimal("Infinity"), f"{making.where}: follow_points")
         points = min(making.follow_points, possible)
-    found: list[Condition] = []
-    spoken: set[str] = set()
+    found: list[tuple[Condition, frozenset[str]]] = []
     for text in making.follow:
         index, names = making.formula(text, None, where, "own")
         if not names:
             listed = ", ".join(map(repr, making.sources))
             raise RubricError(f"{where}: {text!r}: {listed} must stand for the earlier result")
-        spoken |= names
-        found.append(Foreseen(index))
-    fits: Condition = found[0] if len(found) == 1 else Either(tuple(found))
+        found.append((Foreseen(index), names))
+    fits = _either([one for one, _ in found])
     if making.options.form == "formula" and making.options.assume:
-        same = tuple((name, making.formula(name, (), where, "own")[0]) for name in sorted(spoken))
+        spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
+        same = {name: making.formula(name, (), where, "own")[0] for name in spoken}
         if making.rule is not None and points == possible:  # it may be in the form that is asked for
-            copied = Every((fits, Copied(same, earned=True)))
+            copied = Every((fits, Copied(tuple(same.items()), earned=True)))
             yield Step("copied", copied, points, message=CARRIED, full=True, carries=True)
-        fits = Every((fits, Not(Copied(same))))
+        # Only what a formula speaks of can be copied through it; others may have this value by chance.
+        fits = _either([Every((one, Not(_copied(same, names)))) for one, names in found])
     if points < possible:
         yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
     yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
+
+
+def _copied(same: Mapping[str, int], names: Collection[str]) -> Copied:
+    """One of these earlier results stands there as it is."""
+    return Copied(tuple((name, same[name]) for name in sorted(names)))
+
+
+def _either(conditions: Sequence[Condition]) -> Condition:
+    """One of them holds."""
+    return conditions[0] if len(conditions) == 1 else Either(tuple(conditions))
 
 
 def checked_option(

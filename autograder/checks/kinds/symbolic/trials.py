@@ -250,7 +250,7 @@ def earlier_results(question: Question, rubric: Rubric, sources: Mapping[str, So
             mistake.code: text
             for mistake in options.mistake
             for text in formulas_of(mistake)
-            if source.element < 0 and not names_in(text, asked)
+            if source.element < 0 and not source.symbol and not names_in(text, asked)
         }
         found[name] = Earlier(asked.id, options.answer or asked.answer, right, wrong)
     return found
