@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 LOWEST = float(np.finfo(np.float64).min)
 ROLES = ("query", "key", "value", "output")
@@ -123,6 +124,17 @@ def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT)
     Raises:
         ValueError: the shapes of the arguments do not fit one another.
     """
+    together, output = slip.merge(context(weights, n_heads, given, slip)), weights["output"]
+    result = together if output is None else output(together)
+    return result + given.query if slip.residual else result
+
+
+def context(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -> np.ndarray:
+    """What the heads give, (batch, h, queries, d_head), before they are merged.
+
+    Raises:
+        ValueError: the shapes of the arguments do not fit one another.
+    """
     projected = []
     for role, source in zip(ROLES, slip.inputs, strict=False):
         argument = getattr(given, source)
@@ -138,7 +150,29 @@ def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT)
     scores = q @ turned * d_head ** slip.scale[0] * n_heads ** slip.scale[1]
     if slip.scaled_late:
         v = v / np.sqrt(d_head)
-    context = slip.weigh(scores, given.visible) @ v  # (batch, h, queries, d_head)
-    together, output = slip.merge(context), weights["output"]
-    result = together if output is None else output(together)
-    return result + given.query if slip.residual else result
+    return np.asarray(slip.weigh(scores, given.visible) @ v)
+
+
+def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
+    """Whether with a slip no head takes anything from a key that is blocked for its query.
+
+    Each key and value is changed in turn; what the heads give to queries that may not see it must stay.
+
+    Raises:
+        ValueError: as `context`.
+    """
+    if given.visible is None:
+        return False
+    before = context(weights, n_heads, given, slip)
+    if before.shape[1] != n_heads or not np.isfinite(before).all():
+        return False
+    visible = np.broadcast_to(given.visible, (*before.shape[:3], given.key.shape[1]))
+    for place in range(given.key.shape[1]):
+        key, value = given.key.copy(), given.value.copy()
+        key[:, place] += 1.0
+        value[:, place] -= 1.0
+        after = context(weights, n_heads, replace(given, key=key, value=value), slip)
+        blocked = ~visible[..., place]
+        if not np.allclose(before[blocked], after[blocked]):
+            return False
+    return True
