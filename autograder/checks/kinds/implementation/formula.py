@@ -156,7 +156,8 @@ def context(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -
 def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
     """Whether with a slip no head takes anything from a key that is blocked for its query.
 
-    Each key and value is changed in turn; what the heads give to queries that may not see it must stay.
+    Each key and value is changed in turn; what the heads give to queries that may not see it, and to other
+    sequences, must stay.
 
     Raises:
         ValueError: as `context`.
@@ -164,15 +165,17 @@ def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> boo
     if given.visible is None:
         return False
     before = context(weights, n_heads, given, slip)
-    if before.shape[1] != n_heads or not np.isfinite(before).all():
+    if not np.isfinite(before).all():
         return False
-    visible = np.broadcast_to(given.visible, (*before.shape[:3], given.key.shape[1]))
-    for place in range(given.key.shape[1]):
+    batch, keys = given.key.shape[:2]
+    visible = np.broadcast_to(given.visible, (*before.shape[:3], keys))
+    for sequence, place in np.ndindex(batch, keys):
         key, value = given.key.copy(), given.value.copy()
-        key[:, place] += 1.0
-        value[:, place] -= 1.0
+        key[sequence, place] += 1.0
+        value[sequence, place] -= 1.0
         after = context(weights, n_heads, replace(given, key=key, value=value), slip)
-        blocked = ~visible[..., place]
-        if not np.allclose(before[blocked], after[blocked]):
+        kept = np.ones(before.shape[:3], bool)
+        kept[sequence] = ~visible[sequence, ..., place]
+        if not np.allclose(before[kept], after[kept]):
             return False
     return True
