@@ -177,7 +177,11 @@ class Told(Machine):
     ("share", "kept", "ends"),
     [
         (0.1, 0.0, 2.0 * PATIENCE),  # sleeps, and computes now and then
-        (0.1, 0.2, 2.5 * PATIENCE),  # the same on a busy machine: that it was kept from its steps is made up for
+        (
+            0.1,
+            0.2,
+            2.5 * PATIENCE,
+        ),  # the same on a busy machine: what it was kept is made up for
         (0.1, 0.9, 20.0),  # computes all the time it is let to
         (0.5, 0.5, 4.0),
         (0.0, 0.0, 2.0 * PATIENCE),
@@ -248,7 +252,7 @@ def work(seconds):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("others", [0, HOGS], ids=["idle", "busy"])
 def test_naps_between_steps_are_no_fault_of_ours(plain_sandbox: Sandbox, others: int) -> None:
-    """A loop that sleeps nine tenths of its time is stopped by the clock, at once and as the student's own."""
+    """A loop that sleeps nine tenths of its time is stopped by the clock as the student's own."""
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("this kernel does not tell who waits for a processor")
     check, given = check_of(QUESTION), answer(NAPS)

@@ -394,6 +394,23 @@ WRONG: dict[str, Sample] = {
         UNMASKED,
         self="attention.merge-batch",
     ),
+    "heads stacked first, unstacked as if the batch came first": _wrong(
+        _stated(
+            """
+batch, length, _ = query.shape
+fold = lambda x: torch.vstack(x.chunk(self.n_heads, -1))
+q, k, v = fold(self.q_proj(query)), fold(self.k_proj(key)), fold(self.v_proj(value))
+scores = q @ k.mT * self.d_head ** -0.5
+if mask is not None:
+    full = torch.broadcast_to(mask, (batch, self.n_heads, length, key.size(1)))
+    scores = scores.masked_fill(full.flatten(0, 1) == 0, -torch.inf)
+folded = (scores.softmax(-1) @ v).unflatten(0, (batch, self.n_heads))
+return self.out_proj(folded.transpose(1, 2).flatten(2))
+"""
+        ),
+        NUMBERS | {"blocked"},
+        self="attention.merge-batch",
+    ),
     "merged by a view": _wrong(
         _merged("(scores.softmax(-1) @ v).contiguous().view(query.shape)"), UNMASKED, self="attention.merge"
     ),
@@ -458,7 +475,9 @@ WRONG: dict[str, Sample] = {
         _edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)"), UNMASKED, self="attention.scale-width"
     ),
     "softmax over the queries": _wrong(
-        _edited("softmax(-1)", "softmax(-2)"), UNMASKED | {"padding", "blocked"}, self="attention.softmax-queries"
+        _edited("softmax(-1)", "softmax(-2)"),
+        UNMASKED | {"padding", "blocked"},
+        self="attention.softmax-queries",
     ),
     "not scaled, and blocked where it is 1": _wrong(
         _edited(" / math.sqrt(self.d_head)", "", "mask == 0", "mask == 1"),

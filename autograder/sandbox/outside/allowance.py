@@ -20,8 +20,8 @@ GRACE = 0.005
 INTERVAL = 0.01
 """Seconds between two looks, at least."""
 IDLE = 0.02
-"""Where the kernel does not tell what waits for a processor: what computes for a smaller share of its time waits
-for something else; others were kept from computing."""
+"""Where the kernel does not tell what waits for a processor: what computes for a smaller share of its time
+waits for something else; others were kept from computing."""
 LATEST = 2
 """So many times its time by the clock a box gets altogether, where it has to wait for a processor."""
 _CORES = os.cpu_count() or 1

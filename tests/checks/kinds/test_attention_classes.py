@@ -7,8 +7,10 @@ from decimal import Decimal
 
 import pytest
 
+from autograder.checks.kinds.implementation.options import ImplementationQuestion
+from autograder.checks.kinds.implementation.plan import WEIGHTS, Plan
 from autograder.messages import LANGUAGES, render
-from autograder.records import ItemResult, Status
+from autograder.records import Ending, ItemResult, Observation, Status
 from tests.demo.marking import marks, shipped
 from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
 
@@ -127,7 +129,7 @@ def test_what_is_stated_and_what_learns_count_half_each(name: str, points: str) 
 )
 def test_maps_are_worth_half_when_no_pass_shows_that_they_learn(forward: str) -> None:
     """The four maps as stated: half, unless a pass shows that they do not learn."""
-    head, _, _ = RIGHT["plain" if "plain" in RIGHT else next(iter(RIGHT))].source.partition("    def forward(")
+    head, _, _ = RIGHT["plain"].source.partition("    def forward(")
     source = f"{head}    def forward(self, query, key, value, mask=None):\n        {forward}\n"
     results = marks("mha", source, assignment="attention")
     assert Decimal(0 if "detach" in forward else "0.5") == results["parameters"].points
@@ -165,3 +167,11 @@ def test_the_sentence_is_true(name: str, item: str, says: str, never: str) -> No
     text = render(marks("mha", WRONG[name].source, assignment="attention")[item].student, "en")
     assert says in text
     assert never not in text
+
+
+def test_what_was_not_tried_is_a_pass_and_not_the_class() -> None:
+    """The class was constructed for other items; what nobody came to is a pass of it."""
+    layer = Plan("Mine", ImplementationQuestion({"d_model": (8,), "n_heads": (2,)}), {}, {}).layer(WEIGHTS)
+    untried = Observation(ok=False, ending=Ending.NOT_ASKED)
+    assert "A pass of Mine" == str(layer.what((untried, untried)))
+    assert "Mine" == layer.what((Observation(ok=False, error="ValueError"), untried))
