@@ -1,8 +1,9 @@
 """How long one cell or call may take: so much processor time, and some times as long by the clock.
 
-Processor time is the same however busy the machine is; the clock alone bounds what waits. It stands still while
-the box waits for a processor, which the kernel counts. What was kept from computing for longer than it had to
-itself is a fault of ours: it is run again, and costs no mark. What sleeps, or waits for something else, is not.
+Processor time is the same however busy the machine is; the clock alone bounds what waits. It stands still
+while the box waits for a processor, which the kernel counts. What was kept from computing for longer than it
+had to itself is a fault of ours: it is run again, and costs no mark. What sleeps, or waits for something
+else, is not.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def kept(
             names or not alone, and for those that are as stated when no pass shows whether they learn.
     """
     finding = recognised.finding
-    if learning is None and finding is not None and finding.code not in _PASSED_THROUGH:
+    if finding is not None and finding.code not in _PASSED_THROUGH:
         learning = finding
     found = recognised.unlike or learning
     if found is None or found.status is not Status.FAILED or credit != "each":
