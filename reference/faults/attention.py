@@ -96,8 +96,8 @@ _LOST: Mapping[tuple[str, ...], tuple[str, ...]] = {
         *("mask_ignored", "mask_not_assigned", "mask_transposed", "mask_of_first_sequence"),
     ),
     (*_NUMBERS, "blocked"): (
-        *("softmax_over_heads", "softmax_over_batch", "softmax_missing"),
-        *("split_without_transpose", "key_not_transposed", "first_sequence_for_all"),
+        *("softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
+        *("split_without_transpose", "key_not_transposed", "always_causal", "first_sequence_for_all"),
     ),
     _NUMBERS: ("dropout_always", "state_leak"),
     ("parameters", *_NUMBERS): ("heads_share_projections",),
@@ -106,9 +106,7 @@ _LOST: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("parameters", *_UNMASKED): (
         *("key_weights_for_query", "key_weights_for_value", "value_not_projected", "projections_unused"),
     ),
-    (*_UNMASKED, "padding", "blocked"): ("softmax_over_queries",),
     (*_UNMASKED, "causal"): ("heads_averaged", "heads_ignored"),
-    (*_UNMASKED, "causal", "blocked"): ("always_causal",),
     ("parameters",): ("output_bias_missing", "keys_detached"),
     ("padding", "causal"): ("mask_kept",),
     ("cross",): ("key_value_swapped", "value_from_key", "key_length_from_query"),

@@ -476,7 +476,7 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
     ),
     "softmax over the queries": _wrong(
         _edited("softmax(-1)", "softmax(-2)"),
-        UNMASKED | {"padding", "blocked"},
+        NUMBERS | {"blocked"},
         self="attention.softmax-queries",
     ),
     "not scaled, and blocked where it is 1": _wrong(
@@ -514,7 +514,7 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             "        later = torch.ones(scores.shape[-2:]).triu(1).bool()\n"
             "        scores = scores.masked_fill(later, -1e9)\n",
         ),
-        UNMASKED | {"causal"},
+        NUMBERS,
         self="attention.causal",
         cross="attention.causal",
     ),

@@ -120,7 +120,7 @@ WRONG: tuple[Sample, ...] = (
         "softmax over the queries",
         "torch.softmax(scores, dim=-1)",
         "torch.softmax(scores, dim=-2)",
-        {**_NO_VALUES, "padding": "0", "blocked": "0"},
+        {**_NO_VALUES, "padding": "0", "causal": "0", "blocked": "0"},
     ),
     _edited("forgot the output projection", "return self.out_proj(context)", "return context", _NO_VALUES),
     _edited(

@@ -156,19 +156,26 @@ def context(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -
 def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
     """Whether with a slip no head takes anything from a key that is blocked for its query.
 
-    Each key and value is changed in turn; what the heads give to queries that may not see it, and to other
-    sequences, must stay.
+    This is asked of the mask that was given, and of two that block the first or the last key for everyone, so
+    that it does not depend on what was drawn.
 
     Raises:
         ValueError: as `context`.
     """
     if given.visible is None:
         return False
+    keys = np.arange(given.key.shape[1])
+    masks = (given.visible, (keys != 0)[None, None, None], (keys != keys[-1])[None, None, None])
+    return all(_inert(weights, n_heads, replace(given, visible=mask), slip) for mask in masks)
+
+
+def _inert(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
+    """Each key and value is changed in turn: who may not see it, and other sequences, keep what they had."""
     before = context(weights, n_heads, given, slip)
     if not np.isfinite(before).all():
         return False
     batch, keys = given.key.shape[:2]
-    visible = np.broadcast_to(given.visible, (*before.shape[:3], keys))
+    visible = np.broadcast_to(np.asarray(given.visible), (*before.shape[:3], keys))
     for sequence, place in np.ndindex(batch, keys):
         key, value = given.key.copy(), given.value.copy()
         key[sequence, place] += 1.0
