@@ -175,8 +175,8 @@ SENTENCES: Mapping[str, Text] = {
         "de": "{what}: mehrere von Queries, Keys und Values entstehen aus einem fremden Argument.",
     },
     "attention.shared-weights": {
-        "en": "{what}: two of query, key and value are projected with the same weights.",
-        "de": "{what}: zwei von Query, Key und Value werden mit denselben Gewichten projiziert.",
+        "en": "{what}: at least two of query, key and value are projected with the same weights.",
+        "de": "{what}: mindestens zwei von Query, Key und Value werden mit denselben Gewichten projiziert.",
     },
     "attention.not-projected": {
         "en": "{what}: query, key or value is used without its projection.",

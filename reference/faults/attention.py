@@ -81,10 +81,10 @@ def listing(faults: Iterable[str] = ()) -> str:
 # ---------------------------------------------------------------- planted answers to the exam's question
 
 _CLASS = "MyMultiHeadAttention"
-_NUMBERS = ("self", "cross", "padding", "causal")
+_UNMASKED = ("self", "cross")
+"""What a slip costs that has nothing to do with masks."""
+_NUMBERS = (*_UNMASKED, "padding", "causal")
 _MASKED = ("padding", "causal", "blocked")
-_LEARNING = ("parameters", "construct", "blocked")
-"""The item about the parameters, and those that need it."""
 _NEVER_ASKED = (
     *("mask_value_ten_thousand", "mask_minus_infinity", "dropout_before_softmax", "dropout_never"),
     "float32_inside",
@@ -99,17 +99,27 @@ _LOST: Mapping[tuple[str, ...], tuple[str, ...]] = {
         *("softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
         *("split_without_transpose", "key_not_transposed", "always_causal", "first_sequence_for_all"),
     ),
-    (*_NUMBERS, *_LEARNING): (
+    _NUMBERS: ("dropout_always", "state_leak"),
+    ("parameters", *_NUMBERS): ("heads_share_projections",),
+    ("parameters", "construct", *_NUMBERS, "blocked"): ("sdpa_call",),
+    ("parameters", *_NUMBERS, "blocked"): ("hard_coded_length",),
+    ("parameters", *_UNMASKED): (
         *("key_weights_for_query", "key_weights_for_value", "value_not_projected", "projections_unused"),
-        *("heads_share_projections", "dropout_always", "hard_coded_length", "sdpa_call"),
     ),
-    _LEARNING: ("output_bias_missing", "keys_detached"),
+    (*_UNMASKED, "causal"): ("heads_averaged", "heads_ignored"),
+    ("parameters",): ("output_bias_missing", "keys_detached"),
     ("padding", "causal"): ("mask_kept",),
     ("cross",): ("key_value_swapped", "value_from_key", "key_length_from_query"),
     ("cross", "blocked"): ("query_from_value", "query_key_swapped"),
     ("construct",): ("divisibility_unchecked",),
 }
-"""Items that are lost → the faults that lose them; all others lose the numbers and nothing else."""
+"""Items that are lost → the faults that lose them; all others lose the numbers without a mask."""
+
+_IN_PART: Mapping[str, Mapping[str, float]] = {
+    "key_length_from_query": {"cross": 1},
+    "output_bias_missing": {"parameters": 0.5},
+    "hard_coded_length": {"parameters": 0.5},
+}
 
 
 def trials() -> list[dict[str, Any]]:
@@ -122,8 +132,8 @@ def trials() -> list[dict[str, Any]]:
             {
                 "name": fault.id.replace("_", " "),
                 "source": listing([fault.id]).replace("MultiHeadAttention", _CLASS),
-                "loses": [] if accepted else list(lost.get(fault.id, _NUMBERS)),
-                "points": {"cross": 1} if fault.id == "key_length_from_query" else {},
+                "loses": [] if accepted else list(lost.get(fault.id, _UNMASKED)),
+                "points": _IN_PART.get(fault.id, {}),
                 # Which call of a property is made twice is drawn; a state shows in most of them.
                 "unstated": ["blocked"] if fault.id == "state_leak" else [],
             }

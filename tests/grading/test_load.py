@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from autograder.errors import SandboxFault
 from autograder.limits import PATIENCE
 from autograder.records import Cell, Ending, ItemResult, Limits
 from autograder.sandbox.base import Sandbox
-from autograder.sandbox.outside import allowance
+from autograder.sandbox.outside import allowance, watchdog
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.session import Session
 from tests.checks.asking import DRAW, answer, check_of
@@ -158,3 +159,109 @@ def test_short_calls_cost_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [] == looks
     machine.now += 1e9
     assert not Allowance(float("inf"), machine.used).over()
+
+
+class Told(Machine):
+    """The same on a kernel that says how long the box waited for a processor."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, share: float, kept: float) -> None:
+        super().__init__(patch, share)
+        self.kept = kept
+
+    def delayed(self) -> float:
+        """Seconds until now in which it could have computed."""
+        return 7.0 + (self.now - 100.0) * self.kept
+
+
+@pytest.mark.parametrize(
+    ("share", "kept", "ends"),
+    [
+        (0.1, 0.0, 2.0 * PATIENCE),  # sleeps, and computes now and then
+        (
+            0.1,
+            0.2,
+            2.5 * PATIENCE,
+        ),  # the same on a busy machine: what it was kept is made up for
+        (0.1, 0.9, 20.0),  # computes all the time it is let to
+        (0.5, 0.5, 4.0),
+        (0.0, 0.0, 2.0 * PATIENCE),
+    ],
+)
+def test_sleeping_is_told_from_waiting_for_a_processor(
+    monkeypatch: pytest.MonkeyPatch, share: float, kept: float, ends: float
+) -> None:
+    """What sleeps is late by the clock, however much it computes in between; what waits gets its time."""
+    machine = Told(monkeypatch, share, kept)
+    allowed = Allowance(2.0, machine.used, machine.delayed)
+    assert machine.until_over(allowed) == pytest.approx(ends, abs=0.05)
+
+
+def test_what_waits_for_a_processor_for_too_long_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twentieth of a processor is no verdict, and does not take for ever."""
+    machine = Told(monkeypatch, 0.05, 0.95)
+    with pytest.raises(SandboxFault, match="the machine was too busy"):
+        machine.until_over(Allowance(2.0, machine.used, machine.delayed))
+    assert machine.now - 100.0 == pytest.approx(2.0 * PATIENCE * allowance.LATEST, abs=0.05)
+
+
+def test_what_one_thread_waited_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that wait at the same time wait no longer than the time there was."""
+    now = [100.0]
+    monkeypatch.setattr(watchdog.time, "monotonic", lambda: now[0])
+
+    def tell(**waited: float) -> None:
+        for thread, seconds in waited.items():
+            folder = tmp_path / "5" / "task" / thread[1:]
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "children").write_text("")
+            (folder / "schedstat").write_text(f"1000000 {int(seconds * 1e9)} 3\n")
+
+    tree = watchdog.Watchdog(5, tmp_path)
+    assert tree.delayed_seconds() is None
+    tell(t5=0.0, t6=0.0)
+    assert 0.0 == tree.delayed_seconds()
+    now[0] += 2.0
+    tell(t5=1.0, t6=1.5)
+    assert 1.5 == tree.delayed_seconds()
+    now[0] += 2.0
+    tell(t5=3.0, t6=1.5, t7=9.0)
+    assert 3.5 == tree.delayed_seconds()
+
+
+def test_a_kernel_that_counts_nothing_tells_nothing(tmp_path: Path) -> None:
+    """Where all it gives is zeros, the share that was computed has to do."""
+    folder = tmp_path / "5" / "task" / "5"
+    folder.mkdir(parents=True)
+    (folder / "children").write_text("")
+    (folder / "schedstat").write_text("0 0 0\n")
+    assert watchdog.Watchdog(5, tmp_path).delayed_seconds() is None
+
+
+NAPS = """
+import time
+
+def work(seconds):
+    while True:
+        time.sleep(0.09)
+        end = time.process_time() + 0.01
+        while time.process_time() < end:
+            pass
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("others", [0, HOGS], ids=["idle", "busy"])
+def test_naps_between_steps_are_no_fault_of_ours(plain_sandbox: Sandbox, others: int) -> None:
+    """A loop that sleeps nine tenths of its time is stopped by the clock as the student's own."""
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("this kernel does not tell who waits for a processor")
+    check, given = check_of(QUESTION), answer(NAPS)
+    limits = Limits(call_seconds=0.5)
+    with hogs(others), Session(plain_sandbox, (Cell(NAPS),), limits) as session:
+        session.run()
+        started = time.monotonic()
+        observed = session.ask(check.plan(given, DRAW)[:1])
+        passed = time.monotonic() - started
+        assert [] == [note for note in session.notes if note.code == "run-again"]
+    assert Ending.CALL_TIME is observed[0][0].ending
+    assert passed < PATIENCE * allowance.LATEST * 0.5 + 3

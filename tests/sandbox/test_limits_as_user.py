@@ -66,6 +66,22 @@ for _ in range(3):
 box.close()
 sandbox.close()
 """
+NAPS = """
+import time
+from autograder.errors import BoxEnded
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+sandbox = NamespaceSandbox(Environment())
+box = sandbox.open(Limits())
+print(box.delayed() is not None)
+try:
+    box.run_cell("import time\\nwhile True:\\n  time.sleep(0.09)\\n  end = time.process_time() + 0.01\\n"
+        "  while time.process_time() < end: pass", seconds=0.3)
+except BoxEnded as ended:
+    print(ended)
+sandbox.close()
+"""
 SEEN = ["processes seen", "disk seen", "files seen", "descriptors"]
 
 
@@ -139,3 +155,9 @@ def test_what_a_failed_computation_gathered_is_free_again() -> None:
     first, *later = [int(pieces) for _, pieces in runs]
     assert first >= 8
     assert all(pieces >= first - 1 for pieces in later), runs
+
+
+def test_naps_between_steps_are_no_fault_of_ours() -> None:
+    """The kernel tells an ordinary user, too, how long the box waited for a processor."""
+    told = Path("/proc/self/schedstat").exists()
+    assert [str(told), "cell-time"] == run([], NAPS) or not told

@@ -33,8 +33,9 @@ _CLASS = _TOP + _CHECKED + _STATED
 
 NUMBERS = frozenset({"self", "cross", "padding", "causal"})
 MASKED = frozenset({"padding", "causal", "blocked"})
-OWN_NAMES = frozenset({"parameters", "construct", "blocked"})
-"""Lost with the item about the parameters, and those that need it."""
+UNMASKED = frozenset({"self", "cross"})
+"""What a slip costs that has nothing to do with masks."""
+PARAMETERS = frozenset({"parameters"})
 
 
 @dataclass(frozen=True)
@@ -268,7 +269,7 @@ _OWN = _TOP + _CHECKED
 def _own(fields: str, body: str) -> Sample:
     """A class with parameters of its own: right numbers, other names."""
     lines = "".join(f"        {line}\n" for line in fields.strip().splitlines())
-    return Sample(_OWN + lines + _forward(body), OWN_NAMES, {"parameters": "weights.missing"})
+    return Sample(_OWN + lines + _forward(body), PARAMETERS, {"parameters": "weights.missing"})
 
 
 def _fused(cut: str, order: str) -> Sample:
@@ -367,9 +368,9 @@ k, q, v = (heads(x @ self.w[i].T + self.c[i]) for i, x in enumerate((key, query,
         + "return (scores.softmax(-1) @ v).transpose(1, 2).flatten(2) @ self.w[3].T + self.c[3]",
     ),
 }
-"""Right numbers from parameters with names of their own: they lose the item about them, and what needs it."""
+"""Right numbers from parameters with names of their own: they lose half of the item about them."""
 
-_ALL = NUMBERS | OWN_NAMES
+_ALL = NUMBERS | {"parameters", "construct", "blocked"}
 
 
 def _wrong(source: str, loses: frozenset[str], **codes: str) -> Sample:
@@ -390,11 +391,28 @@ def _merged(new: str) -> str:
 WRONG: dict[str, Sample] = {
     "batch and heads exchanged in the merge": _wrong(
         _merged("(scores.softmax(-1) @ v).permute(1, 2, 0, 3).reshape(query.shape)"),
-        NUMBERS,
+        UNMASKED,
+        self="attention.merge-batch",
+    ),
+    "heads stacked first, unstacked as if the batch came first": _wrong(
+        _stated(
+            """
+batch, length, _ = query.shape
+fold = lambda x: torch.vstack(x.chunk(self.n_heads, -1))
+q, k, v = fold(self.q_proj(query)), fold(self.k_proj(key)), fold(self.v_proj(value))
+scores = q @ k.mT * self.d_head ** -0.5
+if mask is not None:
+    full = torch.broadcast_to(mask, (batch, self.n_heads, length, key.size(1)))
+    scores = scores.masked_fill(full.flatten(0, 1) == 0, -torch.inf)
+folded = (scores.softmax(-1) @ v).unflatten(0, (batch, self.n_heads))
+return self.out_proj(folded.transpose(1, 2).flatten(2))
+"""
+        ),
+        NUMBERS | {"blocked"},
         self="attention.merge-batch",
     ),
     "merged by a view": _wrong(
-        _merged("(scores.softmax(-1) @ v).contiguous().view(query.shape)"), NUMBERS, self="attention.merge"
+        _merged("(scores.softmax(-1) @ v).contiguous().view(query.shape)"), UNMASKED, self="attention.merge"
     ),
     "split by a view": _wrong(
         _edited(_UNFLATTEN, "x.view(x.shape[0], self.n_heads, -1, self.d_head)"),
@@ -418,12 +436,12 @@ WRONG: dict[str, Sample] = {
             _MERGE,
             "(scores.softmax(-1) @ v).permute(0, 2, 3, 1).flatten(2)",
         ),
-        NUMBERS,
+        UNMASKED,
         self="attention.interleaved",
     ),
     "interleaved only in the merge": _wrong(
         _merged("(scores.softmax(-1) @ v).permute(0, 2, 3, 1).flatten(2)"),
-        NUMBERS,
+        UNMASKED,
         cross="attention.interleaved-merge",
     ),
     "keys reshaped": _wrong(
@@ -433,12 +451,12 @@ WRONG: dict[str, Sample] = {
     ),
     "mean over the heads": _wrong(
         _merged("(scores.softmax(-1) @ v).mean(1).repeat(1, 1, self.n_heads)"),
-        NUMBERS,
+        UNMASKED,
         self="attention.heads-mean",
     ),
     "weights averaged over the heads": _wrong(
         _edited("scores.softmax(-1)", "scores.softmax(-1).mean(1, keepdim=True)"),
-        NUMBERS,
+        UNMASKED | {"causal"},
         self="attention.heads-averaged",
     ),
     "self-attention only": _wrong(
@@ -452,12 +470,27 @@ WRONG: dict[str, Sample] = {
         frozenset({"cross"}),
         cross="attention.key-from-value",
     ),
-    "not scaled": _wrong(_edited(" / math.sqrt(self.d_head)", ""), NUMBERS, self="attention.no-scaling"),
+    "not scaled": _wrong(_edited(" / math.sqrt(self.d_head)", ""), UNMASKED, self="attention.no-scaling"),
     "scaled by the width": _wrong(
-        _edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)"), NUMBERS, self="attention.scale-width"
+        _edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)"), UNMASKED, self="attention.scale-width"
     ),
     "softmax over the queries": _wrong(
-        _edited("softmax(-1)", "softmax(-2)"), NUMBERS | {"blocked"}, self="attention.softmax-queries"
+        _edited("softmax(-1)", "softmax(-2)"),
+        NUMBERS | {"blocked"},
+        self="attention.softmax-queries",
+    ),
+    "not scaled, and blocked where it is 1": _wrong(
+        _edited(" / math.sqrt(self.d_head)", "", "mask == 0", "mask == 1"),
+        NUMBERS | {"blocked"},
+        self="attention.no-scaling",
+    ),
+    "scaled by the width, and the first mask for all": _wrong(
+        _edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)", "mask == 0", "mask[:1] == 0"),
+        UNMASKED | {"padding", "causal", "blocked"},
+        cross="attention.scale-width",
+    ),
+    "one sequence's keys for all": _wrong(
+        _edited("k.mT", "k[:1].mT"), NUMBERS | {"blocked"}, self="attention.one-sequence"
     ),
     "softmax over the heads": _wrong(
         _edited("softmax(-1)", "softmax(1)"), NUMBERS | {"blocked"}, cross="attention.softmax-heads"
@@ -483,7 +516,7 @@ WRONG: dict[str, Sample] = {
         ),
         NUMBERS,
         self="attention.causal",
-        causal="attention.causal",
+        cross="attention.causal",
     ),
     "an assertion instead of the exception": _wrong(
         _edited(
@@ -496,7 +529,7 @@ WRONG: dict[str, Sample] = {
     ),
     "further parameters": _wrong(
         _edited("        self.n_heads,", "        self.norm = nn.LayerNorm(d_model)\n        self.n_heads,"),
-        OWN_NAMES,
+        PARAMETERS,
         parameters="weights.extra",
     ),
     "a frozen scale": _wrong(
@@ -508,14 +541,14 @@ WRONG: dict[str, Sample] = {
             "/ math.sqrt(self.d_head)",
             "* self.scale",
         ),
-        OWN_NAMES,
+        PARAMETERS,
         parameters="weights.extra",
     ),
     "one map under two names": _wrong(
         _edited("        self.n_heads,", "        self.n_heads,").replace(
             "\n    def forward", "        self.k_proj = self.q_proj\n\n    def forward"
         ),
-        _ALL,
+        UNMASKED | PARAMETERS,
         parameters="weights.shared",
         self="attention.shared-weights",
     ),
@@ -532,7 +565,7 @@ WRONG: dict[str, Sample] = {
             + _MASK
             + _OUT
         ),
-        _ALL,
+        NUMBERS | PARAMETERS,
         parameters="weights.shape",
     ),
     "output and weights": _wrong(
@@ -549,22 +582,22 @@ WRONG: dict[str, Sample] = {
             "        self.calls = getattr(self, 'calls', 0) + 1\n"
             "        scores = scores * (1 + self.calls)\n",
         ),
-        _ALL,
+        NUMBERS | {"blocked"},
         self="attention.state",
     ),
     "dropout in evaluation": _wrong(
         _edited("scores.softmax(-1)", "F.dropout(scores.softmax(-1), 0.3)"),
-        _ALL,
+        NUMBERS,
         self="attention.dropout-evaluation",
     ),
     "no output projection": _wrong(
         _edited("return self.out_proj(" + _MERGE + ")", "return " + _MERGE),
-        NUMBERS,
+        UNMASKED,
         self="attention.no-output",
     ),
     "only values learn": _wrong(
         _edited("heads(self.q_proj(query)), heads(self.k_proj(key))", "heads(query), heads(key)"),
-        _ALL,
+        UNMASKED | PARAMETERS,
         self="attention.not-projected",
         parameters="property.no-gradient",
     ),

@@ -102,7 +102,8 @@ def _edited(portrait: str, old: str, new: str, points: Mapping[str, str]) -> Sam
     return Sample(_PLAIN.replace(old, new), earned, portrait)
 
 
-_NO_VALUES = {"self": "0", "cross": "0", "padding": "0", "causal": "0"}
+_NO_VALUES = {"self": "0", "cross": "0"}
+"""A slip that shows without a mask: where the mask is applied, the items about masks keep their points."""
 
 RIGHT: tuple[Sample, ...] = (Sample(_PLAIN, ITEMS), Sample(_EINSUM, ITEMS), Sample(_LOOP, ITEMS))
 """Right classes."""
@@ -119,7 +120,7 @@ WRONG: tuple[Sample, ...] = (
         "softmax over the queries",
         "torch.softmax(scores, dim=-1)",
         "torch.softmax(scores, dim=-2)",
-        {**_NO_VALUES, "blocked": "0"},
+        {**_NO_VALUES, "padding": "0", "causal": "0", "blocked": "0"},
     ),
     _edited("forgot the output projection", "return self.out_proj(context)", "return context", _NO_VALUES),
     _edited(

@@ -1,7 +1,9 @@
 """How long one cell or call may take: so much processor time, and some times as long by the clock.
 
-Processor time is the same however busy the machine is; the clock alone bounds what waits. What was kept from
-computing until its time was up by the clock is a fault of ours: it is run again, and costs no mark.
+Processor time is the same however busy the machine is; the clock alone bounds what waits. It stands still
+while the box waits for a processor, which the kernel counts. What was kept from computing for longer than it
+had to itself is a fault of ours: it is run again, and costs no mark. What sleeps, or waits for something
+else, is not.
 """
 
 from __future__ import annotations
@@ -19,24 +21,35 @@ GRACE = 0.005
 INTERVAL = 0.01
 """Seconds between two looks, at least."""
 IDLE = 0.02
-"""What computes for a smaller share of its time waits for something; others were kept from computing."""
+"""Where the kernel does not tell what waits for a processor: what computes for a smaller share of its time
+waits for something else; others were kept from computing."""
+LATEST = 2
+"""So many times its time by the clock a box gets altogether, where it has to wait for a processor."""
 _CORES = os.cpu_count() or 1
 
 
 class Allowance:
     """The time of one cell, of one call, or of several calls together. Not thread safe."""
 
-    def __init__(self, seconds: float, used: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        used: Callable[[], float],
+        delayed: Callable[[], float | None] = lambda: None,
+    ) -> None:
         """Begin to count.
 
         Args:
             seconds: of processor time.
             used: how much processor time all processes of the box have had.
+            delayed: how long the box has waited for a processor; None where nobody can tell.
         """
         self._seconds = seconds
+        self._by_the_clock = PATIENCE * seconds
         self._used = used
+        self._delayed = delayed
         self._started = time.monotonic()
-        self._before: float | None = None
+        self._before: tuple[float, float] | None = None
         self._next_look = self._started + GRACE if seconds < math.inf else math.inf
 
     def pause(self) -> float:
@@ -52,20 +65,23 @@ class Allowance:
         now = time.monotonic()
         if now < self._next_look:
             return False
-        used = self._used()
+        used, delayed = self._used(), self._delayed()
         if self._before is None:
-            self._before = used
-        computed, passed = used - self._before, now - self._started
+            self._before = used, delayed or 0.0
+        computed, passed = used - self._before[0], now - self._started
         left = self._seconds - computed
         if left <= 0:
             return True
-        if passed >= PATIENCE * self._seconds:
-            if computed < IDLE * passed:
-                return True
+        kept = 0.0 if delayed is None else max(0.0, delayed - self._before[1])
+        waiting = self._by_the_clock - (passed - kept)
+        if waiting <= 0 and (delayed is not None or computed < IDLE * passed):
+            return True
+        latest = self._by_the_clock * (1 if delayed is None else LATEST)
+        if passed >= latest:
             raise SandboxFault(
                 f"the machine was too busy: {computed:.1f} s of {self._seconds:.1f} s were computed "
                 f"within {passed:.1f} s"
             )
         # All cores together cannot use up what is left any earlier.
-        self._next_look = now + max(INTERVAL, min(left / _CORES, PATIENCE * self._seconds - passed))
+        self._next_look = now + max(INTERVAL, min(left / _CORES, waiting, latest - passed))
         return False

@@ -143,7 +143,7 @@ class NamespaceBox:
         self._printed.clear()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         started = time.monotonic()
-        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed))
+        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self.delayed))
         reply, _ = self._reply(request_id)
         self._drain_output()
         try:
@@ -181,7 +181,7 @@ class NamespaceBox:
         plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
         results: list[tuple[Observation, ...]] = []
         answers: list[Observation] = []
-        altogether = Allowance(total, self.computed)
+        altogether = Allowance(total, self.computed, self.delayed)
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
@@ -189,7 +189,7 @@ class NamespaceBox:
                 words: tuple[str, ...] = ()
                 room = [MAX_JSON, self._limits.reply_mb << 20]
                 for call in range(len(scenario.calls)):
-                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed), altogether)
+                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self.delayed), altogether)
                     answer, told = self._answer(request_id, number, call, room)
                     answers.append(answer)
                     words = (*words, *told)
@@ -235,6 +235,10 @@ class NamespaceBox:
         if self._usage:
             return self._usage.processor_seconds
         return self._watch.processor_seconds(afresh=True)
+
+    def delayed(self) -> float | None:
+        """Seconds for which other programs kept the box from computing; None where nobody can tell."""
+        return None if self._usage else self._watch.delayed_seconds()
 
     def _allow(self, late: Ending, *allowances: Allowance) -> None:
         """From now on the box has so much time, and ends in this way when it is used up."""

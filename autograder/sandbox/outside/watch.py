@@ -118,6 +118,10 @@ class Watch:
             self._tree.look(enough=sys.maxsize)
         return self._tree.processor_seconds
 
+    def delayed_seconds(self) -> float | None:
+        """See `Watchdog.delayed_seconds`."""
+        return self._tree.delayed_seconds()
+
     def ending(self, report: Mapping[str, Any]) -> Ending:
         """Why the box ended by itself, from the kernel's word.
 

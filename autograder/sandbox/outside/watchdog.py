@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,6 +41,9 @@ class Watchdog:
         self._below = below
         self._proc = proc
         self._own_seconds: dict[tuple[int, str], float] = {}
+        self._delays: dict[str, int] = {}
+        self._delayed = 0.0
+        self._delays_read = time.monotonic()
         self.most_tasks = 0
         self.processor_seconds = 0.0
 
@@ -49,21 +54,13 @@ class Watchdog:
             enough: bytes up to which an upper bound of the memory will do. The exact number takes the kernel
                 milliseconds for a process that has torch loaded, the bound microseconds.
         """
-        tasks, seconds, open_ids = 0, 0.0, [self._pid]
+        tasks, seconds = 0, 0.0
         processes: list[Path] = []
-        while open_ids:
-            pid = open_ids.pop()
+        for pid, threads in self._walk():
             process = self._proc / str(pid)
-            counted = pid != self._pid or not self._below
-            if counted:
-                processes.append(process)
-                seconds += self._seconds(pid, process)
-            with contextlib.suppress(OSError):  # it may end while we look
-                threads = list(process.glob("task/*/children"))
-                tasks += len(threads) if counted else 0
-                for children in threads:
-                    with contextlib.suppress(OSError):
-                        open_ids += [int(child) for child in children.read_text().split()]
+            processes.append(process)
+            seconds += self._seconds(pid, process)
+            tasks += len(threads)
         memory = sum(_kilobytes(process / "status", _AT_MOST) for process in processes) << 10
         if memory > enough:
             memory = sum(_kilobytes(process / "smaps_rollup", _OWN_PAGES) for process in processes) << 10
@@ -71,6 +68,40 @@ class Watchdog:
         # A process whose end nobody waits for takes its time along; what was seen of it still counts.
         self.processor_seconds = max(self.processor_seconds, seconds, sum(self._own_seconds.values()))
         return Tree(memory, tasks, seconds)
+
+    def _walk(self) -> Iterator[tuple[int, list[Path]]]:
+        """Every process that is watched, and the folders of its threads."""
+        open_ids = [self._pid]
+        while open_ids:
+            pid = open_ids.pop()
+            threads: list[Path] = []
+            with contextlib.suppress(OSError):  # it may end while we look
+                threads = list((self._proc / str(pid)).glob("task/*"))
+            if pid != self._pid or not self._below:
+                yield pid, threads
+            for thread in threads:
+                with contextlib.suppress(OSError):
+                    open_ids += [int(child) for child in (thread / "children").read_text().split()]
+
+    def delayed_seconds(self) -> float | None:
+        """For how long the box could have computed and was not let to, as far as it was looked at.
+
+        Between two looks that is what one thread waited at most for a processor: of several that wait at the
+        same time none is kept for longer by the others' waiting. None where the kernel does not tell.
+        """
+        now, delays = time.monotonic(), {}
+        for _, threads in self._walk():
+            for thread in threads:
+                with contextlib.suppress(OSError, ValueError):
+                    ran, waited, _ = map(int, (thread / "schedstat").read_text().split())
+                    if ran or waited:  # zeros are all that a kernel gives that does not count
+                        delays[str(thread)] = waited
+        if not delays:
+            return None
+        longest = max(waited - self._delays.get(thread, 0) for thread, waited in delays.items())
+        self._delayed += min(max(longest, 0) / 1e9, now - self._delays_read)
+        self._delays, self._delays_read = delays, now
+        return self._delayed
 
     def _seconds(self, pid: int, process: Path) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):

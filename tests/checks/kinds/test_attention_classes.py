@@ -7,8 +7,10 @@ from decimal import Decimal
 
 import pytest
 
+from autograder.checks.kinds.implementation.options import ImplementationQuestion
+from autograder.checks.kinds.implementation.plan import WEIGHTS, Plan
 from autograder.messages import LANGUAGES, render
-from autograder.records import ItemResult, Status
+from autograder.records import Ending, ItemResult, Observation, Status
 from tests.demo.marking import marks, shipped
 from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
 
@@ -74,12 +76,8 @@ WIRINGS = {
     "values made of keys": ("query, key, key", _SCALED, frozenset({"cross"})),
     "self-attention only": ("query, query, query", _SCALED, frozenset({"cross"})),
     "queries and keys exchanged": ("key, query, value", _SCALED, frozenset({"cross"})),
-    "not scaled": ("query, key, value", "", frozenset({"self", "cross", "padding", "causal"})),
-    "not scaled, values made of keys": (
-        "query, key, key",
-        "",
-        frozenset({"self", "cross", "padding", "causal"}),
-    ),
+    "not scaled": ("query, key, value", "", frozenset({"self", "cross"})),
+    "not scaled, values made of keys": ("query, key, key", "", frozenset({"self", "cross"})),
 }
 
 
@@ -91,7 +89,7 @@ def test_the_order_of_declaration_changes_nothing(wiring: tuple[str, str, frozen
     for order in ORDERS:
         source = _ORDERED.format(order=order, wiring=arguments, scale=scale)
         results = marks("mha", source, assignment="attention")
-        assert numbers | {"parameters", "construct", "blocked"} == lost(results), order
+        assert numbers | {"parameters"} | ({"blocked"} & lost(results)) == lost(results), order
         seen.add(tuple((item, one.points, one.code) for item, one in sorted(results.items())))
     assert 1 == len(seen)
 
@@ -100,6 +98,43 @@ def test_what_a_named_slip_costs_is_all_it_costs() -> None:
     """Points of the classes whose values come from the wrong argument: two of eight are lost."""
     results = marks("mha", WRONG["values made of keys"].source, assignment="attention")
     assert Decimal(6) == sum(one.points for one in results.values())
+
+
+@pytest.mark.parametrize("sample", OWN.values(), ids=OWN)
+def test_names_of_ones_own_cost_half_a_point(sample: Sample) -> None:
+    """The text states the names; four maps that are there and learn are worth half of that item."""
+    results = marks("mha", sample.source, assignment="attention")
+    assert Decimal("7.5") == sum(one.points for one in results.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("further parameters", "0.5"),
+        ("one map under two names", "0"),
+        ("only values learn", "0"),
+        ("dropout in evaluation", "1"),
+    ],
+)
+def test_what_is_stated_and_what_learns_count_half_each(name: str, points: str) -> None:
+    """Nothing is left where no three projections learn; what is wrong elsewhere costs nothing here."""
+    results = marks("mha", WRONG[name].source, assignment="attention")
+    assert Decimal(points) == results["parameters"].points
+
+
+@pytest.mark.parametrize(
+    "forward",
+    ["raise RuntimeError('later')", "return None", "return self.q_proj(query).detach()"],
+    ids=["raises", "gives nothing", "does not learn"],
+)
+def test_maps_are_worth_half_when_no_pass_shows_that_they_learn(forward: str) -> None:
+    """The four maps as stated: half, unless a pass shows that they do not learn."""
+    head, _, _ = RIGHT["plain"].source.partition("    def forward(")
+    source = f"{head}    def forward(self, query, key, value, mask=None):\n        {forward}\n"
+    results = marks("mha", source, assignment="attention")
+    assert Decimal(0 if "detach" in forward else "0.5") == results["parameters"].points
+    assert Decimal("0.5") == results["construct"].points
+    assert not any(results[item].points for item in ("self", "cross", "padding", "causal"))
 
 
 def test_what_is_no_module_is_told_by_what_failed() -> None:
@@ -132,3 +167,11 @@ def test_the_sentence_is_true(name: str, item: str, says: str, never: str) -> No
     text = render(marks("mha", WRONG[name].source, assignment="attention")[item].student, "en")
     assert says in text
     assert never not in text
+
+
+def test_what_was_not_tried_is_a_pass_and_not_the_class() -> None:
+    """The class was constructed for other items; what nobody came to is a pass of it."""
+    layer = Plan("Mine", ImplementationQuestion({"d_model": (8,), "n_heads": (2,)}), {}, {}).layer(WEIGHTS)
+    untried = Observation(ok=False, ending=Ending.NOT_ASKED)
+    assert "A pass of Mine" == str(layer.what((untried, untried)))
+    assert "Mine" == layer.what((Observation(ok=False, error="ValueError"), untried))

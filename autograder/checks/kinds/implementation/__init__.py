@@ -31,6 +31,7 @@ from autograder.checks.judging.results import (
 from autograder.checks.kinds.behaviour.probes import Changes, Raises
 from autograder.checks.kinds.behaviour.properties import Unfit
 from autograder.checks.kinds.implementation import formula
+from autograder.checks.kinds.implementation.agreement import kept
 from autograder.checks.kinds.implementation.mapping import near
 from autograder.checks.kinds.implementation.options import ImplementationItem, ImplementationQuestion
 from autograder.checks.kinds.implementation.plan import FORBIDDEN, WEIGHTS, Key, Plan, by_keyword
@@ -44,6 +45,7 @@ from autograder.checks.options import (
     named_cases,
     place,
     question_options,
+    share,
 )
 from autograder.checks.planning.drawing import Inputs, describe
 from autograder.checks.values.arrays import compare_values
@@ -124,7 +126,7 @@ class ImplementationCheck:
             return manual(self.question, item, evidence)
         options = self.items[item.id]
         if options.property:
-            finding = self._property(item.id, options, evidence, seen)
+            finding = self._property(item, options, evidence, seen)
         else:
             findings = [self._case(name, options, evidence, seen) for name in options.cases or self.cases]
             finding = combine(findings, item.points, credit=options.credit)
@@ -162,14 +164,15 @@ class ImplementationCheck:
         return probe.verdict(observations, layer, seen.inputs, seen.recognised, count)
 
     def _property(
-        self, item_id: str, options: ImplementationItem, evidence: Evidence, seen: _Seen
+        self, item: Item, options: ImplementationItem, evidence: Evidence, seen: _Seen
     ) -> Finding | None:
         name, recognised = self.question.answer, seen.recognised
-        if options.property == "contract" and recognised.unlike is not None:
-            return recognised.unlike
-        keys = self._plan.keys_of(item_id, options)
+        keys = self._plan.keys_of(item.id, options)
         key = next((one for one in keys if one.convention == seen.convention), keys[0])
-        if recognised.finding is not None and options.property in ("contract", "gradients", "precision"):
+        if options.property == "contract":
+            learning = self._probed(key, evidence, seen)
+            return kept(recognised, learning, seen.inputs.sizes["d_model"], item.points, options.credit)
+        if recognised.finding is not None and options.property in ("gradients", "precision"):
             return recognised.finding
         finding = self._probed(key, evidence, seen)
         if finding is None or options.property != "convention" or not finding.code.startswith("property."):
@@ -198,6 +201,8 @@ class ImplementationCheck:
                 "attention.parts", f"{what}: {quote_value(whole)}", what=what, count=str(len(whole))
             )
         results = [layer.result(one.value) for one in observations[start : start + 2]]
+        if self._paid_elsewhere(name) and _same_slip(recognised, results, given, seen.inputs):
+            return None
         rules = item.compare or self.options.compare
         n_heads = seen.inputs.sizes["n_heads"]
         if recognised.assignment is None:
@@ -221,9 +226,20 @@ class ImplementationCheck:
             return failed(slip, f"{what}: second call: {second.staff}", what=what)
         return None
 
+    def _paid_elsewhere(self, name: str) -> bool:
+        """Whether a case is about its mask alone: what is wrong without a mask costs another case."""
+        judged = [item for item in self.items.values() if not item.property]
+        costs = any(not self._plan.masked(case) for item in judged for case in item.cases or self.cases)
+        return costs and self._plan.masked(name)
+
     def _check_item(self, item: Item, options: ImplementationItem) -> None:
         where = place(self.question, item)
-        check_cases(item, options, self.cases, self.question)
+        if not options.property:
+            check_cases(item, options, self.cases, self.question)
+        elif options.credit == "each":
+            if options.property != "contract":
+                raise RubricError(f"{where}: credit: only the property 'contract' has parts")
+            share(item.points, 2, where)
         if options.property and options.cases:
             raise RubricError(f"{where}: cases: a property has one case: case = …")
         if not options.property and not (options.cases or self.cases):
@@ -280,6 +296,22 @@ def _slip(recognised: Recognised, came: Any, given: formula.Inputs, n_heads: int
     found = recognised.explanation
     array = getattr(came, "array", None)
     return found.code if found is not None and found.explains(array, given, n_heads) else ""
+
+
+def _same_slip(
+    recognised: Recognised, results: Sequence[Any], given: Sequence[formula.Inputs], inputs: Inputs
+) -> bool:
+    """Whether all that is wrong is the slip that shows without a mask, and the mask is applied for all that.
+
+    So one slip costs once. A slip that lets blocked keys through is one about the mask as well.
+    """
+    n_heads, found = inputs.sizes["n_heads"], recognised.explanation
+    if found is None or not all(
+        found.explains(getattr(came, "array", None), one, n_heads)
+        for came, one in zip(results, given, strict=True)
+    ):
+        return False
+    return formula.heeds_mask(found.weights, n_heads, given[0], found.slip)
 
 
 def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[formula.Inputs]) -> str:

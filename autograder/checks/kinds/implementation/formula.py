@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 LOWEST = float(np.finfo(np.float64).min)
 ROLES = ("query", "key", "value", "output")
@@ -123,6 +124,17 @@ def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT)
     Raises:
         ValueError: the shapes of the arguments do not fit one another.
     """
+    together, output = slip.merge(context(weights, n_heads, given, slip)), weights["output"]
+    result = together if output is None else output(together)
+    return result + given.query if slip.residual else result
+
+
+def context(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -> np.ndarray:
+    """What the heads give, (batch, h, queries, d_head), before they are merged.
+
+    Raises:
+        ValueError: the shapes of the arguments do not fit one another.
+    """
     projected = []
     for role, source in zip(ROLES, slip.inputs, strict=False):
         argument = getattr(given, source)
@@ -138,7 +150,39 @@ def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT)
     scores = q @ turned * d_head ** slip.scale[0] * n_heads ** slip.scale[1]
     if slip.scaled_late:
         v = v / np.sqrt(d_head)
-    context = slip.weigh(scores, given.visible) @ v  # (batch, h, queries, d_head)
-    together, output = slip.merge(context), weights["output"]
-    result = together if output is None else output(together)
-    return result + given.query if slip.residual else result
+    return np.asarray(slip.weigh(scores, given.visible) @ v)
+
+
+def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
+    """Whether with a slip no head takes anything from a key that is blocked for its query.
+
+    This is asked of the mask that was given, and of two that block the first or the last key for everyone, so
+    that it does not depend on what was drawn.
+
+    Raises:
+        ValueError: as `context`.
+    """
+    if given.visible is None:
+        return False
+    keys = np.arange(given.key.shape[1])
+    masks = (given.visible, (keys != 0)[None, None, None], (keys != keys[-1])[None, None, None])
+    return all(_inert(weights, n_heads, replace(given, visible=mask), slip) for mask in masks)
+
+
+def _inert(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
+    """Each key and value is changed in turn: who may not see it, and other sequences, keep what they had."""
+    before = context(weights, n_heads, given, slip)
+    if not np.isfinite(before).all():
+        return False
+    batch, keys = given.key.shape[:2]
+    visible = np.broadcast_to(np.asarray(given.visible), (*before.shape[:3], keys))
+    for sequence, place in np.ndindex(batch, keys):
+        key, value = given.key.copy(), given.value.copy()
+        key[sequence, place] += 1.0
+        value[sequence, place] -= 1.0
+        after = context(weights, n_heads, replace(given, key=key, value=value), slip)
+        kept = np.ones(before.shape[:3], bool)
+        kept[sequence] = ~visible[sequence, ..., place]
+        if not np.allclose(before[kept], after[kept]):
+            return False
+    return True

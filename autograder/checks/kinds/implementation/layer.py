@@ -18,7 +18,7 @@ from autograder.checks.kinds.behaviour.subject import MODEL, BehaviourQuestion, 
 from autograder.checks.kinds.implementation.options import ImplementationQuestion
 from autograder.checks.kinds.implementation.signature import Parameters, Signature, roles
 from autograder.checks.planning.drawing import Arguments, Inputs
-from autograder.records import Call, Ref, Tensor
+from autograder.records import Call, Ending, Ref, Tensor
 from autograder.wording import Phrase, Told
 
 FILLED = 5
@@ -138,7 +138,8 @@ class Layer(Subject):
             call: the forward pass in words, where there are better ones.
         """
         failed = next((place for place, one in enumerate(observations) if not one.ok), len(observations))
-        if failed == 0:
+        tried = not observations or observations[0].ending is not Ending.NOT_ASKED
+        if failed == 0 and tried:
             return self.name
         if 1 < failed <= FILLED:
             read = {"en": f"Reading the parameters of {self.name}"}

@@ -26,6 +26,8 @@ SEEDS = 4
 """Passes with another seed each, where dropout must show or must not."""
 
 
+AFTER_BACKWARD = 2
+"""Calls that read the gradients; see `Layer.gradients`."""
 DOUBLE = 1e-9
 """Error of a result in double precision."""
 SINGLE = 1e-3
@@ -72,9 +74,12 @@ class Gradients:
         """Every projection needs a gradient that is finite and not zero."""
         what = layer.what(observations)
         finding = trouble(observations, count, layer.name, what)
-        if finding is not None:
+        if finding is not None and not self._only_backward_raised(observations, count):
             return finding
         what = layer.name
+        if finding is not None:  # such as a result without a graph: nothing gets a gradient
+            names = quote(", ".join(self._asked(recognised)))
+            return failed("property.no-gradient", f"backward: {finding.staff}", what=what, names=names)
         told = observations[-1].value
         gradients = told if isinstance(told, list | tuple) else []
         named = [
@@ -87,6 +92,25 @@ class Gradients:
             return None
         names = quote(", ".join(without))
         return failed("property.no-gradient", f"{what}: no gradient: {names}", what=what, names=names)
+
+    @staticmethod
+    def _only_backward_raised(observations: Observations, count: int) -> bool:
+        """Whether the pass gave a result, and going back through it stopped with an exception."""
+        backward = count - AFTER_BACKWARD - 1
+        return (
+            len(observations) > backward
+            and all(one.ok for one in observations[:backward])
+            and bool(observations[backward].error)
+            and observations[backward].ending is None
+        )
+
+    def _asked(self, recognised: Recognised) -> list[str]:
+        """The names of what has to learn, as the class lists them."""
+        names = [one.name for one in recognised.parameters if one.filled and len(one.shape) > 1]
+        if self._contract is None:
+            return names or ["–"]
+        stated = [f"{getattr(self._contract, role)}.weight" for role in self._roles]
+        return [name for name in names if name in stated] or names or ["–"]
 
     def _without(
         self, named: Sequence[tuple[str, np.ndarray]], recognised: Recognised, n_heads: int

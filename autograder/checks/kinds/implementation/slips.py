@@ -77,6 +77,11 @@ def _blocked(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
     return scores if visible is None else np.where(visible, scores, LOWEST)
 
 
+def _restacked(context: np.ndarray) -> np.ndarray:
+    """Heads were stacked before the batch, and are unstacked as if the batch came first."""
+    return merged(context.swapaxes(0, 1).reshape(context.shape))
+
+
 def _axes() -> Iterator[tuple[str, Slip]]:
     """Splits and merges that take the axes in another order, each named by what it mixes."""
     apart = {
@@ -98,6 +103,7 @@ def _axes() -> Iterator[tuple[str, Slip]]:
         if places not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1)):
             code = "attention.merge-axes" if places[0] == 0 else "attention.merge-batch"
             yield code, Slip(merge=merged_as(*places))
+    yield "attention.merge-batch", Slip(merge=_restacked)
 
 
 _UNSTEADY = ("attention.softmax-heads", "attention.softmax-batch", "attention.no-softmax")
