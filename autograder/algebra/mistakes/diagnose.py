@@ -156,7 +156,8 @@ class Diagnosis:
         ]
         for base, value in exact:
             slip = base.table.get(value)
-            if slip is not None:
+            # By a relation, what is no slip of theirs may look like one in a symbol that they did not write.
+            if slip is not None and not (slip.code == "off-by-one" and slip.symbol not in symbols(wrong)):
                 told = _told(slip, wrong, base)
                 if slip.code == "off-by-one":  # whoever wrote d^2 + d has a term too many, not d*(d + 1)
                     other = _Comparison(base, wrong, symbols(wrong), value).difference()

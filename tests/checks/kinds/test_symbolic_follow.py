@@ -153,7 +153,7 @@ FIRST = "one = {!r}\nshape = '(w, 4*w)'\nentries = '4*w^2'"
         ("w", "3*k", "2*w", "0", "diagnosis.missing-term"),
         ("w", "3*k", "6*w*k", "2", "product"),
         ("", "3*k", "2*w", "1", "left-only"),
-        ("7", "3*k", "7 + 3*k", "0", "diagnosis.wrong-term"),
+        ("7", "3*k", "7 + 3*k", "0", "diagnosis.part-replaced"),
         ("w/0", "3*k", "3*k", "0", "diagnosis.missing-term"),
         ("w + z", "3*k", "w + z + 3*k", "0", "unreadable.unknown-name"),
     ],
