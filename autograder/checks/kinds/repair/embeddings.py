@@ -141,6 +141,11 @@ def embedding_dropout(runs: Runs) -> None:
         if runs.count("weights", "features balanced"):
             raise unjudged("the embeddings are normalised: what is dropped of them cannot be seen")
         raise MissingError(failed("repair.embedding_dropout", f"{kept} of {features} features are kept"))
+    places, kept = runs.count("weights", "places"), runs.count("weights", "places kept")
+    if places > D_MODEL and kept > MOST_KEPT * places:  # one place's may stand everywhere
+        raise MissingError(
+            failed("repair.embedding_dropout.tokens", f"{kept} of {places} features of positions are kept")
+        )
 
 
 def dropout_always(runs: Runs) -> None:
