@@ -144,10 +144,10 @@ SENTENCES: dict[str, Text] = {
         "weiterhin an der Ausgabe mit: Sie werden nicht verworfen.",
     },
     "repair.embedding_dropout.tokens": {
-        "en": "In training mode, features of the tokens are dropped, but with a dropout of 0.97 those of the "
+        "en": "In training mode, features of the tokens are dropped, but with a dropout of 0.5 those of the "
         "positions still had a part in the output: it is not their sum that dropout acts on.",
         "de": "Im Trainingsmodus werden Merkmale der Token verworfen, aber die der Positionen wirkten bei "
-        "Dropout 0,97 weiterhin an der Ausgabe mit: Das Dropout wirkt nicht auf die Summe.",
+        "Dropout 0,5 weiterhin an der Ausgabe mit: Das Dropout wirkt nicht auf die Summe.",
     },
     "repair.cross_value.exchanged": {
         "en": "A position of the memory moved the output at that position and at no later one: "

@@ -121,7 +121,7 @@ class Observed:
         if _uneven(first):
             bare |= {"attention", "unequal"}
         if _varies(first):
-            bare.add("attention")
+            bare.add("dropped")
         if first.of_dtypes:
             names.add("single")
         return names, bare
@@ -163,7 +163,7 @@ def _uneven(first: Runs) -> bool:
 def _varies(first: Runs) -> bool:
     """Whether outputs vary in training without dropout, and no layer is seen to be the cause."""
     try:
-        varies = first.changed("attention", "train", "train, other seed")
+        varies = first.changed("dropped", "train", "train, other seed")
         return varies and not first.changed("dropped", "usual", "moved")
     except MissingError:
         return False

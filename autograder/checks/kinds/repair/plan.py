@@ -9,13 +9,13 @@ what it must:
     positions     more positions than any other size of the model
     longest       all sizes the same, and a target of that length
     larger table  twice as many positions: how much larger the model is
-    small         small weights: attention is nearly the plain mean of what is visible
-    weights       which weights have a part in the output; then the state of some positions is nothing, or
-                  huge; then which have a part in training, with dropout
+    small         two layers, small weights: attention is nearly the plain mean of what is visible
     vocabulary    more tokens than any other size of the model
     stack         two layers: which weights there are, and which have a part in the output; and whether
                   the second lets through what comes from the first
-    dropped       dropout 1, in training: whatever is dropped is gone
+    weights       which weights have a part in the output; then the state of some positions is nothing, or
+                  huge; then which have a part in training, with dropout
+    dropped       dropout 1, in training: whatever is dropped is gone; then dropout 0
     wide          a wider feed-forward network
 
 Target masks never let a position see a later one, except where all are open, and memory masks block whole
@@ -90,7 +90,6 @@ UNEQUAL = ((2, 5), (5, 2), (1, 5), (3, 1))
 SHORT_TARGET = 5
 LONG_SOURCE = 9
 HALF = 0.5
-NEARLY_ALL = 0.97
 MOVED = 2
 """The position whose token or memory is exchanged."""
 ORDINARY = 6
@@ -138,27 +137,29 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
     long = Model(access, drawn.seed, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS)
     rich = Model(access, drawn.seed, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS)
     even = Model(access, drawn.seed, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
-    small = Model(access, drawn.seed, change=Change.SHRINK)
+    small = Model(access, drawn.seed, 2, change=Change.SHRINK)
     made = (
         one.experiment(
             "attention",
-            [*drawn.memory_alone(), *drawn.plain(), *drawn.attention(), *table(), *drawn.rate()],
+            [*drawn.memory_alone(), *drawn.plain(), *drawn.attention(), *table()],
         ),
         one.experiment("unequal", [*drawn.unequal(), drawn.longer_source()]),
         long.experiment("positions", [drawn.positions(MANY_POSITIONS)]),
         even.experiment("longest", [drawn.positions(D_MODEL)]),
         Model(access, drawn.seed, max_len=MORE_POSITIONS).experiment("larger table", table()),
         small.experiment("small", drawn.small()),
+        rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
+        Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]),
         one.experiment(
             "weights",
             [
                 *[*drawn.weights(), *drawn.nothing_or_huge(), *drawn.scaled()],
-                *[*drawn.places(), *drawn.features(first=False), *drawn.places_kept()],
+                *[*drawn.features(first=False), *drawn.places()],
             ],
         ),
-        rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
-        Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]),
-        Model(access, drawn.seed, dropout=1.0).experiment("dropped", drawn.dropped(), ("train",)),
+        Model(access, drawn.seed, dropout=1.0).experiment(
+            "dropped", [*drawn.dropped(), Remake(0.0), *drawn.rate()], ("train",)
+        ),
         Model(access, drawn.seed, d_hidden=MORE_HIDDEN).experiment("wide", drawn.weights()),
     )
     return tuple(sorted(made, key=lambda each: SERVES.get(each.name, frozenset(probes)).isdisjoint(probes)))
@@ -289,7 +290,7 @@ class Drawn:
         tokens[:, 0] = LAST_TOKENS
         return Ask("vocabulary", tokens, self.memory[:1].repeat(N, axis=0), *all_open(N, N))
 
-    def features(self, *, first: bool = True) -> list[Step]:
+    def features(self, *, first: bool) -> list[Step]:
         """Which features of tokens that stand in one place each have a part, in evaluation and in training.
 
         They stand where every later position sees them: dropping a sum in a layer leaves none without a part.
@@ -312,19 +313,18 @@ class Drawn:
         ]
 
     def places(self) -> list[Step]:
-        """Which features of positions that the usual texts do not have have a part in evaluation."""
+        """After `features`: which features of positions that the usual texts do not have have a part.
+
+        Dropping leaves each of them a part in some text; then those with one in the first text are counted.
+        """
+        n = MANY + D_MODEL
+        tokens, memory = np.resize(self.many, (n, n)), np.resize(self.memories, (n, n, D_MODEL))
+        asked = Ask("", tokens, memory, *all_open(n, n), seed=2)
         return [
-            found_own(self._usual(), self._long(), ORDINARY, OWN_PLACES, first=False),
+            found_own(self._usual(), asked, ORDINARY, OWN_PLACES, first=False),
             Call(OWN_PLACES, "count_nonzero", keep="number"),
             Count("places", Call(Ref("number"), "item")),
-        ]
-
-    def places_kept(self) -> list[Step]:
-        """The same in training; every text has these positions, so most is dropped: some in all texts."""
-        return [
-            Remake(NEARLY_ALL),
-            put("train"),
-            counted_of(OWN_PLACES, replace(self._long(), seed=2), ORDINARY, "places kept"),
+            counted_of(OWN_PLACES, asked, ORDINARY, "places kept", texts=1),
         ]
 
     def deep(self) -> list[Step]:
@@ -353,8 +353,8 @@ class Drawn:
         ]
 
     def rate(self) -> list[Step]:
-        """Two seeds in training."""
-        return [put("train"), self.usual("train"), self.usual("train, other seed", seed=2)]
+        """Two seeds."""
+        return [self.usual("train"), self.usual("train, other seed", seed=2)]
 
     def weights(self) -> list[Step]:
         """How many weights there are, and how many move the output for ordinary tokens."""
@@ -419,11 +419,6 @@ class Drawn:
             Ask("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
             written(),
         ]
-
-    def _long(self) -> Ask:
-        n = MANY + ORDINARY
-        tokens, memory = np.resize(self.many, (n, n)), np.resize(self.memories, (n, n, D_MODEL))
-        return Ask("", tokens, memory, *all_open(n, n))
 
     def _usual(self) -> Ask:
         """Ordinary tokens beside large memories; with many of them, few weights are idle by chance."""
