@@ -90,6 +90,23 @@ SENTENCES: dict[str, Text] = {
         "de": "Eine Position des Memory, die in der Memory-Maske verborgen war, "
         "änderte trotzdem die Ausgabe.",
     },
+    "repair.cross_mask.inverted": {
+        "en": "The memory mask hid from the cross-attention what it allows, and showed what it blocks: "
+        "with the mask inverted, it acted as it should.",
+        "de": "Die Memory-Maske verbarg vor der Cross-Attention, was sie erlaubt, und zeigte, was sie sperrt: "
+        "Mit umgekehrter Maske wirkte sie, wie sie soll.",
+    },
+    "repair.self_mask.inverted": {
+        "en": "The target mask hid from the self-attention what it allows, and showed what it blocks: "
+        "with the mask inverted, it acted as it should.",
+        "de": "Die Zielmaske verbarg vor der Self-Attention, was sie erlaubt, und zeigte, was sie sperrt: "
+        "Mit umgekehrter Maske wirkte sie, wie sie soll.",
+    },
+    "repair.output_head.idle": {
+        "en": "The layers have no part in the output: the scores are not made from what they give.",
+        "de": "Die Schichten haben keinen Anteil an der Ausgabe: "
+        "Die Scores entstehen nicht aus dem, was sie liefern.",
+    },
     "repair.cross_mask.both": {
         "en": "Blocking a position in the target mask also hid that position of the memory.",
         "de": "Eine in der Zielmaske verborgene Position verbarg auch diese Position des Memory.",

@@ -149,7 +149,9 @@ def _in_every_layer(runs: Runs) -> None:
     before, after = (runs.output("stack", label)[:, :, :ORDINARY] for label in ("deep", "deep, others"))
     effect = largest_change(before, after, LAST)
     if effect < INSENSITIVE:
-        raise MissingError(failed("repair.residual.layers", f"others' effect in a second layer: {effect:.3g}"))
+        raise MissingError(
+            failed("repair.residual.layers", f"others' effect in a second layer: {effect:.3g}")
+        )
 
 
 def _both_layers_used(runs: Runs) -> bool:

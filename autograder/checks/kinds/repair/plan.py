@@ -149,7 +149,9 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
         Model(access, drawn.seed, max_len=MORE_POSITIONS).experiment("larger table", table()),
         small.experiment("small", drawn.small()),
         rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
-        Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]),
+        Model(access, drawn.seed, 2).experiment(
+            "stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]
+        ),
         one.experiment(
             "weights",
             [
