@@ -21,12 +21,21 @@ from autograder.checks.kinds.repair.attentions import (
 from autograder.checks.kinds.repair.embeddings import reads_longest, reads_many, table_grows
 from autograder.checks.kinds.repair.experiment import Access, Experiment
 from autograder.checks.kinds.repair.later import asked_later, without_layers
-from autograder.checks.kinds.repair.plan import TARGET_BLOCKED, UNEQUAL, at_sizes, experiments
+from autograder.checks.kinds.repair.plan import (
+    MEMORY_BLOCKED,
+    MOVED,
+    TARGET_BLOCKED,
+    UNEQUAL,
+    at_sizes,
+    experiments,
+)
 from autograder.checks.kinds.repair.runs import MissingError, Runs
 from autograder.records import Call, Scenario
 
 INVERTED = ({"memory"}, {"target"}, {"memory", "target"})
 """Which masks a decoder may take for what is blocked."""
+BETWEEN = slice(MOVED + 1, -1)
+"""Later than the exchanged position, and not the last: inverted, its mask blocks everything."""
 _FORM = Draw(bytes(32))
 """For the form of the experiments, which no draw changes."""
 
@@ -201,10 +210,13 @@ def _inverted(first: Runs) -> bool:
     if not first.gave("attention", "usual", "moved", "token", "one", "one, memory moved"):
         return False
     sees = first.moved("attention", "usual", "moved")
-    leaks = first.moved("attention", "usual", "token", LATER)
-    hidden = sees.any() and not first.changed("attention", "one", "one, memory moved")
+    if sees.any() and not first.changed("attention", "one", "one, memory moved"):
+        return True
+    if sees[MEMORY_BLOCKED].all() and not sees[~MEMORY_BLOCKED].all():
+        return True
     back = first.moved("attention", "usual", "token", EARLIER)
-    return hidden or bool(back.all() and not leaks[~TARGET_BLOCKED].any())
+    leaks = first.moved("attention", "usual", "token", BETWEEN)
+    return bool(back.all() and not leaks[~TARGET_BLOCKED].any())
 
 
 def _named(made: Sequence[Experiment], names: Collection[str]) -> tuple[Experiment, ...]:
