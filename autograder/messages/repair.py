@@ -78,8 +78,8 @@ SENTENCES: dict[str, Text] = {
         "werden nicht addiert.",
     },
     "repair.residual.layers": {
-        "en": "In a model of two layers, exchanging all earlier tokens changed nothing at a position whose own "
-        "embedding is very large, although each layer normalises: a later layer does not add to "
+        "en": "In a model of two layers, exchanging all earlier tokens changed nothing at a position whose "
+        "own embedding is very large, although each layer normalises: a later layer does not add to "
         "what it was given.",
         "de": "In einem Modell aus zwei Schichten änderte der Austausch aller früheren Token nichts an einer "
         "Position, deren eigenes Embedding sehr groß ist, obwohl jede Schicht normalisiert: "
@@ -93,14 +93,14 @@ SENTENCES: dict[str, Text] = {
     "repair.cross_mask.inverted": {
         "en": "The memory mask hid from the cross-attention what it allows, and showed what it blocks: "
         "with the mask inverted, it acted as it should.",
-        "de": "Die Memory-Maske verbarg vor der Cross-Attention, was sie erlaubt, und zeigte, was sie sperrt: "
-        "Mit umgekehrter Maske wirkte sie, wie sie soll.",
+        "de": "Die Memory-Maske verbarg vor der Cross-Attention, was sie erlaubt, und zeigte, was sie "
+        "sperrt: Mit umgekehrter Maske wirkte sie, wie sie soll.",
     },
     "repair.self_mask.inverted": {
         "en": "The target mask hid from the self-attention what it allows, and showed what it blocks: "
         "with the mask inverted, it acted as it should.",
-        "de": "Die Zielmaske verbarg vor der Self-Attention, was sie erlaubt, und zeigte, was sie sperrt: "
-        "Mit umgekehrter Maske wirkte sie, wie sie soll.",
+        "de": "Die Zielmaske verbarg vor der Self-Attention, was sie erlaubt, und zeigte, was sie "
+        "sperrt: Mit umgekehrter Maske wirkte sie, wie sie soll.",
     },
     "repair.output_head.idle": {
         "en": "The layers have no part in the output: the scores are not made from what they give.",
