@@ -121,7 +121,11 @@ def residual(runs: Runs) -> None:
 
 def _own_way(runs: Runs) -> None:
     runs.steady("attention", "usual", "again")
-    before, after = runs.output("small", "small"), runs.output("small", "small, token")
+    _own_way_in(runs, "small")
+
+
+def _own_way_in(runs: Runs, experiment: str) -> None:
+    before, after = runs.output(experiment, "small"), runs.output(experiment, "small, token")
     own = largest_change(before, after, THERE)
     others = max(largest_change(before, after, EARLIER), largest_change(before, after, LATER))
     if not ROUNDING < others < own / OWN_SHARE:
@@ -141,8 +145,10 @@ def _added(runs: Runs) -> None:
 def _in_every_layer(runs: Runs) -> None:
     """The sum begins at what the layer is given, not at the embeddings: a huge one drowns no later layer.
 
-    It can be seen where each layer is normalised, and where positions see each other as they should.
+    Nor is it left out in one of two layers. The first can be seen where each layer is normalised, and where positions see each other as they should.
     """
+    if runs.gave("small stack", "small", "small, token") and _both_layers_used(runs):
+        _own_way_in(runs, "small stack")
     sure = all(holds(probe, runs) for probe in (self_mask, cross_value, norm))
     if not sure or not runs.gave("stack", "deep", "deep, others") or not _both_layers_used(runs):
         return
@@ -156,8 +162,11 @@ def _in_every_layer(runs: Runs) -> None:
 
 def _both_layers_used(runs: Runs) -> bool:
     """Whether most of the weights that a second layer brings have a part in the output; it may bring none."""
-    grown = runs.count("stack", "weights") - runs.count("weights", "weights")
-    return runs.count("stack", "used") - runs.count("weights", "used") >= HALF * grown
+    try:
+        grown = runs.count("stack", "weights") - runs.count("weights", "weights")
+        return runs.count("stack", "used") - runs.count("weights", "used") >= HALF * grown
+    except MissingError:
+        return False
 
 
 def norm(runs: Runs) -> None:

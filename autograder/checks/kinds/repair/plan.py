@@ -9,7 +9,7 @@ what it must:
     positions     more positions than any other size of the model
     longest       all sizes the same, and a target of that length
     larger table  twice as many positions: how much larger the model is
-    small         two layers, small weights: attention is nearly the plain mean of what is visible
+    small         small weights, in one layer and in two: attention is nearly the plain mean of what is visible
     vocabulary    more tokens than any other size of the model
     stack         two layers: which weights there are, and which have a part in the output; and whether
                   the second lets through what comes from the first
@@ -111,6 +111,7 @@ SERVES: dict[str, frozenset[str]] = {
     "longest": frozenset({"position_table", "position_offset"}),
     "larger table": frozenset({"position_table"}),
     "small": frozenset({"residual", "norm"}),
+    "small stack": frozenset({"residual"}),
     "weights": frozenset(
         {"embedding_dropout", "dropout_always", "residual", "norm", "output_head"}
         | {"hidden_width", "shared_block", "stack"}
@@ -137,7 +138,7 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
     long = Model(access, drawn.seed, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS)
     rich = Model(access, drawn.seed, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS)
     even = Model(access, drawn.seed, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
-    small = Model(access, drawn.seed, 2, change=Change.SHRINK)
+    small = Model(access, drawn.seed, change=Change.SHRINK)
     made = (
         one.experiment(
             "attention",
@@ -148,6 +149,7 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
         even.experiment("longest", [drawn.positions(D_MODEL)]),
         Model(access, drawn.seed, max_len=MORE_POSITIONS).experiment("larger table", table()),
         small.experiment("small", drawn.small()),
+        replace(small, n_layers=2).experiment("small stack", drawn.small()),
         rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
         Model(access, drawn.seed, 2).experiment(
             "stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]
