@@ -145,7 +145,8 @@ def _added(runs: Runs) -> None:
 def _in_every_layer(runs: Runs) -> None:
     """The sum begins at what the layer is given, not at the embeddings: a huge one drowns no later layer.
 
-    Nor is it left out in one of two layers. The first can be seen where each layer is normalised, and where positions see each other as they should.
+    Nor is it left out in one of two layers. The first can be seen where each layer is normalised, and
+    where positions see each other as they should.
     """
     if runs.gave("small stack", "small", "small, token") and _both_layers_used(runs):
         _own_way_in(runs, "small stack")

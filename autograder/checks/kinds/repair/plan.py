@@ -9,7 +9,8 @@ what it must:
     positions     more positions than any other size of the model
     longest       all sizes the same, and a target of that length
     larger table  twice as many positions: how much larger the model is
-    small         small weights, in one layer and in two: attention is nearly the plain mean of what is visible
+    small         small weights: attention is nearly the plain mean of what is visible
+    small stack   the same with two layers
     vocabulary    more tokens than any other size of the model
     stack         two layers: which weights there are, and which have a part in the output; and whether
                   the second lets through what comes from the first
