@@ -207,11 +207,9 @@ def _inverted(first: Runs) -> bool:
         return False
     if any(first.not_finite("attention", label) for label in ("usual", "one", "open")):
         return True
-    if not first.gave("attention", "usual", "moved", "token", "one", "one, memory moved"):
+    if not first.gave("attention", "usual", "moved", "token"):
         return False
     sees = first.moved("attention", "usual", "moved")
-    if sees.any() and not first.changed("attention", "one", "one, memory moved"):
-        return True
     if sees[MEMORY_BLOCKED].all() and not sees[~MEMORY_BLOCKED].all():
         return True
     back = first.moved("attention", "usual", "token", EARLIER)
