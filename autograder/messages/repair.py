@@ -77,10 +77,35 @@ SENTENCES: dict[str, Text] = {
         "anderes Token dort nichts: Der Zustand und das, was die Self-Attention bringt, "
         "werden nicht addiert.",
     },
+    "repair.residual.layers": {
+        "en": "In a model of two layers, exchanging all earlier tokens changed nothing at a position whose "
+        "own embedding is very large, although each layer normalises: a later layer does not add to "
+        "what it was given.",
+        "de": "In einem Modell aus zwei Schichten änderte der Austausch aller früheren Token nichts an einer "
+        "Position, deren eigenes Embedding sehr groß ist, obwohl jede Schicht normalisiert: "
+        "Eine spätere Schicht addiert nicht zu dem, was sie bekommt.",
+    },
     "repair.cross_mask": {
         "en": "Moving a memory position that the memory mask blocks still changed the output.",
         "de": "Eine Position des Memory, die in der Memory-Maske verborgen war, "
         "änderte trotzdem die Ausgabe.",
+    },
+    "repair.cross_mask.inverted": {
+        "en": "The memory mask hid from the cross-attention what it allows, and showed what it blocks: "
+        "with the mask inverted, it acted as it should.",
+        "de": "Die Memory-Maske verbarg vor der Cross-Attention, was sie erlaubt, und zeigte, was sie "
+        "sperrt: Mit umgekehrter Maske wirkte sie, wie sie soll.",
+    },
+    "repair.self_mask.inverted": {
+        "en": "The target mask hid from the self-attention what it allows, and showed what it blocks: "
+        "with the mask inverted, it acted as it should.",
+        "de": "Die Zielmaske verbarg vor der Self-Attention, was sie erlaubt, und zeigte, was sie "
+        "sperrt: Mit umgekehrter Maske wirkte sie, wie sie soll.",
+    },
+    "repair.output_head.idle": {
+        "en": "The layers have no part in the output: the scores are not made from what they give.",
+        "de": "Die Schichten haben keinen Anteil an der Ausgabe: "
+        "Die Scores entstehen nicht aus dem, was sie liefern.",
     },
     "repair.cross_mask.both": {
         "en": "Blocking a position in the target mask also hid that position of the memory.",
@@ -134,6 +159,12 @@ SENTENCES: dict[str, Text] = {
         "still had a part in the output: they are not dropped.",
         "de": "Im Trainingsmodus, bei Dropout 0,5, wirkten die Merkmale der eingebetteten Token "
         "weiterhin an der Ausgabe mit: Sie werden nicht verworfen.",
+    },
+    "repair.embedding_dropout.tokens": {
+        "en": "In training mode, features of the tokens are dropped, but with a dropout of 0.5 those of the "
+        "positions still had a part in the output: it is not their sum that dropout acts on.",
+        "de": "Im Trainingsmodus werden Merkmale der Token verworfen, aber die der Positionen wirkten bei "
+        "Dropout 0,5 weiterhin an der Ausgabe mit: Das Dropout wirkt nicht auf die Summe.",
     },
     "repair.cross_value.exchanged": {
         "en": "A position of the memory moved the output at that position and at no later one: "

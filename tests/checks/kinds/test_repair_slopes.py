@@ -43,7 +43,7 @@ def _counting(scenario: Scenario, own: Ref) -> Scenario:
 
 def _huge_tokens(scenario: Scenario) -> set[int]:
     """Those of the forward pass whose slopes tell what belongs to huge tokens."""
-    (asked,) = (call.args[0].array for call in scenario.calls if call.grad and _all_huge(call))
+    asked = [call.args[0].array for call in scenario.calls if call.grad and _all_huge(call)]
     return set(np.unique(asked).tolist())
 
 

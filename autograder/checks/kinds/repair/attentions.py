@@ -33,7 +33,8 @@ ROUNDING = 1e-13
 INSENSITIVE = 1e-3
 """Beside what is a million times as large as usual, smaller changes show that it was not normalised."""
 NOT_NORMALISED = "what enters the cross block is not normalised: no norm, norm before the sum, or pre-norm"
-_OPEN = ~MEMORY_BLOCKED & ~TARGET_BLOCKED
+HALF = 0.5
+"""Of a layer's weights: a few have no part in the output by chance."""
 _BOTH = MEMORY_BLOCKED & TARGET_BLOCKED
 _MEMORY = MEMORY_BLOCKED & ~TARGET_BLOCKED
 _TARGET = ~MEMORY_BLOCKED & TARGET_BLOCKED
@@ -115,11 +116,16 @@ def residual(runs: Runs) -> None:
             ) from missing
         raise
     _added(runs)
+    _in_every_layer(runs)
 
 
 def _own_way(runs: Runs) -> None:
     runs.steady("attention", "usual", "again")
-    before, after = runs.output("small", "small"), runs.output("small", "small, token")
+    _own_way_in(runs, "small")
+
+
+def _own_way_in(runs: Runs, experiment: str) -> None:
+    before, after = runs.output(experiment, "small"), runs.output(experiment, "small, token")
     own = largest_change(before, after, THERE)
     others = max(largest_change(before, after, EARLIER), largest_change(before, after, LATER))
     if not ROUNDING < others < own / OWN_SHARE:
@@ -134,6 +140,34 @@ def _added(runs: Runs) -> None:
     for size in ("below", "above"):
         if not runs.moved("weights", size, f"{size}, last", VERY_LAST).any():
             raise MissingError(failed("repair.residual.choice", f"{size}: the state is not read"))
+
+
+def _in_every_layer(runs: Runs) -> None:
+    """The sum begins at what the layer is given, not at the embeddings: a huge one drowns no later layer.
+
+    Nor is it left out in one of two layers. The first can be seen where each layer is normalised, and
+    where positions see each other as they should.
+    """
+    if runs.gave("small stack", "small", "small, token") and _both_layers_used(runs):
+        _own_way_in(runs, "small stack")
+    sure = all(holds(probe, runs) for probe in (self_mask, cross_value, norm))
+    if not sure or not runs.gave("stack", "deep", "deep, others") or not _both_layers_used(runs):
+        return
+    before, after = (runs.output("stack", label)[:, :, :ORDINARY] for label in ("deep", "deep, others"))
+    effect = largest_change(before, after, LAST)
+    if effect < INSENSITIVE:
+        raise MissingError(
+            failed("repair.residual.layers", f"others' effect in a second layer: {effect:.3g}")
+        )
+
+
+def _both_layers_used(runs: Runs) -> bool:
+    """Whether most of the weights that a second layer brings have a part in the output; it may bring none."""
+    try:
+        grown = runs.count("stack", "weights") - runs.count("weights", "weights")
+        return runs.count("stack", "used") - runs.count("weights", "used") >= HALF * grown
+    except MissingError:
+        return False
 
 
 def norm(runs: Runs) -> None:

@@ -141,6 +141,16 @@ def embedding_dropout(runs: Runs) -> None:
         if runs.count("weights", "features balanced"):
             raise unjudged("the embeddings are normalised: what is dropped of them cannot be seen")
         raise MissingError(failed("repair.embedding_dropout", f"{kept} of {features} features are kept"))
+    if reads_many(runs) and holds(shape_order, runs):
+        _positions_dropped(runs)
+
+
+def _positions_dropped(runs: Runs) -> None:
+    """The same of positions: a text has each in one place, and others have it, too."""
+    features, kept = runs.count("weights", "places"), runs.count("weights", "places kept")
+    if kept > MOST_KEPT * features > 0:
+        what = f"{kept} of {features} features of positions are kept"
+        raise MissingError(failed("repair.embedding_dropout.tokens", what))
 
 
 def dropout_always(runs: Runs) -> None:

@@ -37,8 +37,10 @@ class Access(Struct, frozen=True):
     """The name in the notebook."""
     of_object: bool = False
     """The name holds an object: its class is meant."""
-    spied: bool = False
-    """Not what a forward pass returns counts, but what the last of its modules gave."""
+    spied: int = 0
+    """Not what a forward pass returns counts, but what its last module (1) or the one before gave."""
+    inverted: frozenset[str] = frozenset()
+    """Which of the masks, ``"memory"`` and ``"target"``, are given with 1 for what is blocked."""
 
     @property
     def name(self) -> str:
@@ -66,11 +68,19 @@ class Ask(Struct, frozen=True, eq=False):
     target_mask: np.ndarray
     seed: int = 1
 
+    def to(self, access: Access) -> Ask:
+        """The same with masks as the model takes them."""
+        return msgspec.structs.replace(
+            self,
+            memory_mask=self.memory_mask ^ ("memory" in access.inverted),
+            target_mask=self.target_mask ^ ("target" in access.inverted),
+        )
+
     def words(self, made: str) -> str:
         """The forward pass of a model made so, with the shapes of its first two inputs."""
         return f"{made}, tokens {self.tokens.shape}, memory {self.memory.shape}"
 
-    def calls(self, seed: int, dtype: str = "float64", *, spied: bool = False, keep: str = "") -> list[Call]:
+    def calls(self, seed: int, dtype: str = "float64", *, spied: int = 0, keep: str = "") -> list[Call]:
         """The calls that make the forward pass; the last one gives its output."""
         inputs = (
             Tensor(self.tokens.astype(np.int64), "int64"),
@@ -87,7 +97,7 @@ class Ask(Struct, frozen=True, eq=False):
         return [
             Call(SEEN, "clear", keep="nothing"),
             msgspec.structs.replace(passed, keep="returned"),
-            Call(SEEN, "popitem", keep=last.name),
+            *[Call(SEEN, "popitem", keep=last.name)] * spied,
             Call(last, "__getitem__", args=(0,), keep=module.name),
             Call(last, "__getitem__", args=(1,), keep=inputs_of_it.name),
             Call(inputs_of_it, "__getitem__", args=(0,), keep=given.name),
@@ -186,14 +196,14 @@ class Model(Struct, frozen=True):
         if isinstance(step, Call):
             return [_Row("", made, (), step)]
         words = step.words(made)
-        *before, last = step.calls(self.seed, self.dtype, spied=self.access.spied)
+        *before, last = step.to(self.access).calls(self.seed, self.dtype, spied=self.access.spied)
         return [
             *(_Row("", words, (), call) for call in before),
             _Row(prefix + step.label, words, step.tokens.shape, last),
         ]
 
     def _output(self, ask: Ask, keep: str) -> list[Call]:
-        return ask.calls(self.seed, self.dtype, spied=self.access.spied, keep=keep)
+        return ask.to(self.access).calls(self.seed, self.dtype, spied=self.access.spied, keep=keep)
 
     def _spy(self) -> list[Call]:
         """Every module's inputs are written down: a dictionary takes a module and them as a hook does."""

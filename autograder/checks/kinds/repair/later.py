@@ -77,7 +77,7 @@ def without_layers(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     none = Model(access, drawn.seed, n_layers=0)
     even = replace(none, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
     made = (
-        none.experiment("attention", [*drawn.plain(), *table(), *drawn.rate()]),
+        none.experiment("attention", [*drawn.plain(), *table()]),
         none.experiment("unequal", [*drawn.unequal(), drawn.longer_source()]),
         replace(none, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS).experiment(
             "positions", [drawn.positions(MANY_POSITIONS)]
@@ -87,7 +87,8 @@ def without_layers(access: Access, draw: Draw) -> tuple[Experiment, ...]:
         replace(none, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS).experiment(
             "vocabulary", [drawn.vocabulary()]
         ),
-        none.experiment("weights", drawn.features()),
+        none.experiment("weights", [*drawn.features(first=True), *drawn.places()]),
+        none.experiment("dropped", drawn.rate(), ("train",)),
     )
     return tuple(
         replace(one, scenario=replace(one.scenario, name=f"{one.scenario.name}, no layers")) for one in made

@@ -57,10 +57,10 @@ def dropout_rate(runs: Runs) -> None:
     reads_memory(runs)
     if runs.changed("dropped", "usual", "moved"):
         raise MissingError(failed("repair.dropout_rate", "the memory is seen with dropout 1"))
-    if runs.changed("attention", "train", "train, other seed"):
+    if runs.changed("dropped", "train", "train, other seed"):
         bare = runs.without_layers
         labels = "train", "train, other seed"
-        if bare and bare.gave("attention", *labels) and bare.changed("attention", *labels):
+        if bare and bare.gave("dropped", *labels) and bare.changed("dropped", *labels):
             raise unjudged("outputs vary in training with dropout 0 before any layer")
         raise MissingError(failed("repair.dropout_rate", "outputs vary in training with dropout 0"))
 

@@ -10,11 +10,13 @@ what it must:
     longest       all sizes the same, and a target of that length
     larger table  twice as many positions: how much larger the model is
     small         small weights: attention is nearly the plain mean of what is visible
-    weights       which weights have a part in the output, with a dropout of 0.5 in training, too; then the
-                  state of some positions is nothing, or huge
+    small stack   the same with two layers
     vocabulary    more tokens than any other size of the model
-    stack         two layers: which weights there are, and which have a part in the output
-    dropped       dropout 1, in training: whatever is dropped is gone
+    stack         two layers: which weights there are, and which have a part in the output; and whether
+                  the second lets through what comes from the first
+    weights       which weights have a part in the output; then the state of some positions is nothing, or
+                  huge; then which have a part in training, with dropout
+    dropped       dropout 1, in training: whatever is dropped is gone; then dropout 0
     wide          a wider feed-forward network
 
 Target masks never let a position see a later one, except where all are open, and memory masks block whole
@@ -99,6 +101,8 @@ OWN = Ref("own")
 """The weights of huge tokens."""
 OWN_ONCE = Ref("own once")
 """The weights of huge tokens, each of which stands in one place."""
+OWN_PLACES = Ref("own places")
+"""The weights of positions that the usual texts do not have."""
 OWN_LAST = Ref("own last")
 """The weights of huge tokens and of the last position."""
 
@@ -108,12 +112,13 @@ SERVES: dict[str, frozenset[str]] = {
     "longest": frozenset({"position_table", "position_offset"}),
     "larger table": frozenset({"position_table"}),
     "small": frozenset({"residual", "norm"}),
+    "small stack": frozenset({"residual"}),
     "weights": frozenset(
         {"embedding_dropout", "dropout_always", "residual", "norm", "output_head"}
         | {"hidden_width", "shared_block", "stack"}
     ),
     "vocabulary": frozenset({"output_head", "token_table"}),
-    "stack": frozenset({"output_head", "shared_block", "stack"}),
+    "stack": frozenset({"output_head", "residual", "shared_block", "stack"}),
     "dropped": frozenset({"dropout_rate"}),
     "wide": frozenset({"hidden_width"}),
 }
@@ -138,20 +143,28 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
     made = (
         one.experiment(
             "attention",
-            [*drawn.memory_alone(), *drawn.plain(), *drawn.attention(), *table(), *drawn.rate()],
+            [*drawn.memory_alone(), *drawn.plain(), *drawn.attention(), *table()],
         ),
         one.experiment("unequal", [*drawn.unequal(), drawn.longer_source()]),
         long.experiment("positions", [drawn.positions(MANY_POSITIONS)]),
         even.experiment("longest", [drawn.positions(D_MODEL)]),
         Model(access, drawn.seed, max_len=MORE_POSITIONS).experiment("larger table", table()),
         small.experiment("small", drawn.small()),
+        replace(small, n_layers=2).experiment("small stack", drawn.small()),
+        rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
+        Model(access, drawn.seed, 2).experiment(
+            "stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]
+        ),
         one.experiment(
             "weights",
-            [*drawn.weights(), *drawn.features(), Remake(0.0), *drawn.nothing_or_huge(), *drawn.scaled()],
+            [
+                *[*drawn.weights(), *drawn.nothing_or_huge(), *drawn.scaled()],
+                *[*drawn.features(first=False), *drawn.places()],
+            ],
         ),
-        rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
-        Model(access, drawn.seed, 2).experiment("stack", [drawn.usual("stack"), *drawn.weights()]),
-        Model(access, drawn.seed, dropout=1.0).experiment("dropped", drawn.dropped(), ("train",)),
+        Model(access, drawn.seed, dropout=1.0).experiment(
+            "dropped", [*drawn.dropped(), Remake(0.0), *drawn.rate()], ("train",)
+        ),
         Model(access, drawn.seed, d_hidden=MORE_HIDDEN).experiment("wide", drawn.weights()),
     )
     return tuple(sorted(made, key=lambda each: SERVES.get(each.name, frozenset(probes)).isdisjoint(probes)))
@@ -282,17 +295,18 @@ class Drawn:
         tokens[:, 0] = LAST_TOKENS
         return Ask("vocabulary", tokens, self.memory[:1].repeat(N, axis=0), *all_open(N, N))
 
-    def features(self) -> list[Step]:
+    def features(self, *, first: bool) -> list[Step]:
         """Which features of tokens that stand in one place each have a part, in evaluation and in training.
 
         They stand where every later position sees them: dropping a sum in a layer leaves none without a part.
+        With `first`, it has to be found first what is idle for the usual inputs.
         """
         tokens = self.ordinary.copy()
         special = np.arange(ORDINARY, D_MODEL)
         tokens[: len(special), 0] = special
         asked = Ask("", tokens, self.memory, all_open(N, N)[0], causal(N, N))
         return [
-            found_own(self._usual(), asked, ORDINARY, OWN_ONCE),
+            found_own(self._usual(), asked, ORDINARY, OWN_ONCE, first=first),
             Call(OWN_ONCE, "count_nonzero", keep="number"),
             Count("features", Call(Ref("number"), "item")),
             Remake(HALF),
@@ -301,6 +315,38 @@ class Drawn:
             put("train"),
             counted_of(OWN_ONCE, replace(asked, seed=2), ORDINARY, "features kept"),
             *balanced("features balanced"),
+        ]
+
+    def places(self) -> list[Step]:
+        """After `features`: which features of positions that the usual texts do not have have a part.
+
+        Dropping leaves each of them a part in some text; then those with one in the first text are counted.
+        """
+        n = MANY + D_MODEL
+        tokens, memory = np.resize(self.many, (n, n)), np.resize(self.memories, (n, n, D_MODEL))
+        asked = Ask("", tokens, memory, *all_open(n, n), seed=2)
+        return [
+            found_own(self._usual(), asked, ORDINARY, OWN_PLACES, first=False),
+            Call(OWN_PLACES, "count_nonzero", keep="number"),
+            Count("places", Call(Ref("number"), "item")),
+            counted_of(OWN_PLACES, asked, ORDINARY, "places kept", texts=1),
+        ]
+
+    def deep(self) -> list[Step]:
+        """In a model of two layers: the last position's token is huge, and the tokens before it are others.
+
+        No other position, nor itself, sees it, whichever mask an attention is given.
+        """
+        last = np.arange(N) == N - 1
+        earlier = np.tril(~np.eye(N, dtype=bool))
+        earlier[0, 0] = True
+        masks = (np.broadcast_to(earlier, (N, 1, N, N)),) * 2
+        special = replace(self._usual(), tokens=np.resize(self.huge, (MANY, MANY)))
+        return [
+            found_own(self._usual(), special, ORDINARY, OWN),
+            *multiplied(OWN, HUGE),
+            Ask("deep", np.where(last, self.huge, self.ordinary), self.memory, *masks),
+            Ask("deep, others", np.where(last, self.huge, self.exchanged), self.memory, *masks),
         ]
 
     def dropped(self) -> list[Ask]:
@@ -312,8 +358,8 @@ class Drawn:
         ]
 
     def rate(self) -> list[Step]:
-        """Two seeds in training."""
-        return [put("train"), self.usual("train"), self.usual("train, other seed", seed=2)]
+        """Two seeds."""
+        return [self.usual("train"), self.usual("train, other seed", seed=2)]
 
     def weights(self) -> list[Step]:
         """How many weights there are, and how many move the output for ordinary tokens."""
@@ -340,7 +386,7 @@ class Drawn:
             return Ask(label, tokens, memory, *masks)
 
         return [
-            found_own(self._usual(), asked("", ordinary), ORDINARY, OWN_LAST, first=False),
+            found_own(self._usual(), asked("", ordinary), ORDINARY, OWN_LAST),
             *multiplied(OWN_LAST, 0),
             asked("nothing", ordinary),
             asked("nothing, others", others),
@@ -376,6 +422,7 @@ class Drawn:
             Ask("all huge", self.huge, self.memory, *masks),
             Ask("all huge, moved", self.huge, moved, *masks),
             Ask("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
+            written(),
         ]
 
     def _usual(self) -> Ask:

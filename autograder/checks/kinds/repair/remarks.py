@@ -90,7 +90,7 @@ def _probabilities(runs: Runs) -> str:
 
 def _rate(runs: Runs) -> str:
     try:
-        varies = runs.changed("attention", "train", "train, other seed")
+        varies = runs.changed("dropped", "train", "train, other seed")
         varies = varies and not runs.changed("dropped", "usual", "moved")
     except MissingError:
         return ""

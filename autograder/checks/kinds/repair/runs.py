@@ -50,6 +50,7 @@ class Runs:
         without_layers: the outputs of models without layers, where they were asked.
         layers: whether these are the outputs of models with layers.
         unmade: no model could be made at all, although there is such a name.
+        why_unmade: what it raised, for a person to read.
         misread: why what the usual forward pass returned is no output of a decoder.
         of_dtypes: something raised where numbers of two types met.
     """
@@ -79,6 +80,7 @@ class Runs:
         self.without_layers = without_layers
         self.layers = layers
         self.unmade = False
+        self.why_unmade: Finding | None = None
         self.misread: Finding | None = None
         self.of_dtypes = False
         ended: Finding | None = None
@@ -104,6 +106,11 @@ class Runs:
     def gave(self, experiment: str, *labels: str) -> bool:
         """Whether these outputs are there."""
         return all(isinstance(self._outputs.get((experiment, label)), np.ndarray) for label in labels)
+
+    def not_finite(self, experiment: str, label: str) -> bool:
+        """Whether an output has a number that is none."""
+        found = self._outputs.get((experiment, label))
+        return isinstance(found, Finding) and found.code == "repair.not-finite"
 
     def count(self, experiment: str, label: str) -> int:
         """One whole number, not negative.
@@ -174,7 +181,10 @@ class Runs:
     ) -> Finding | None:
         """File one experiment's observations; returns the finding of an ended box for what follows."""
         stop: Finding | None = None
-        self.unmade |= experiment.name == "attention" and _raised_at_once(observations)
+        if experiment.name == "attention" and _raised_at_once(observations):
+            self.unmade = True
+            error = f"{experiment.words[0]}: {observations[0].error}: {observations[0].message}"
+            self.why_unmade = review(f"no model can be made: {error}", "review.person")
         for index, label in enumerate(experiment.labels):
             words = experiment.words[index]
             here = observations[index : index + 1]

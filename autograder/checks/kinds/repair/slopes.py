@@ -52,12 +52,12 @@ def counted(ask: Ask, columns: int) -> list[Count | Slopes]:
     return [ALL_WEIGHTS, Slopes(calls)]
 
 
-def counted_of(own: Ref, ask: Ask, columns: int, label: str) -> Slopes:
-    """Count how many weights of a mask have a part in some columns."""
+def counted_of(own: Ref, ask: Ask, columns: int, label: str, *, texts: int = 0) -> Slopes:
+    """Count how many weights of a mask have a part in some columns, of some texts or (0) of all."""
 
     def calls(output: Output) -> list[Call | Count]:
         return [
-            *_gradients(output, ask, columns),
+            *_gradients(output, ask, columns, texts),
             Call(SLOPES, "mul", args=(own,), keep="masked"),
             Call(Ref("masked"), "count_nonzero", keep="nonzero"),
             Count(label, Call(Ref("nonzero"), "item")),
@@ -146,7 +146,7 @@ def _idle(output: Output, ask: Ask, columns: int) -> list[Call]:
     return [*calls, written()]
 
 
-def _gradients(output: Output, ask: Ask, columns: int) -> list[Call]:
+def _gradients(output: Output, ask: Ask, columns: int, texts: int = 0) -> list[Call]:
     """Keep, as `SLOPES`, how much every weight moves the sum of the squares of the output's first columns.
 
     In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
@@ -154,6 +154,8 @@ def _gradients(output: Output, ask: Ask, columns: int) -> list[Call]:
     calls = output(ask, "output")
     if columns:
         calls.append(Call(Ref("output"), "narrow", args=(2, 0, columns), keep="output", grad=True))
+    if texts:
+        calls.append(Call(Ref("output"), "narrow", args=(0, 0, texts), keep="output", grad=True))
     wanted = {"allow_unused": True, "materialize_grads": True}
     return [
         *calls,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
-from autograder.checks.judging.results import Finding, review
+from autograder.checks.judging.results import Finding, failed, review
 from autograder.checks.kinds.repair.attentions import (
     cross_key,
     cross_mask,
@@ -144,6 +144,8 @@ def verdicts(observed: Observed, planted: Collection[str]) -> dict[str, Verdict]
 
 def _finding(probe: Probe, observed: Observed) -> Finding | None:
     runs = observed.runs
+    if observed.unmade is not None:
+        return observed.unmade
     if observed.misread is not None:
         if probe is output_head:
             return observed.misread
@@ -153,8 +155,13 @@ def _finding(probe: Probe, observed: Observed) -> Finding | None:
     fails = not runs.gave("attention", "usual") or holds(exchanged, runs)
     if bare is not None and fails and probe in WITHOUT_LAYERS and bare.gave("attention", "usual"):
         runs = bare
+    for masks, its_probe in (("target", self_mask), ("memory", cross_mask)):
+        if masks in observed.inverted and probe is its_probe and holds(probe, runs):
+            return failed(f"repair.{probe.__name__}.inverted")
     try:
         probe(runs)
     except MissingError as missing:
+        if observed.guessed and not holds(residual, runs):
+            return review("what is returned cannot be read", "review.person")
         return missing.finding
     return None
