@@ -51,6 +51,12 @@ def raising(question: Question, rubric: Rubric) -> tuple[ItemResult, ...]:
     """The results of code that raises, whatever it is called with."""
     check = make_check(question, rubric)
     source = f"def {question.answer}(*args, **kwargs):\n    raise ValueError('no')\n"
+    if question.kind == "implementation":  # a class that can be made, and no more
+        source = (
+            f"import torch\nclass {question.answer}(torch.nn.Module):\n    def __init__(self, *args):\n"
+            "        super().__init__()\n    def forward(self, *args, **kwargs):\n"
+            "        raise ValueError('no')\n"
+        )
     plan = check.reference_plan(DRAW)
     module, _, name = question.reference.partition(":")
     known = f"from reference.{module} import {name} as {question.answer}" if plan else ""

@@ -85,7 +85,7 @@ def test_an_object_that_lies_is_what_it_stores(
 
 FORGE = """
 def attack():
-    send(frame({'id': request_id(), 'n': 0, 'observations': [{'v': 42}]}))
+    send(frame({'id': request_id(), 'n': 0, 'call': 0, 'observed': {'v': 42}}))
     return 43
 def honest():
     return 7
@@ -117,7 +117,8 @@ def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
     """A reply kept from one request answers no other."""
     source = (
         "kept = []\ndef remember():\n    kept.append(request_id())\n    return 1\n"
-        "def replay():\n    send(frame({'id': kept[0], 'n': 0, 'observations': [{'v': 42}]}))\n    return 2"
+        "def replay():\n"
+        "    send(frame({'id': kept[0], 'n': 0, 'call': 0, 'observed': {'v': 42}}))\n    return 2"
     )
     first, second = asked(plain_sandbox, source, "remember", "replay")
     assert 1 == first.value
@@ -127,8 +128,8 @@ def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
 def test_forged_values_are_plain_values(plain_sandbox: NamespaceSandbox) -> None:
     """Whatever tree a forged reply holds, only numbers, texts, containers and our records come of it."""
     source = (
-        "def attack():\n    send(frame({'id': request_id(), 'n': 0, 'observations': [{'v': "
-        "[{'$': 'opaque', 'type': {'a': 1}, 'text': 5}, {'$': 'ref', 'v': []}, '\\ud800', True]}]}))\n"
+        "def attack():\n    send(frame({'id': request_id(), 'n': 0, 'call': 0, 'observed': {'v': "
+        "[{'$': 'opaque', 'type': {'a': 1}, 'text': 5}, {'$': 'ref', 'v': []}, '\\ud800', True]}}))\n"
         "    time.sleep(9)"
     )
     (observation,) = asked(plain_sandbox, source, "attack")
