@@ -162,10 +162,13 @@ def _in_every_layer(runs: Runs) -> None:
 
 
 def _both_layers_used(runs: Runs) -> bool:
-    """Whether most of the weights that a second layer brings have a part in the output; it may bring none."""
+    """Whether most of the weights that a second layer brings have a part in the output.
+
+    Where it brings none, nobody can tell: the same layer may stand for both, or one be left out.
+    """
     try:
         grown = runs.count("stack", "weights") - runs.count("weights", "weights")
-        return runs.count("stack", "used") - runs.count("weights", "used") >= HALF * grown
+        return 0 < HALF * grown <= runs.count("stack", "used") - runs.count("weights", "used")
     except MissingError:
         return False
 
