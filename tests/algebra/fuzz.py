@@ -41,7 +41,8 @@ from tests.algebra.notations import HANDS, Hand
 from tests.algebra.test_compare import value
 from tests.algebra.test_tokens import MORE_PIECES
 
-SECONDS = 0.010
+SECONDS = 0.150
+"""For reading a text and judging it, with the search for what is wrong in it; ten milliseconds without."""
 SECONDS_OF_CASES = 0.5
 """The same with maxima and minima, which are compared case by case."""
 BYTES = 5_000_000

@@ -31,6 +31,8 @@ KEYS = {
     "a power": AnswerKey([parse("2^n*d_model", VOCABULARY)], [PLAIN]),
 }
 SECONDS = 0.01
+DIAGNOSED = 0.15
+"""Seconds for a wrong formula of any size: what is wrong in it is looked for as well."""
 
 
 def fastest(text: str, read: Reader = parse, key: AnswerKey = KEYS["a polynomial"]) -> tuple[str, float]:
@@ -65,7 +67,7 @@ def test_costly_formulas_end_quickly(name: str, asked: str) -> None:
         assert outcome == "right"
     else:
         assert outcome in ("wrong", "undecided")
-    assert seconds < SECONDS
+    assert seconds < DIAGNOSED
 
 
 @pytest.mark.parametrize("name", [*REFUSED, *DECIDED])

@@ -32,6 +32,7 @@ OUTSIDE = {
         "bisect",
         "collections",
         "contextlib",
+        "copy",
         "dataclasses",
         "decimal",
         "difflib",
@@ -63,7 +64,7 @@ OUTSIDE = {
         "typing",
         "unicodedata",
     ),
-    *("threading", "warnings", "flint", "msgspec", "numpy"),
+    *("threading", "traceback", "warnings", "flint", "msgspec", "numpy"),
 }
 """Libraries that the algebra may stand on: none of them runs text by itself."""
 

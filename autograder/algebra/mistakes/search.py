@@ -44,7 +44,7 @@ from autograder.algebra.nodes import (
 )
 from autograder.algebra.printing.text import decimal, to_text
 
-MOST_PARTS = 80
+MOST_PARTS = 60
 """Parts of an answer that is looked at."""
 MOST_WORK = 16_000
 """Parts of formulas that are evaluated in the search for changes: about ten milliseconds."""

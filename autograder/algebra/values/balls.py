@@ -69,7 +69,12 @@ class _Tally:
         self.agree = self.differ = self.first = self.second = self.neither = self.unknown = 0
 
     def count(self, outcome: _Outcome) -> None:
-        setattr(self, outcome, getattr(self, outcome) + 1)
+        self.agree += outcome == "agree"
+        self.differ += outcome == "differ"
+        self.first += outcome == "first"
+        self.second += outcome == "second"
+        self.neither += outcome == "neither"
+        self.unknown += outcome == "unknown"
 
 
 def equal_at(first: Node, second: Node, points: Points) -> bool:
