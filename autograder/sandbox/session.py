@@ -103,8 +103,6 @@ class Session:
             except SandboxFault as fault:
                 self._after_fault(fault)
                 continue
-            if answers and self._left() <= 0:
-                answers[-1] = remarks.out_of_time(answers[-1])
             results += answers
             if answers and _ending(answers[-1]):
                 endings += 1
@@ -133,7 +131,10 @@ class Session:
         if seconds <= 0:
             self._give_up(Ending.SUBMISSION_TIME)
             return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
-        return self._box.ask(scenarios, seconds=seconds, total=self._left())
+        answers = self._box.ask(scenarios, seconds=seconds, total=self._left())
+        if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
+            answers[-1] = remarks.out_of_time(answers[-1])
+        return answers
 
     def _ensure_box(self) -> bool:
         """A box in which every runnable cell has run; False when there will be none any more."""
@@ -166,7 +167,7 @@ class Session:
                 run = box.run_cell(cell.source, seconds=seconds)
             except BoxEnded as ended:
                 self._skipped.add(number)
-                late = ended.ending is Ending.CELL_TIME and self._left() <= 0
+                late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
                 self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
                 raise
             remarks.add(self.notes, remarks.cell_notes(number, run.met, self._limits))
