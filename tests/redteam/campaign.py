@@ -32,8 +32,6 @@ from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
-FULL = Decimal(54)
-"""What the automatic items of the paper are worth: 46 in the exam, 8 behind it."""
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
 """What cannot be told from an honest mishap, or from one of ours."""
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
@@ -168,8 +166,9 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
     else:
         alone = campaign.alone[line.student]
         line.found("classmates affected", *(item for item, got in earned.items() if got != alone[item]))
-        if line.role == "control" and sum(earned.values()) != FULL:
-            line.found("classmates affected", f"a control earns {sum(earned.values())} instead of {FULL}")
+        full = campaign.exam.full
+        if line.role == "control" and sum(earned.values()) != full:
+            line.found("classmates affected", f"a control earns {sum(earned.values())} instead of {full}")
     line.found("files touched outside", *reached(graded))
     line.found("grader failures", *(note.text for note in graded.score.notes if note.code in OUR_FAULTS))
     line.found(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,12 @@ class Exam(Struct, frozen=True):
         """The items that a person decides on in every paper."""
         questions = self.assignment.rubric.questions
         return frozenset(f"{one.id}.{item.id}" for one in questions for item in one.items if item.manual)
+
+    @property
+    def full(self) -> Decimal:
+        """What the automatic items of the paper are worth together."""
+        questions = self.assignment.rubric.questions
+        return sum((item.points for one in questions for item in one.items if not item.manual), Decimal(0))
 
     def wrong(self, answers: Mapping[str, str] | None = None) -> Notebook:
         """A paper with a wrong answer to every question.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.redteam.attack import ATTACKS
-from tests.redteam.campaign import FULL, Campaign, run
+from tests.redteam.campaign import Campaign, run
 from tests.redteam.controls import CONTROLS
 from tests.redteam.entrants import entrants
 from tests.redteam.exam import Exam
@@ -47,7 +47,7 @@ def lines(campaign: Campaign) -> dict[str, Line]:
 def test_there_is_much_to_steal(campaign: Campaign) -> None:
     """The attackers' paper by itself earns little of what the honest ones earn."""
     assert sum(campaign.alone[""].values()) < 6
-    assert all(FULL == sum(earned.values()) for student, earned in campaign.alone.items() if student)
+    assert all(campaign.exam.full == sum(earned.values()) for student, earned in campaign.alone.items() if student)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -62,7 +62,7 @@ def test_an_honest_control_keeps_full_marks(campaign: Campaign, lines: dict[str,
     """What honest students have in their notebooks costs nothing, also between attackers."""
     line = lines[f"honest: {title}"]
     assert {} == line.findings
-    assert campaign.graded[line.student].score.points == FULL
+    assert campaign.graded[line.student].score.points == campaign.exam.full
 
 
 def test_nothing_is_left_at_the_end(campaign: Campaign) -> None:
@@ -75,4 +75,4 @@ def test_honest_classmates_keep_full_marks(campaign: Campaign) -> None:
     """Whoever is graded between the attackers gets what the answer key gets."""
     honest = [line for line in campaign.all_lines() if line.role in {"classmate", "control"}]
     assert len(honest) >= 14
-    assert {FULL} == {campaign.graded[line.student].score.points for line in honest}
+    assert {campaign.exam.full} == {campaign.graded[line.student].score.points for line in honest}
