@@ -459,3 +459,23 @@ def test_all_parts_are_worth_what_the_heading_says() -> None:
         if item.manual
     )
     assert (Decimal(20), total) == (total + manual, sum(one.points for one in graded({}).values()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "7*n_voc",
+        "7*d_model^3",
+        "3*n_layers",
+        "d_model + 5*n_heads",
+        "sqrt(n_heads)",
+        "d_model^2*n_layers*n_heads",
+    ],
+)
+def test_the_same_nonsense_everywhere_earns_nothing(text: str) -> None:
+    """What follows from nothing is worth nothing, though each part fits the one before."""
+    formulas = ("a", "b", "c", "d", "e", "f", "i")
+    found = graded(dict.fromkeys(formulas, text) | {"h": text})
+    got = {name: result.points for name, result in found.items() if result.reading}
+    asked = {f"{part}.formula" for part in formulas} | {"h.sum"}
+    assert {} == {name: value for name, value in got.items() if name in asked and value}

@@ -109,8 +109,13 @@ def _simple(making: Making) -> CreditGraph:
     steps += _following(making, possible)
     for mistake in options.mistake:
         at = checked_option(mistake, item, where)
-        found = [Foreseen(formula(text, mistake.assume, at, "mistake")[0]) for text in formulas_of(mistake)]
-        condition: Condition = found[0] if len(found) == 1 else Either(tuple(found))
+        found = [formula(text, mistake.assume, at, "mistake") for text in formulas_of(mistake)]
+        condition = _either([Foreseen(index) for index, _ in found])
+        spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
+        if spoken and mistake.points and options.form == "formula":
+            same = tuple((name, formula(name, (), where, "own")[0]) for name in spoken)
+            worthless = Every((condition, Copied(same), Not(Copied(same, earned=True))))
+            steps.append(Step(mistake.code, worthless, text=mistake.text))
         steps.append(Step(mistake.code, condition, mistake.points, mistake.text))
     if options.early_points:
         check_points(options.early_points, max(item.points, CENT), f"{where}: early_points")
