@@ -47,14 +47,16 @@ class Sittings:
     ) -> None:
         self._common = assignment
         self._labels: dict[str, str] = {}
+        self._digests: dict[str, str] = {}
         self._refused: dict[str, Exception] = {}
         variants: dict[str, Assignment] = {}
         for student in assignment.manifest.students if assignment.manifest else ():
             try:
                 variant = assignment.variant_of(student)
-                if variant.label not in variants:
-                    variants[variant.label] = assignment.asked(variant)
+                if variant.digest not in variants:
+                    variants[variant.digest] = assignment.asked(variant)
                 self._labels[student] = variant.label
+                self._digests[student] = variant.digest
             except Exception as error:  # noqa: BLE001 - raised when this student is graded, and nobody else
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
@@ -63,11 +65,11 @@ class Sittings:
         sittings = [Sitting(asked, one) for asked, one in zip(every, expected, strict=True)]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
-        students: dict[str, list[str]] = {label: [] for label in variants}
-        for student, label in self._labels.items():
-            students[label].append(student)
+        students: dict[str, list[str]] = {digest: [] for digest in variants}
+        for student, digest in self._digests.items():
+            students[digest].append(student)
         self.asked = Asked.of(
-            ((one.assignment, one.expected, students[label]) for label, one in self._of_variant.items()),
+            ((one.assignment, one.expected, students[digest]) for digest, one in self._of_variant.items()),
             assignment,
         )
 
@@ -95,7 +97,7 @@ class Sittings:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known
             return Sitting(self._common, self.common.expected, (Note("common-variant", text),))
-        sitting = self._of_variant[self._labels[own]]
+        sitting = self._of_variant[self._digests[own]]
         notes: tuple[Note, ...] = ()
         if written - {given.variant.label}:
             text = "The notebook does not say that it is this student's." + self._students_of(written)

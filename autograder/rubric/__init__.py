@@ -182,7 +182,7 @@ class Rubric(Struct, frozen=True):
                 drawn = entries.with_faults(entry, faults[identifier]) if identifier in faults else entry
                 place = f"variant {variant.label}: question {at + 1}"
                 questions[at] = _question(fill_table(drawn, variant.values, place), place, self.assignment)
-        digest = hashlib.sha256(f"{self.digest} {variant.label}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self.digest} {variant.digest}".encode()).hexdigest()
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
     def symbols(self, question: Question) -> dict[str, Symbol]:
