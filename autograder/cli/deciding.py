@@ -74,7 +74,7 @@ def enter_decisions(
     members: dict[tuple[str, str], list[_Given]] = {}
     for one in answers:
         members.setdefault((one.cell, one.group), []).append(one)
-    given = {}
+    given: dict[tuple[str, str, str], Decision] = {}
     used, refused = 0, []
     for decision in decisions:
         alike = members.get((decision.cell, decision.group), [])

@@ -24,12 +24,16 @@ class LocalBox:
     def __init__(self, *sources: str) -> None:
         torch.set_num_threads(1)
         self.namespace: dict[str, Any] = {"__name__": "notebook"}
+        self._sources = sources
         for source in sources:
             exec(compile(source, "cell", "exec"), self.namespace)
 
     def ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """One tuple per scenario, one observation per call; the first failure skips the rest."""
-        return [self._scenario(scenario) for scenario in scenarios]
+        return [
+            (LocalBox(*self._sources) if scenario.alone else self)._scenario(scenario)
+            for scenario in scenarios
+        ]
 
     def _scenario(self, scenario: Scenario) -> tuple[Observation, ...]:
         kept: dict[str, Any] = {}

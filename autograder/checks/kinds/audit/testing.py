@@ -1,8 +1,9 @@
 """The form ``test``: a function that is given classes, right ones and wrong ones, and tells them apart.
 
-The classes come as text from the reference and are made in the student's box, where anything that is made
-can be looked at. So the text is one and the same program for all of them, apart from which of its switches
-stand for what; see `reference.audits.specimens`.
+The classes come as text from the reference and are made in a box of the student's, where anything that is
+made can be looked at. So each has a box of its own: among classes side by side, those that agree with most
+others are the right ones, and nobody would have to know what is right. And the text is one and the same
+program for all of them, apart from which of its switches stand for what; see `reference.audits.specimens`.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class TestForm:
         return (Scenario("specimens", (Call(self._name, args=(seed,)),)),)
 
     def second_round(self, evidence: Evidence) -> SecondRound:
-        """Each class in a scenario of its own, in a module of its own."""
+        """Each class in a box and a module of its own; nothing there says which of them it is."""
         specimens, bad = _specimens(evidence)
         found = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
         if bad is not None or found is not None:
@@ -83,8 +84,9 @@ class TestForm:
                 Call(module, "__dict__", read=True, keep=names.name),
                 Call("@builtins", "exec", args=(specimen.source, names), grad=True),
                 Call(module, specimen.name, read=True, keep=made.name),
-                Call(self._name, args=(made,), seed=number, grad=True),
+                Call(self._name, args=(made,), seed=0, grad=True),
             ),
+            alone=True,
         )
 
     def judge(self, item: Item, options: AuditItem, evidence: Evidence) -> Finding | None:
