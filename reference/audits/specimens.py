@@ -101,7 +101,10 @@ SITES: Mapping[str, Site] = {
         },
     ),
     "masked": Site(
-        ("scores.masked_fill(blocked, torch.finfo(scores.dtype).min)", "scores + blocked * -1e9"),
+        (
+            "scores.masked_fill(blocked, torch.finfo(scores.dtype).min)",
+            "torch.where(blocked, torch.finfo(scores.dtype).min, scores)",
+        ),
         {
             "mask_ignored": ("scores", "scores.clone()"),
             "mask_value_one": (

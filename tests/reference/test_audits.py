@@ -182,8 +182,7 @@ def test_no_behaviour_of_an_expression_is_more_frequent_than_another(site: str) 
     for slip, spelt in options.items():
         found = {}
         for seed in range(40):
-            # What is blocked for every head is written in two ways that only a softmax over keys takes alike.
-            mask = MASK if site in ("blocked", "masked") or not slip else None
+            mask = MASK if slip != "softmax_missing" else None  # the lowest finite number overflows
             found[seed] = output(specimens.program(slip, random.Random(seed)), mask)
         first = found[0]
         assert all(torch.allclose(first, one, atol=1e-12, equal_nan=True) for one in found.values()), spelt
