@@ -57,6 +57,8 @@ class Evidence(Struct, frozen=True, eq=False):
     """Results of questions before this one, by ``"question.item"``."""
     answers: Mapping[str, Answer] = {}
     """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
+    cells: Sequence[str] = ()
+    """The sources of the student's other code cells, for what an answer reaches there."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     again: Sequence[Observations] = ()

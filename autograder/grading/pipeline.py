@@ -22,6 +22,7 @@ from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
+    Cell,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -111,6 +112,7 @@ class Grader:
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: Sitting | None = None,
         student: str = "",
+        cells: Sequence[str] = (),
     ) -> Judged:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -122,6 +124,7 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked; default: the common variant.
             student: whose answer, to tell whose variant it fits.
+            cells: the sources of the student's other code cells.
         """
         sitting = sitting or self.sittings.common
         check = sitting.assignment.checks[question.id]
@@ -131,6 +134,7 @@ class Grader:
             evidence = Evidence(
                 answer=answer,
                 answers=answers,
+                cells=cells,
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
@@ -331,6 +335,11 @@ class _Run:
             ask=lambda plan: asking.ask(plan, question.id),
             sitting=self._sitting,
             student=self._handed.student,
+            cells=[
+                one.source
+                for one in submission.cells
+                if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
+            ],
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
