@@ -14,6 +14,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.judging.results import blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
+from autograder.checks.judging.withheld import asked_in_secret, withheld
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault, told
 from autograder.grading import scoring
 from autograder.grading.expected import box_seed, tried_values
@@ -129,7 +130,7 @@ class Grader:
         sitting = sitting or self.sittings.common
         check = sitting.assignment.checks[question.id]
         try:
-            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question)
+            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
             evidence = Evidence(
                 answer=answer,
@@ -147,6 +148,8 @@ class Grader:
             if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
+            if asked_in_secret(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
+                results = withheld(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
         except SandboxFault as fault:
@@ -186,7 +189,7 @@ class Grader:
         digest = ""
         try:
             digest = handed.digest()
-            sitting = self.sittings.of(handed.student, handed.notebooks)
+            sitting = self.sittings.of(handed.student, handed.notebooks, digest)
         except AutograderError as error:
             return self._of_unknown_variant(handed, error)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -69,6 +69,8 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     notebooks: tuple[NotebookFile, ...] = ()
     """Default: one notebook called as the assignment."""
     limits: Limits = Limits()
+    redraw: Literal["never", "student", "attempt"] = "never"
+    """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""
     symbols: dict[str, Symbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""

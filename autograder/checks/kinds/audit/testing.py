@@ -128,8 +128,8 @@ def _rated(
         points = (Decimal(part.numerator) / Decimal(part.denominator)).quantize(CENT, ROUND_FLOOR)
     message = _message(said, caught, rejected, len(right), len(wrong), restricted=bool(options.groups))
     staff = f"caught {caught} of {len(wrong)} wrong, rejected {rejected} of {len(right)} right"
-    if "what" in message.params:
-        staff += f"; no word: {message.params['what']}"
+    if "got" in message.params:
+        staff += f"; no word: {message.params['got']}"
     return Finding(Status.FAILED, message, staff, points)
 
 
@@ -146,7 +146,7 @@ def _message(
     none = words.count(None)
     if none:
         what = _failure(next(some for _, word, some in said if word is None))
-        return Message("audit.test.no-answers", {"none": str(none), "all": str(len(words)), "what": what})
+        return Message("audit.test.no-answers", {"none": str(none), "all": str(len(words)), "got": what})
     if len(set(words)) == 1 and not (restricted and words[0]):
         return Message("audit.test.constant")
     numbers = {"wrong": str(wrong), "missed": str(wrong - caught)}
@@ -183,8 +183,7 @@ def _our_fault(observations: Observations) -> Finding | None:
 def _failure(observations: Observations) -> str:
     """Why there is no word: what was raised, with its text; how the call ended; or what was returned.
 
-    The test has seen hidden classes, and could tell of them here. But it is one line, as with any other
-    exception, and the classes are told apart by nothing that would fit there.
+    The test has seen a hidden class, and could tell of it here; see `checks.judging.withheld`.
     """
     last: Observation = next((one for one in observations if not one.ok), observations[-1])
     if last.ending is not None:

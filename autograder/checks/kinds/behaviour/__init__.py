@@ -136,7 +136,14 @@ class BehaviourCheck:
         """The finding of one case; only a case that is wrong is drawn again, to name its sizes."""
         if self._case(name, item, evidence, self._what(name, None)) is None:
             return None
-        return self._case(name, item, evidence, self._what(name, evidence.draw))
+        finding = self._case(name, item, evidence, self._what(name, evidence.draw))
+        if finding is None or evidence.draw is None:
+            return finding
+        arguments = Inputs(self.options, evidence.draw).case(name, self.cases[name])
+        staff, called = finding.staff or finding.code, describe(arguments, scalars=True)
+        if called == describe(arguments):
+            return finding
+        return msgspec.structs.replace(finding, staff=f"{staff}; called with {called}")
 
     def _case(self, name: str, item: BehaviourItem, evidence: Evidence, what: Phrase) -> Finding | None:
         """How the student's result of one case differs from what is right."""
