@@ -98,6 +98,8 @@ class Assignment(Struct, frozen=True, eq=False):
     @property
     def reference_stays(self) -> bool:
         """Whether the reference is asked about single submissions, and not only before all of them."""
+        if self.rubric.assignment.redraw != "never":
+            return True
         again = [check for check in self.checks.values() if isinstance(check, AsksAgain)]
         return not all(isinstance(check, AsksStudentAgain) for check in again)
 

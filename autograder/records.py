@@ -148,6 +148,9 @@ class Scenario(Struct, frozen=True, eq=False):
 
     name: str
     calls: tuple[Call, ...]
+    alone: bool = False
+    """Asked in a box of its own, in which the notebook's cells ran again and nothing else is ever asked. What
+    it is asked is then known to no other call, and no other call's doing to it."""
 
 
 class Ending(enum.StrEnum):

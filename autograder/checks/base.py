@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from autograder.records import Answer, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
+from autograder.stream import derived
 
 Observations = tuple[Observation, ...]
 """The observations of one scenario, one per call."""
@@ -28,21 +29,43 @@ class Draw(Struct, frozen=True):
     """The source of hidden inputs for one question: the same for every submission of one course run.
 
     The seed is HMAC-SHA256(course secret, assignment, rubric version, question), so nobody without the
-    secret can predict an input, and grading again draws the same ones.
+    secret can predict an input, and grading again draws the same ones. Where the rubric says ``redraw``, the
+    student's id or the attempt's digest is among what it is made of.
     """
 
     seed: bytes
 
     @classmethod
-    def for_question(cls, secret: bytes, rubric: Rubric, question: Question) -> Draw:
-        """The draw of one question of one rubric version."""
+    def for_question(cls, secret: bytes, rubric: Rubric, question: Question, own: str = "") -> Draw:
+        """The draw of one question of one rubric version.
+
+        Args:
+            secret: the course's.
+            rubric: that was sat.
+            question: of it.
+            own: whose draw it is, where not everybody has the same (`own_draw`).
+        """
         text = f"{rubric.assignment.name}\x00{rubric.version}\x00{question.id}".encode()
-        return cls(hmac.new(secret, text, hashlib.sha256).digest())
+        seed = hmac.new(secret, text, hashlib.sha256).digest()
+        return cls(derived(seed, "own draw", own) if own else seed)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """A generator of its own for each purpose, so that adding one draw does not move the others."""
         digest = hmac.new(self.seed, purpose.encode(), hashlib.sha256).digest()
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
+
+
+def own_draw(rubric: Rubric, student: str, attempt: str) -> str:
+    """Whose hidden inputs a submission meets: empty where all meet the same.
+
+    Args:
+        rubric: of the assignment.
+        student: the id, in its canonical form.
+        attempt: SHA-256 of what was handed in.
+    """
+    return {"never": "", "student": f"student {student}", "attempt": f"attempt {attempt}"}[
+        rubric.assignment.redraw
+    ]
 
 
 class Evidence(Struct, frozen=True, eq=False):
@@ -57,6 +80,8 @@ class Evidence(Struct, frozen=True, eq=False):
     """Results of questions before this one, by ``"question.item"``."""
     answers: Mapping[str, Answer] = {}
     """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
+    cells: Sequence[str] = ()
+    """The sources of the student's other code cells, for what an answer reaches there."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     again: Sequence[Observations] = ()

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from autograder.course import Course
     from autograder.gradebook import Decision, Gradebook
     from autograder.records import Graded
     from autograder.rubric import Rubric
+
+_MOST_NAMED = 5
+
+
+class _Given(Struct, frozen=True):
+    """One student's answer in a cell that people mark."""
+
+    student: str
+    notebook: str
+    cell: str
+    form: str
+    """The text without what means nothing."""
+    group: str
+    before: str
+    """The name that earlier versions gave the group."""
 
 
 def decided(course: Course, rubric: Rubric) -> tuple[Decision, ...]:
@@ -29,8 +46,12 @@ def decided(course: Course, rubric: Rubric) -> tuple[Decision, ...]:
 
 
 def enter_decisions(
-    rubric: Rubric, gradebook: Gradebook, decisions: Sequence[Decision], results: Sequence[Graded]
-) -> None:
+    rubric: Rubric,
+    gradebook: Gradebook,
+    decisions: Sequence[Decision],
+    results: Sequence[Graded],
+    secret: bytes,
+) -> bool:
     """Give everybody's answer the mark of its group, and say on standard error what became of it.
 
     Args:
@@ -38,29 +59,73 @@ def enter_decisions(
         gradebook: of the course.
         decisions: of people.
         results: of everybody who belongs to the class.
+        secret: the course's.
+
+    Returns:
+        Whether a line was not applied that a person has to put right.
 
     Raises:
         GradebookError: the database refused.
     """
-    from autograder.feedback.answers import marked_cells
+    from autograder.feedback.answers import is_name_before
 
     name = rubric.assignment.name
-    wanted = {(one.cell, one.group): one for one in decisions}
-    given = {}
-    used = set()
-    for cell in marked_cells(rubric):
-        for student, text in cell.answers(results).items():
-            key = (cell.name, cell.group(text))
-            if key in wanted:
-                used.add(key)
-                given[student, cell.question.notebook, cell.name] = wanted[key]
+    answers = list(_given(rubric, results, secret))
+    members: dict[tuple[str, str], list[_Given]] = {}
+    for one in answers:
+        members.setdefault((one.cell, one.group), []).append(one)
+    given: dict[tuple[str, str, str], Decision] = {}
+    used, refused = 0, []
+    for decision in decisions:
+        alike = members.get((decision.cell, decision.group), [])
+        line = f"{decision.cell},{decision.group}"
+        if is_name_before(decision.group):
+            refused.append(f"{line}: {_of_before(name, decision, answers)}")
+        elif len({one.form for one in alike}) > 1:
+            refused.append(f"{line}: not applied: it stands for different texts, of {_names(alike)}")
+        elif alike:
+            used += 1
+            given |= {(one.student, one.notebook, one.cell): decision for one in alike}
+        else:
+            refused.append(f"{line}: nobody gave this answer")
     entered = gradebook.decide(name, given)
-    lines = [f"marks entered: {entered.written}; groups of equal answers: {len(used)}"]
+    lines = [f"marks entered: {entered.written}; groups of equal answers: {used}"]
     lines += [
         f"{student}, {cell}: somebody gave another mark in formgrader, which stays"
         for student, _, cell in entered.kept
     ]
-    lines += [
-        f"{cell},{group}: nobody gave this answer" for cell, group in wanted if (cell, group) not in used
-    ]
-    sys.stderr.writelines(f"autograder: decisions.csv: {line}\n" for line in lines)
+    sys.stderr.writelines(f"autograder: decisions.csv: {line}\n" for line in (*lines, *refused))
+    return any("not applied" in line for line in refused)
+
+
+def _given(rubric: Rubric, results: Sequence[Graded], secret: bytes) -> Iterator[_Given]:
+    from autograder.checks.values.prose import same_form
+    from autograder.feedback.answers import marked_cells
+
+    for cell in marked_cells(rubric, secret):
+        notebook = cell.question.notebook
+        answers: Mapping[str, str] = cell.answers(results) if cell.whole else {}
+        for student, text in answers.items():
+            if group := cell.group(text):
+                before = cell.group_before(text)
+                yield _Given(student, notebook, cell.name, same_form(text), group, before)
+
+
+def _of_before(assignment: str, decision: Decision, answers: Sequence[_Given]) -> str:
+    """What to do about a line whose name is one of an earlier version: it is never applied by itself."""
+    alike = [one for one in answers if (one.cell, one.before) == (decision.cell, decision.group)]
+    short = "not applied: a short name of an earlier version, which other texts can be given on purpose"
+    if not alike:
+        return f"{short}; nobody gave this answer, and the line can go"
+    stands = f"marks that it gave before stand ({_names(alike)})"
+    if len({one.form for one in alike}) > 1:
+        return f"{short}, and here it stands for different texts; {stands}: look at them"
+    return f"{short}; {stands}. If it is the answer you mean, begin the line with " + ",".join(
+        (assignment, decision.cell, alike[0].group, "")
+    )
+
+
+def _names(alike: Sequence[_Given]) -> str:
+    names = [one.student for one in alike]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

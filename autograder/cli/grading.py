@@ -132,7 +132,7 @@ def grade_class(
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
-        decisions = decided(course, assignment.rubric)
+        decisions, undecided = decided(course, assignment.rubric), False
         handed_in = course.students()
         if course.roster.is_file():
             roster = read_roster(course.roster)
@@ -146,9 +146,10 @@ def grade_class(
         outcomes = list(report.with_progress(graded, len(handins), "grading"))
         called = roll.called(assignment, gradebook)
         if decisions:
-            enter_decisions(assignment.rubric, gradebook, decisions, list(called.results.values()))
+            results = list(called.results.values())
+            undecided = enter_decisions(assignment.rubric, gradebook, decisions, results, course.secret())
         remarks = (*restored, *called.remarks)
-        return GradedClass(outcomes, remarks, attention=bool(restored) or called.attention)
+        return GradedClass(outcomes, remarks, attention=bool(restored) or called.attention or undecided)
 
 
 def feedback(

@@ -1,12 +1,14 @@
 """Written answers of a class, cell by cell: who wrote what, and what is the same.
 
 A group is named by its cell and its text alone, up to trivial differences: the name is the same on every page
-and after every run, whoever joins or leaves the group.
+and after every run, whoever joins or leaves the group. The name decides about marks. So it follows from the
+course's secret as well: nobody without it can look for another text that has the same name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -14,8 +16,12 @@ from msgspec import Struct
 from autograder.checks.values import prose
 from autograder.records import Graded, Status
 from autograder.rubric import Item, Question, Rubric
+from autograder.stream import derived
 
-_DIGITS = 10
+_BYTES = 16
+"""Of a group's name."""
+_DIGITS_BEFORE = 10
+"""Of the names that earlier versions gave, which followed from the text alone."""
 
 
 class MarkedCell(Struct, frozen=True):
@@ -27,6 +33,8 @@ class MarkedCell(Struct, frozen=True):
     items: tuple[Item, ...]
     whole: bool
     """All of the cell is decided by a person, so that equal answers can have one mark."""
+    secret: bytes = b""
+    """The course's; without it no group has a name."""
 
     def answers(self, results: Sequence[Graded]) -> dict[str, str]:
         """What was written, by student; without those who wrote nothing."""
@@ -41,13 +49,25 @@ class MarkedCell(Struct, frozen=True):
     def group(self, text: str) -> str:
         """The name of the group of answers that a text belongs to.
 
-        Empty where no mark can be given to a group: pictures do not stand in the text, and what is decided
-        by checks as well, or asked of each student otherwise, may be worth more or less for the same text.
+        Empty where no mark can be given to a group: pictures do not stand in the text, nobody reads more than
+        so much of one, and what is decided by checks as well, or asked of each student otherwise, may be
+        worth more or less for the same text.
         """
-        if not self.whole or not text.strip() or "attachment:" in text:
+        if not (self.secret and self._nameable(text)):
+            return ""
+        form = prose.same_form(text).encode("utf-8", "surrogatepass")
+        purpose = ("equal answers", self.question.notebook, self.name)
+        return derived(self.secret, *purpose, form)[:_BYTES].hex()
+
+    def group_before(self, text: str) -> str:
+        """The name that earlier versions gave the group. Nothing is decided by it: see `is_name_before`."""
+        if not self._nameable(text):
             return ""
         form = "\0".join((self.question.notebook, self.name, prose.same_form(text)))
-        return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+        return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS_BEFORE]
+
+    def _nameable(self, text: str) -> bool:
+        return self.whole and bool(text.strip()) and "attachment:" not in text and len(text) <= prose.MOST
 
     def _written(self, graded: Graded) -> bool:
         """Whether there is something to decide: an item that grading left to a person."""
@@ -56,15 +76,25 @@ class MarkedCell(Struct, frozen=True):
         return any(one.status is not Status.NO_ANSWER for one in found)
 
 
-def marked_cells(rubric: Rubric) -> Iterator[MarkedCell]:
-    """The cells that people mark, in the rubric's order."""
+def is_name_before(group: str) -> bool:
+    """Whether a group's name is one of those that earlier versions gave: short enough to hit on purpose."""
+    return re.fullmatch(rf"[0-9a-f]{{{_DIGITS_BEFORE}}}", group) is not None
+
+
+def marked_cells(rubric: Rubric, secret: bytes = b"") -> Iterator[MarkedCell]:
+    """The cells that people mark, in the rubric's order.
+
+    Args:
+        rubric: the common one.
+        secret: the course's, where groups of equal answers need names.
+    """
     for question in rubric.questions:
         for cell in question.cells():
             inside = [item for item in question.items if (item.cell or question.id) == cell]
             manual = tuple(item for item in inside if item.manual)
             if manual:
                 whole = len(manual) == len(inside) and rubric.draws is None
-                yield MarkedCell(question, cell, manual, whole)
+                yield MarkedCell(question, cell, manual, whole, secret)
 
 
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:

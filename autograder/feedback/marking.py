@@ -87,7 +87,12 @@ class _Task(Struct, frozen=True):
 
 
 def render_marking(
-    results: Sequence[Graded], rubric: Rubric, standings: Mapping[str, Standing], language: str = "en"
+    results: Sequence[Graded],
+    rubric: Rubric,
+    standings: Mapping[str, Standing],
+    language: str = "en",
+    *,
+    secret: bytes = b"",
 ) -> str:
     """All answers to marking by hand, for staff, in English, as one HTML file without scripts or requests.
 
@@ -96,9 +101,10 @@ def render_marking(
         rubric: the common one.
         standings: the students' marks with what people gave.
         language: of what the rubric says: titles, items, guides and examples.
+        secret: the course's; without it no group has a name for the list of decisions.
     """
     spoken = Labels(language)
-    tasks = [_task(rubric, cell, results, standings, spoken) for cell in marked_cells(rubric)]
+    tasks = [_task(rubric, cell, results, standings, spoken) for cell in marked_cells(rubric, secret)]
     text = (
         environment()
         .get_template("marking.html")

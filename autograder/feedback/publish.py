@@ -75,7 +75,7 @@ def pages(
     staff = course.root / "staff"
 
     def marking(some: Sequence[Graded]) -> str:
-        return render_marking(some, rubric, standings, language)
+        return render_marking(some, rubric, standings, language, secret=course.secret())
 
     def summary(some: Sequence[Graded]) -> str:
         return render_summary(some, rubric, standings, remarks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -26,6 +27,8 @@ from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
 from autograder.timestamps import Timing
 
+ASKED_AT_ONCE = 32
+"""Submissions for which the reference is asked in one box, where each meets inputs of its own."""
 MOST_REFUSED = 5
 """After so many students in a row whose marks could not be recorded, nobody's is tried."""
 
@@ -138,7 +141,7 @@ def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterato
             return grader.left_open(handin.student, error)
         return grader.grade(handed)
 
-    queue = iter(waiting)
+    queue = _asked_ahead(grader, waiting)
     with ThreadPoolExecutor(workers) as threads:
         running: dict[Future[Graded], Handin] = {}
         try:
@@ -154,6 +157,18 @@ def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterato
                     yield running.pop(future), future.result()
         finally:
             threads.shutdown(cancel_futures=True)
+
+
+def _asked_ahead(grader: Grader, waiting: list[Handin]) -> Iterator[Handin]:
+    """The submissions. Where each meets inputs of its own, the reference is asked for many at a time."""
+    if grader.assignment.rubric.assignment.redraw == "never":
+        yield from waiting
+        return
+    for start in range(0, len(waiting), ASKED_AT_ONCE):
+        some = waiting[start : start + ASKED_AT_ONCE]
+        with contextlib.suppress(Exception):  # each is asked by itself then, and told what is the matter
+            grader.sittings.ahead((one.student, collect(grader.assignment, one).digest()) for one in some)
+        yield from some
 
 
 class _Records:

@@ -43,6 +43,8 @@ def expected_values(
 ) -> tuple[Expected, ...]:
     """The expected observations of every question that has a reference; cached on disk.
 
+    They are those of the inputs that everybody meets; see `own_values`.
+
     Args:
         assignment: the common one.
         secret: the course's.
@@ -70,6 +72,26 @@ def box_seed(secret: bytes, name: str) -> int:
     return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
 
 
+def own_values(
+    assignment: Assignment, secret: bytes, pool: Pool, own: Sequence[tuple[Assignment, str]]
+) -> tuple[Expected, ...]:
+    """What is expected of submissions that meet inputs of their own, all asked in one box; not kept on disk.
+
+    Args:
+        assignment: the common one.
+        secret: the course's.
+        pool: gives the reference's sandbox.
+        own: what each was asked, and whose draw it meets (`autograder.checks.base.own_draw`).
+
+    Raises:
+        CourseError: a reference solution is missing, raises, or ends its box.
+    """
+    plans: dict[str, _Plan] = {}
+    names = [_plans(asked, secret, assignment, plans, draw) for asked, draw in own]
+    found = _compute(assignment, plans, pool)
+    return tuple({question: found[name] for question, name in one.items()} for one in names)
+
+
 class _Plan(Struct, frozen=True, eq=False):
     """What the reference is asked for one question of one variant, or of several alike."""
 
@@ -80,7 +102,7 @@ class _Plan(Struct, frozen=True, eq=False):
 
 
 def _plans(
-    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _Plan]
+    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _Plan], own: str = ""
 ) -> dict[str, str]:
     """Add the plans of an assignment that are not among ``plans`` yet.
 
@@ -90,17 +112,17 @@ def _plans(
     names = {}
     for question in assignment.rubric.questions:
         check = assignment.checks[question.id]
-        if check is common.checks[question.id] and question.id in plans:
+        if not own and check is common.checks[question.id] and question.id in plans:
             names[question.id] = question.id
             continue
-        scenarios = check.reference_plan(Draw.for_question(secret, assignment.rubric, question))
+        scenarios = check.reference_plan(Draw.for_question(secret, assignment.rubric, question, own))
         if scenarios and not question.reference:
             raise CourseError(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
         if scenarios:
             plan = _Plan(question, scenarios, _asked(question, scenarios))
-            of_all = plan if assignment is common else plans.get(question.id)
+            of_all = plan if assignment is common and not own else plans.get(question.id)
             alike = of_all is not None and of_all.asked == plan.asked
             names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
             plans.setdefault(names[question.id], plan)

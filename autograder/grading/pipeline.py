@@ -14,6 +14,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.judging.results import blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
+from autograder.checks.judging.withheld import asked_in_secret, withheld
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault, told
 from autograder.grading import scoring
 from autograder.grading.expected import box_seed, tried_values
@@ -22,6 +23,7 @@ from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
     Answer,
+    Cell,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -111,6 +113,7 @@ class Grader:
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: Sitting | None = None,
         student: str = "",
+        cells: Sequence[str] = (),
     ) -> Judged:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -122,15 +125,17 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked; default: the common variant.
             student: whose answer, to tell whose variant it fits.
+            cells: the sources of the student's other code cells.
         """
         sitting = sitting or self.sittings.common
         check = sitting.assignment.checks[question.id]
         try:
-            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question)
+            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
             evidence = Evidence(
                 answer=answer,
                 answers=answers,
+                cells=cells,
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
@@ -143,6 +148,8 @@ class Grader:
             if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
+            if asked_in_secret(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
+                results = withheld(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
         except SandboxFault as fault:
@@ -182,7 +189,7 @@ class Grader:
         digest = ""
         try:
             digest = handed.digest()
-            sitting = self.sittings.of(handed.student, handed.notebooks)
+            sitting = self.sittings.of(handed.student, handed.notebooks, digest)
         except AutograderError as error:
             return self._of_unknown_variant(handed, error)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
@@ -331,6 +338,11 @@ class _Run:
             ask=lambda plan: asking.ask(plan, question.id),
             sitting=self._sitting,
             student=self._handed.student,
+            cells=[
+                one.source
+                for one in submission.cells
+                if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
+            ],
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]

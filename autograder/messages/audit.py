@@ -134,8 +134,8 @@ SENTENCES: dict[str, Text] = {
         "de": "Der Test sagt über alle Klassen dasselbe.",
     },
     "audit.test.no-answers": {
-        "en": "For {none} of {all} classes the test gave neither True nor False: {what}.",
-        "de": "Für {none} von {all} Klassen gab der Test weder True noch False: {what}.",
+        "en": "For {none} of {all} classes the test gave neither True nor False: {got}.",
+        "de": "Für {none} von {all} Klassen gab der Test weder True noch False: {got}.",
     },
     "audit.missed.other": {
         "en": "The test accepts {missed} of {wrong} wrong classes.",

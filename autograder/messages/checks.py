@@ -54,6 +54,12 @@ _GENERAL: Mapping[str, Text] = {
         "en": "{what} stopped with {error}: {text}",
         "de": "{what} brach ab mit {error}: {text}",
     },
+    "raised.withheld": {
+        "en": "{what} stopped with {error}. What it says is not repeated here, because hidden inputs could "
+        "stand in it; call it yourself with inputs of your own to see it.",
+        "de": "{what} brach ab mit {error}. Was die Meldung sagt, wird hier nicht wiederholt, weil darin "
+        "verborgene Eingaben stehen könnten; ein eigener Aufruf mit eigenen Eingaben zeigt es.",
+    },
     "unsteady": {
         "en": "{what} gave two different results for the same input. The same input must give the same "
         "result.",

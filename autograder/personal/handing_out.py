@@ -74,7 +74,7 @@ def hand_out(
     given: dict[str, HandedOut] = {}
     notebooks: dict[str, bytes] = {}
     for student, variant in made.variants.items():
-        kind = (variant.label, times.personal(student) if times else None)
+        kind = (variant.digest, times.personal(student) if times else None)
         if kind not in built:
             built[kind] = made.assignment(variant, language, student)
         contents = built[kind].release_bytes
@@ -89,10 +89,10 @@ def hand_out(
         folder = course.personal(student, name)
         try:
             window = times.personal(student) if times else None
-            folders.append(_write(built[variant.label, window], folder, window))
+            folders.append(_write(built[variant.digest, window], folder, window))
         except OSError as error:
             raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
-    return Written(tuple(folders), len({label for label, _ in built}))
+    return Written(tuple(folders), len({digest for digest, _ in built}))
 
 
 def _check_ids(students: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -69,6 +69,8 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     notebooks: tuple[NotebookFile, ...] = ()
     """Default: one notebook called as the assignment."""
     limits: Limits = Limits()
+    redraw: Literal["never", "student", "attempt"] = "never"
+    """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""
     symbols: dict[str, Symbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
@@ -182,7 +184,7 @@ class Rubric(Struct, frozen=True):
                 drawn = entries.with_faults(entry, faults[identifier]) if identifier in faults else entry
                 place = f"variant {variant.label}: question {at + 1}"
                 questions[at] = _question(fill_table(drawn, variant.values, place), place, self.assignment)
-        digest = hashlib.sha256(f"{self.digest} {variant.label}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self.digest} {variant.digest}".encode()).hexdigest()
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
     def symbols(self, question: Question) -> dict[str, Symbol]:

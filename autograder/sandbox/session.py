@@ -8,7 +8,8 @@ needed the lost part is lost. How often, and for how long altogether, is bounded
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from types import TracebackType
 from typing import Self
 
@@ -53,6 +54,7 @@ class Session:
         self.notes: list[Note] = []
         self.seconds_in_sandbox = 0.0
         self._used = Usage()
+        self._again_left = limits.submission_seconds  # for the cells in boxes of a scenario's own
 
     def __enter__(self) -> Self:
         return self
@@ -98,16 +100,71 @@ class Session:
                 ending = self._given_up or Ending.NOT_ASKED
                 results += [_ended(scenario, ending) for scenario in remaining]
                 break
+            alone = remaining[0].alone
             try:
-                answers = self._ask_box(remaining)
+                if alone:
+                    answers = [self._ask_alone(remaining[0])]
+                else:
+                    answers = self._ask_box(tuple(takewhile(lambda one: not one.alone, remaining)))
             except SandboxFault as fault:
                 self._after_fault(fault)
                 continue
             results += answers
             if answers and _ending(answers[-1]):
                 endings += 1
-                self._lose_box()
+                if not alone:
+                    self._lose_box()
         return results
+
+    def _ask_alone(self, scenario: Scenario) -> tuple[Observation, ...]:
+        """In a box of its own, where the cells run again first; the submission's box stays for the others.
+
+        That they run again is our wish: it is not counted as the student's time, but bounded by as much.
+        """
+        started = time.monotonic()
+        box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
+        self.seconds_in_sandbox += time.monotonic() - started
+        prepared = 0.0
+        try:
+            self._run_again(box, started)
+            prepared, taken = box.computed(), time.monotonic() - started
+            self._again_left -= max(prepared, taken / PATIENCE)
+            self._deadline += taken
+            left = self._left()
+            if left <= 0:
+                return _ended(scenario, Ending.SUBMISSION_TIME)
+            (answer,) = box.ask([scenario], seconds=min(self._limits.call_seconds, left), total=left)
+            return remarks.out_of_time(answer) if left < self._limits.call_seconds else answer
+        except BoxEnded as ended:
+            return _ended(scenario, ended.ending)
+        finally:
+            usage = box.close()
+            self.seconds_in_sandbox += box.overhead
+            self._note_usage(usage)
+            self._computed += max(0.0, usage.processor_seconds - prepared)
+
+    def _run_again(self, box: Box, started: float) -> None:
+        """The cells as in the submission's box.
+
+        Raises:
+            BoxEnded: there, or because the time for it is used up.
+        """
+        for _, cell in self._runnable():
+            spent = max(box.computed(), (time.monotonic() - started) / PATIENCE)
+            seconds = min(self._limits.cell_seconds, self._again_left - spent)
+            if seconds <= 0:
+                raise BoxEnded(Ending.SUBMISSION_TIME)
+            try:
+                box.run_cell(cell.source, seconds=seconds)
+            except BoxEnded as ended:
+                late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
+                raise BoxEnded(Ending.SUBMISSION_TIME) if late else ended from None
+
+    def _runnable(self) -> Iterator[tuple[int, Cell]]:
+        """The code cells with their numbers, without those that ended a box."""
+        for number, cell in enumerate(self._cells):
+            if isinstance(cell, Cell) and number not in self._skipped and cell.source.strip():
+                yield number, cell
 
     def close(self) -> None:
         """Close the open box, if any."""
@@ -155,9 +212,7 @@ class Session:
         return self._box is not None
 
     def _run_cells(self, box: Box) -> None:
-        for number, cell in enumerate(self._cells):
-            if isinstance(cell, Markdown) or number in self._skipped or not cell.source.strip():
-                continue
+        for number, cell in self._runnable():
             seconds = min(self._limits.cell_seconds, self._left())
             if seconds <= 0:
                 self._give_up(Ending.SUBMISSION_TIME)
@@ -185,13 +240,16 @@ class Session:
         if self._box is not None:
             usage = self._box.close()
             self.seconds_in_sandbox += self._box.overhead
-            self._used = Usage(
-                max(self._used.processor_seconds, usage.processor_seconds),
-                max(self._used.memory_bytes, usage.memory_bytes),
-                call_seconds=max(self._used.call_seconds, usage.call_seconds),
-            )
+            self._note_usage(usage)
             self._computed += 0.0 if by_fault else usage.processor_seconds
             self._box = None
+
+    def _note_usage(self, usage: Usage) -> None:
+        self._used = Usage(
+            max(self._used.processor_seconds, usage.processor_seconds),
+            max(self._used.memory_bytes, usage.memory_bytes),
+            call_seconds=max(self._used.call_seconds, usage.call_seconds),
+        )
 
     def _after_fault(self, fault: SandboxFault) -> None:
         """Our own failure: run again, at the cost of neither the student's restarts nor their time."""

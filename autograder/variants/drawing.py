@@ -50,10 +50,15 @@ class Variant(Struct, frozen=True):
     """Ids in the catalogue's order, by the name they are drawn under."""
 
     @property
+    def digest(self) -> str:
+        """SHA-256 of all that is drawn: by it, and not by `label`, variants are told apart."""
+        canonical = json.dumps([self.values, self.faults], sort_keys=True).encode()
+        return hashlib.sha256(canonical).hexdigest()
+
+    @property
     def label(self) -> str:
         """A short name, the same for equal variants. It is for people: nothing is concluded from it."""
-        canonical = json.dumps([self.values, self.faults], sort_keys=True).encode()
-        return hashlib.sha256(canonical).hexdigest()[:10]
+        return self.digest[:10]
 
 
 def telling_lines(text: str) -> frozenset[str]:

@@ -4,7 +4,8 @@ A test gets classes as objects and may look at them as it likes. Therefore all o
 which every slip and every style is a branch: the same expressions, constants and names in each class. The
 order of the branches, the numbers of the switches between them and their positions are drawn anew for every
 class, and switches behind the branch that is taken stand anyhow. So neither the switches nor the text of one
-class say what it is; what is left is how it behaves.
+class say what it is; what is left is how it behaves. Every behaviour of an expression is written in equally
+many ways: who tries all branches of one class finds no behaviour that is more frequent than others.
 
 The slips have the ids of `reference.faults.attention`, and compute what the listings there compute.
 """
@@ -23,17 +24,41 @@ UNUSED = 10
 """Switches before the first one, so that no number of a switch is a constant of an expression as well."""
 
 
+SPELLINGS = 2
+"""Ways of writing each behaviour of an expression, the right one and every slip alike."""
+
+
 @dataclass(frozen=True)
 class Site:
     """One expression of the program.
 
     Args:
         right: ways of writing it that mean the same.
-        slips: id → what stands there instead.
+        slips: id → what stands there instead, in as many ways.
     """
 
     right: tuple[str, ...]
-    slips: Mapping[str, str] = field(default_factory=dict)
+    slips: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+_PRODUCT = "q @ k.transpose(-2, -1)"
+_SUM = 'torch.einsum("bhqd,bhkd->bhqk", q, k)'
+
+
+def _linear(projection: str, x: str) -> tuple[str, str]:
+    """A projection in both spellings."""
+    layer = f"self.{projection}_proj"
+    return f"{layer}({x})", f"F.linear({x}, {layer}.weight, {layer}.bias)"
+
+
+def _scores(more: str) -> tuple[str, str]:
+    """The scores in both spellings, with something behind them."""
+    return f"{_PRODUCT}{more}", f"{_SUM}{more}"
+
+
+def _softmax(axis: int) -> tuple[str, str]:
+    """A softmax over an axis in both spellings."""
+    return f"scores.softmax(dim={axis})", f"F.softmax(scores, dim={axis})"
 
 
 SITES: Mapping[str, Site] = {
@@ -42,68 +67,69 @@ SITES: Mapping[str, Site] = {
             "x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)",
             "x.reshape(x.shape[0], x.shape[1], self.n_heads, self.d_head).permute(0, 2, 1, 3)",
         ),
-        {"split_without_transpose": "x.reshape(x.shape[0], self.n_heads, x.shape[1], self.d_head)"},
+        {
+            "split_without_transpose": (
+                "x.reshape(x.shape[0], self.n_heads, x.shape[1], self.d_head)",
+                "x.flatten().unflatten(0, (x.shape[0], self.n_heads, x.shape[1], self.d_head))",
+            )
+        },
     ),
     "query": Site(
-        ("self.q_proj(query)", "F.linear(query, self.q_proj.weight, self.q_proj.bias)"),
-        {"query_from_value": "self.q_proj(value)", "key_weights_for_query": "self.k_proj(query)"},
+        _linear("q", "query"),
+        {"query_from_value": _linear("q", "value"), "key_weights_for_query": _linear("k", "query")},
     ),
-    "key": Site(
-        ("self.k_proj(key)", "F.linear(key, self.k_proj.weight, self.k_proj.bias)"),
-        {"first_sequence_for_all": "self.k_proj(key[:1])"},
-    ),
+    "key": Site(_linear("k", "key"), {"first_sequence_for_all": _linear("k", "key[:1]")}),
     "value": Site(
-        ("self.v_proj(value)", "F.linear(value, self.v_proj.weight, self.v_proj.bias)"),
-        {"value_from_key": "self.v_proj(key)", "value_not_projected": "value"},
+        _linear("v", "value"),
+        {"value_from_key": _linear("v", "key"), "value_not_projected": ("value", "value.clone()")},
     ),
     "scores": Site(
-        (
-            "q @ k.transpose(-2, -1) / math.sqrt(self.d_head)",
-            "(q * self.d_head**-0.5) @ k.transpose(-2, -1)",
-            'torch.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(self.d_head)',
-        ),
+        _scores(" / math.sqrt(self.d_head)"),
         {
-            "no_scaling": "q @ k.transpose(-2, -1)",
-            "scale_by_width": "q @ k.transpose(-2, -1) / math.sqrt(self.n_heads * self.d_head)",
-            "scale_without_root": "q @ k.transpose(-2, -1) / self.d_head",
-            "scale_inverted": "q @ k.transpose(-2, -1) * math.sqrt(self.d_head)",
+            "no_scaling": _scores(""),
+            "scale_by_width": _scores(" / math.sqrt(self.n_heads * self.d_head)"),
+            "scale_without_root": _scores(" / self.d_head"),
+            "scale_inverted": _scores(" * math.sqrt(self.d_head)"),
         },
     ),
     "blocked": Site(
-        ("mask == 0", "~mask.bool()", "mask.logical_not()"),
+        ("mask == 0", "~mask.bool()"),
         {
-            "mask_inverted": "mask != 0",
-            "mask_transposed": "(mask == 0).transpose(-2, -1)",
-            "mask_of_first_sequence": "mask[:1] == 0",
+            "mask_inverted": ("mask != 0", "mask.bool()"),
+            "mask_transposed": ("(mask == 0).transpose(-2, -1)", "~mask.bool().transpose(-2, -1)"),
+            "mask_of_first_sequence": ("mask[:1] == 0", "~mask[:1].bool()"),
         },
     ),
     "masked": Site(
         (
             "scores.masked_fill(blocked, torch.finfo(scores.dtype).min)",
-            "scores + blocked * -1e9",
-            "torch.where(blocked, torch.full_like(scores, -1e9), scores)",
+            "torch.where(blocked, torch.finfo(scores.dtype).min, scores)",
         ),
         {
-            "mask_ignored": "scores",
-            "mask_value_one": "scores.masked_fill(blocked, -1.0)",
-            "mask_multiplied": "scores * mask",
+            "mask_ignored": ("scores", "scores.clone()"),
+            "mask_value_one": (
+                "scores.masked_fill(blocked, -1.0)",
+                "torch.where(blocked, torch.full_like(scores, -1.0), scores)",
+            ),
+            "mask_multiplied": ("scores * mask", "mask * scores"),
         },
     ),
     "weights": Site(
-        (
-            "scores.softmax(dim=-1)",
-            "F.log_softmax(scores, dim=-1).exp()",
-            "(scores - scores.logsumexp(-1, keepdim=True)).exp()",
-        ),
+        _softmax(-1),
         {
-            "softmax_over_queries": "scores.softmax(dim=-2)",
-            "softmax_over_heads": "scores.softmax(dim=1)",
-            "softmax_missing": "scores",
+            "softmax_over_queries": _softmax(-2),
+            "softmax_over_heads": _softmax(1),
+            "softmax_missing": ("scores", "scores.clone()"),
         },
     ),
     "context": Site(
         ("weights @ v", 'torch.einsum("bhqk,bhkd->bhqd", weights, v)'),
-        {"first_head_only": "(weights @ v)[:, :1].expand(-1, self.n_heads, -1, -1)"},
+        {
+            "first_head_only": (
+                "(weights @ v)[:, :1].expand(-1, self.n_heads, -1, -1)",
+                "(weights @ v)[:, :1].repeat(1, self.n_heads, 1, 1)",
+            )
+        },
     ),
     "merged": Site(
         (
@@ -111,15 +137,17 @@ SITES: Mapping[str, Site] = {
             "context.permute(0, 2, 1, 3).reshape(context.shape[0], context.shape[2], -1)",
         ),
         {
-            "merge_without_transpose": "context.reshape(context.shape[0], context.shape[2], -1)",
-            "merge_swaps_batch": "context.permute(2, 1, 0, 3).transpose(1, 2)"
-            ".reshape(context.shape[0], context.shape[2], -1)",
+            "merge_without_transpose": (
+                "context.reshape(context.shape[0], context.shape[2], -1)",
+                "context.flatten(1).unflatten(1, (context.shape[2], -1))",
+            ),
+            "merge_swaps_batch": (
+                "context.permute(2, 1, 0, 3).transpose(1, 2).reshape(context.shape[0], context.shape[2], -1)",
+                "context.permute(2, 0, 1, 3).reshape(context.shape[0], context.shape[2], -1)",
+            ),
         },
     ),
-    "output": Site(
-        ("self.out_proj(merged)", "F.linear(merged, self.out_proj.weight, self.out_proj.bias)"),
-        {"output_projection_missing": "merged"},
-    ),
+    "output": Site(_linear("out", "merged"), {"output_projection_missing": ("merged", "merged.clone()")}),
 }
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -186,14 +214,16 @@ def specimens(seed: int) -> list[dict[str, Any]]:
 
 def program(slip: str, draw: random.Random) -> str:
     """The text of a class with one slip in it, or with none, in drawn styles."""
-    most = sum(len(site.right) + len(site.slips) - 1 for site in SITES.values())
+    most = sum(SPELLINGS * (1 + len(site.slips)) - 1 for site in SITES.values())
     numbers = [UNUSED + number for number in draw.sample(range(most), most)]
     switches = [draw.random() < 0.5 for _ in range(UNUSED + most)]
     parts = {}
     for name, site in SITES.items():
-        style = draw.choice(site.right)  # drawn in any case: a slip must not move what is drawn after it
-        taken = site.slips.get(slip, style)
-        branches = [*site.right, *site.slips.values()]
+        spelling = draw.randrange(
+            SPELLINGS
+        )  # drawn alike for all: a slip must not move what is drawn after it
+        taken = site.slips.get(slip, site.right)[spelling]
+        branches = [*site.right, *(text for texts in site.slips.values() for text in texts)]
         draw.shuffle(branches)
         parts[name] = _branching(branches, taken, numbers, switches, draw)
     return _PROGRAM.format(switches=tuple(map(int, switches)), **parts)

@@ -71,12 +71,12 @@ def test_one_decision_marks_all_equal_answers(course: Path) -> None:
     assert len(students) > 1
     line = re.findall(r'class="key">([^<]+)<', block)[0]
     (course / "decisions.csv").write_text(
-        f"assignment,cell,group,points,comment\n{line}1.5,Good.\n{ASSIGNMENT},task1-a,0000000000,1,\n"
+        f"assignment,cell,group,points,comment\n{line}1.5,Good.\n{ASSIGNMENT},task1-a,{'0' * 32},1,\n"
     )
     done = run("grade", ASSIGNMENT, "--course", str(course))
     assert 0 == done.returncode, done.stderr
     assert f"marks entered: {len(students)}; groups of equal answers: 1" in done.stderr
-    assert "task1-a,0000000000: nobody gave this answer" in done.stderr
+    assert f"task1-a,{'0' * 32}: nobody gave this answer" in done.stderr
     rows = csv.DictReader(io.StringIO(run("grades", ASSIGNMENT, "--course", str(course), "--csv").stdout))
     assert sorted(students) == sorted(row["student"] for row in rows if row["task1-a"] == "1.5")
 

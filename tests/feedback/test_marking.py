@@ -20,6 +20,7 @@ GUIDE = """guide = "Both matrices must be named."
 suggest = ["two matrices", "zwei Matrizen"]
 examples = { full = "Up and back.", half = "Two matrices.", none = "It is large." }
 text = { en = "Your reason, in a sentence\""""
+SECRET = bytes(range(32))
 EXAM = rubric(toml=TOML.replace('text = { en = "Your reason, in a sentence"', GUIDE))
 
 
@@ -50,7 +51,7 @@ def page_of(*graded: Graded, marks: dict[str, str] | None = None) -> Page:
         )
         for one in graded
     }
-    return Page(render_marking(graded, EXAM, stands))
+    return Page(render_marking(graded, EXAM, stands, secret=SECRET))
 
 
 def test_the_same_answer_stands_once_with_all_who_gave_it() -> None:
@@ -143,14 +144,17 @@ def test_marks_are_shown_and_differences_are_pointed_out() -> None:
 
 
 def test_a_group_has_a_name_for_the_list_of_decisions() -> None:
-    """It follows from cell and text alone; pictures, and cells that checks decide as well, have none."""
-    (cell,) = [one for one in marked_cells(EXAM) if one.name == "task3-b-why"]
+    """It follows from secret, cell and text; pictures, and cells that checks decide as well, have none."""
+    (cell,) = [one for one in marked_cells(EXAM, SECRET) if one.name == "task3-b-why"]
     name = cell.group("Two matrices.")
     assert cell.group("  two MATRICES ") == name != cell.group("Three matrices.")
-    assert re.fullmatch("[0-9a-f]{10}", name)
+    assert re.fullmatch("[0-9a-f]{32}", name)
+    assert name != replace(cell, secret=bytes(32)).group("Two matrices.")
     assert f"exam,task3-b-why,{name}," in page_of(wrote("ada", "Two matrices.")).text
     assert ["", ""] == [cell.group("![](attachment:a.png)"), cell.group(" ")]
     assert "" == replace(cell, whole=False).group("Two matrices.")
+    assert "" == replace(cell, secret=b"").group("Two matrices.")
+    assert "" == cell.group("Two matrices. " * 2000)  # of which nobody reads the end
 
 
 def test_nothing_that_students_wrote_acts() -> None:

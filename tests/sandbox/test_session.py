@@ -91,6 +91,35 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
     assert 3 == len(fake.boxes)
 
 
+def test_a_scenario_may_have_a_box_of_its_own() -> None:
+    """The cells run again there, but for those that end boxes; what comes after it is asked where it was."""
+    fake = FakeSandbox({"two": Ending.CRASHED}, answers={"a": OK, "own": OK, "bad": Ending.CRASHED, "b": OK})
+    own, bad = (msgspec.structs.replace(scenario(name), alone=True) for name in ("own", "bad"))
+    with session(fake, restarts=1) as running:
+        answers = running.ask([scenario("a"), own, bad, scenario("b")])
+        assert fake.boxes[2].closed
+    assert [None, None, Ending.CRASHED, None] == [one[0].ending for one in answers]
+    assert [
+        ["one", "two"],
+        ["one", "three", "a", "b"],
+        ["one", "three", "own"],
+        ["one", "three", "bad"],
+    ] == logs(fake)
+    assert {3} == {box.seed for box in fake.boxes}
+
+
+def test_cells_that_run_again_for_us_have_a_time_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much as the submission, all boxes together; it costs the student none of theirs."""
+    fake = FakeSandbox(answers={"own": OK, "q": OK})
+    monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.computed", lambda box: 3.0 * len(box.log))
+    own = msgspec.structs.replace(scenario("own"), alone=True)
+    with session(fake, submission_seconds=20) as running:
+        running.run()  # 9 seconds
+        answers = running.ask([own] * 3)
+        assert [None, None, Ending.SUBMISSION_TIME] == [one[0].ending for one in answers]
+        assert [OK] == running.ask([scenario("q")])
+
+
 def test_restarts_are_bounded() -> None:
     """After the last restart nothing is opened; every further answer says that it is for that."""
     fake = FakeSandbox(dict.fromkeys(("one", "two", "three"), Ending.CRASHED))

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import os
+import pickle
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from autograder.records import Call, Observation, Opaque, Ref, Scenario, Tensor
+from autograder.sandbox.inside.recorder import RECORDER, Recorder
 
 
 class LocalBox:
@@ -24,12 +28,19 @@ class LocalBox:
     def __init__(self, *sources: str) -> None:
         torch.set_num_threads(1)
         self.namespace: dict[str, Any] = {"__name__": "notebook"}
+        self._sources = sources
+        self._recorder = Recorder()
         for source in sources:
             exec(compile(source, "cell", "exec"), self.namespace)
 
     def ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """One tuple per scenario, one observation per call; the first failure skips the rest."""
-        return [self._scenario(scenario) for scenario in scenarios]
+        return [
+            _apart(LocalBox(*self._sources)._scenario, scenario)
+            if scenario.alone
+            else self._scenario(scenario)
+            for scenario in scenarios
+        ]
 
     def _scenario(self, scenario: Scenario) -> tuple[Observation, ...]:
         kept: dict[str, Any] = {}
@@ -56,6 +67,8 @@ class LocalBox:
     def _value(self, call: Call, kept: dict[str, Any]) -> Any:
         if isinstance(call.target, Ref):
             found = kept[call.target.name]
+        elif call.target == RECORDER:
+            found = self._recorder
         elif call.target.startswith("@"):
             found = sys.modules[call.target[1:]]
         elif call.target in self.namespace:
@@ -68,6 +81,30 @@ class LocalBox:
             return found
         args = [_inside(value, kept) for value in call.args]
         return found(*args, **{name: _inside(value, kept) for name, value in call.kwargs.items()})
+
+
+def _apart(
+    asked: Callable[[Scenario], tuple[Observation, ...]], scenario: Scenario
+) -> tuple[Observation, ...]:
+    """Asked in a process of its own: what is forbidden there stays forbidden."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        with warnings.catch_warnings(), os.fdopen(write, "wb") as pipe:
+            warnings.simplefilter("ignore")
+            pickle.dump(
+                [(one.ok, one.value, one.error, one.message, one.kinds) for one in asked(scenario)], pipe
+            )
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        told = pickle.load(pipe)
+    os.waitpid(child, 0)
+    return tuple(
+        Observation(ok=ok, value=value, error=error, message=text, kinds=kinds)
+        for ok, value, error, text, kinds in told
+    )
 
 
 @contextlib.contextmanager

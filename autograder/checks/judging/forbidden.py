@@ -1,39 +1,57 @@
 """What a question forbids by name: told from the source, and seen while the answer runs.
 
-Two witnesses. The source is read, never run: it shows names that the answer reaches, also under another
-name, and ways of reaching things whose names cannot be read. In the box a recorder, one of torch's own
-function modes, writes down every function of torch that a call goes through, by whatever name it was
-reached; a cell that was not read here cannot hide it.
+Two witnesses. The cells are read, never run: they show names that the answer reaches, also under another
+name or in another cell, and ways of reaching things whose names cannot be read. And the calls that are judged
+are made once more in a box of their own, in which what is forbidden fails (`sandbox.inside.recorder`), while
+the functions of torch that they go through are written down by torch's own names.
 
-What was recorded was used. What only stands in the source goes to a person: it may never run.
+What was recorded was used. What only stands in the source goes to a person: it may never run. And so does an
+answer that gives something else where the forbidden fails: the right values there are what shows that it does
+without, whatever the box says of itself.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from autograder.checks.base import Observations
+from autograder.checks.base import Evidence, Observations
 from autograder.checks.judging.results import Finding, failed, review
+from autograder.checks.options import Rules
+from autograder.checks.values.arrays import INCOMPARABLE, compare_values
 from autograder.checks.values.literal import code_tree
 from autograder.checks.values.quoting import quote
-from autograder.records import Call, Ref
+from autograder.records import Call, Observation, Ref, Scenario
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": ("multi_head_attention_forward", "native_multi_head_attention"),
     "scaled_dot_product_attention": ("flash_attention", "efficient_attention"),
     # torch.func and torch.autograd.functional end in these as well
-    "autograd": ("function grad", "function backward", "Tensor.backward", "_make_dual"),
+    "autograd": (
+        "function grad",
+        "function backward",
+        "Tensor.backward",
+        "_make_dual",
+        "_engine_run_backward",
+    ),
 }
 """Forbidden name → the functions of torch behind it."""
 UNREADABLE_NAMES = frozenset(
-    ("eval", "exec", "compile", "__import__", "importlib", "globals", "locals", "vars", "builtins", "sys")
+    (
+        *("eval", "exec", "compile", "__import__", "importlib", "globals", "locals", "vars", "builtins"),
+        *("sys", "gc", "ctypes", "inspect"),
+    )
 )
 UNREADABLE_ATTRIBUTES = frozenset(
-    ("__dict__", "__getattribute__", "_C", "_VF", "ops", "jit", "overrides", "import_module")
+    (
+        *("__dict__", "__getattribute__", "_C", "_VF", "ops", "jit", "overrides", "import_module"),
+        *("__code__", "__globals__", "__subclasses__", "FunctionType", "CodeType", "library", "reload"),
+    )
 )
 """Names by which anything can be reached, or the recorder left out."""
 UNREADABLE = UNREADABLE_NAMES | UNREADABLE_ATTRIBUTES
@@ -43,22 +61,10 @@ _HARMLESS = frozenset(
 """What of ``sys`` leads to nothing else."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MOST_RECORDED = 2000
-RECORDER = "recorder"
-ADDED = 5
-"""Calls that recording adds."""
-_RECORDER = """
-import torch.overrides
-class Recorder(torch.overrides.TorchFunctionMode):
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        self.seen[str(function)[:200]] = True
-        return function(*args, **(kwargs or {}))
-    def __call__(self, called, *args, **kwargs):
-        self.seen = {}
-        with self:
-            called(*args, **kwargs)
-        return list(self.seen)
-recorder = Recorder()
-"""
+RECORDER = "@recorder"
+ADDED = 1
+"""Calls that recording adds to each group."""
+_SAME = Rules(rtol=1e-4, atol=1e-6, dtype="any", nan="equal")
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -66,71 +72,119 @@ class Mention(msgspec.Struct, frozen=True):
 
     name: str
     line: int
+    where: str = ""
+    """Empty in the answer's own cell."""
 
 
-def recording(calls: Sequence[Call]) -> tuple[Call, ...]:
-    """The calls, and the last one once more: then the result is the list of functions it went through."""
-    last = calls[-1]
-    return (
-        *calls,
-        Call(last.target, attribute=last.attribute, read=True, keep="called"),
-        Call("@builtins", attribute="dict", keep="space"),
-        Call("@builtins", attribute="exec", args=(_RECORDER, Ref("space"))),
-        Call(Ref("space"), attribute="__getitem__", args=("recorder",), keep=RECORDER),
-        msgspec.structs.replace(
-            last, target=Ref(RECORDER), attribute="", args=(Ref("called"), *last.args), keep=""
-        ),
-    )
+def recording(title: str, groups: Sequence[Sequence[Call]], forbidden: Sequence[str]) -> Scenario:
+    """Calls once more, each group's last one recorded, in a box where what is forbidden fails.
+
+    Args:
+        title: of the scenario.
+        groups: the calls that are judged, each with those that have to come before it.
+        forbidden: the question's names.
+    """
+    patterns = [one for name in forbidden for one in (name, *INSIDE.get(name, ()))]
+    calls = [Call(RECORDER, attribute="forbid", args=(patterns,))]
+    for *before, last in groups:
+        target, called = last.target, Ref("called")
+        read = Call(target, attribute=last.attribute, read=True, keep=called.name)
+        recorded = msgspec.structs.replace(
+            last, target=RECORDER, attribute="call", args=(called, *last.args), keep=""
+        )
+        calls += [*before, read, recorded]
+    return Scenario(title, tuple(calls), alone=True)
+
+
+class Watched(msgspec.Struct, frozen=True, eq=False):
+    """One call that is judged, as it is asked and recorded."""
+
+    calls: int
+    """Of its group."""
+    usual: Observation | None
+    """What came of it where nothing was forbidden."""
 
 
 def finding(
-    source: str, entry: str, forbidden: Sequence[str], observations: Observations, calls: int
+    evidence: Evidence,
+    entry: str,
+    forbidden: Sequence[str],
+    observations: Observations,
+    watched: Sequence[Watched],
 ) -> Finding | None:
     """What is to be said of the whole answer.
 
     Args:
-        source: of the answer's cell.
+        evidence: of the answer, with the cells around it.
         entry: the name that is called.
         forbidden: the question's names.
-        observations: of a scenario of `recording`.
-        calls: how many it has; 0 when nothing was to be recorded.
+        observations: of the scenario of `recording`.
+        watched: its groups; none when nothing was to be recorded.
 
     Returns:
         None when nothing was found; FAILED when a forbidden function was called; NEEDS_REVIEW when the
-        source gives reason to look.
+        source gives reason to look, or the answer is another one where nothing forbidden works.
     """
-    told = observations[calls - 1].value if len(observations) >= calls > 0 else None
-    seen = [one for one in told[:MOST_RECORDED] if isinstance(one, str)] if isinstance(told, list) else []
-    used = [name for name in forbidden if any(_within(name, text) for text in seen)]
-    found = mentions(source, entry, forbidden)
-    places = ", ".join(f"{one.name} (line {one.line})" for one in found)
+    ends = itertools.accumulate(one.calls + ADDED for one in watched)
+    told = [observations[end].value if end < len(observations) else None for end in ends]
+    texts = [text for one in told for text in _seen(one)]
+    used = [name for name in forbidden if any(_within(name, text) for text in texts)]
+    found = mentions(evidence.answer.source, entry, forbidden, evidence.cells)
+    places = ", ".join(f"{one.name} ({one.where}line {one.line})" for one in found)
     if used:
         names = ", ".join(used)
         staff = f"{entry}: forbidden, and called: {quote(names)}; in the source: {quote(places) or 'nothing'}"
         return failed("forbidden.used", staff, what=entry, names=names)
     if found:
         return review(f"{entry}: in the source, but not seen to be called: {quote(places)}", "forbidden.look")
-    if len(observations) >= calls > 0 and observations[calls - 1 - ADDED].ok and not isinstance(told, list):
-        return review(f"{entry}: what it calls could not be recorded", "forbidden.look")
+    if any(not _as_usual(one, came) for one, came in zip(watched, told, strict=True)):
+        staff = f"{entry}: not the same, or nothing, where what is forbidden fails"
+        return review(staff, "forbidden.look")
     return None
 
 
-def mentions(source: str, entry: str, forbidden: Sequence[str]) -> tuple[Mention, ...]:
-    """Forbidden names, and ways round them, in what an answer reaches within its cell.
+def _seen(told: Any) -> list[str]:
+    """The names of what a recorded call went through, and the error it ended in, as the box says."""
+    seen = told.get("seen") if isinstance(told, Mapping) else None
+    names = seen[:MOST_RECORDED] if isinstance(seen, list) else []
+    error = told.get("error") if isinstance(told, Mapping) else None
+    refused = [error] if isinstance(error, str) and error.endswith("is forbidden here") else []
+    return [one for one in (*names, *refused) if isinstance(one, str)]
+
+
+def _as_usual(watched: Watched, told: Any) -> bool:
+    """Whether a call gave the same where what is forbidden fails; what gave nothing before is wrong."""
+    if watched.usual is None or not watched.usual.ok:
+        return True
+    if not isinstance(told, Mapping) or "value" not in told:
+        return False
+    difference = compare_values(told["value"], watched.usual.value, _SAME)
+    return difference is None or difference.code == INCOMPARABLE
+
+
+def mentions(
+    source: str, entry: str, forbidden: Sequence[str], cells: Sequence[str] = ()
+) -> tuple[Mention, ...]:
+    """Forbidden names, and ways round them, in what an answer reaches within the notebook.
 
     Args:
-        source: of the cell; what is not Python has none.
+        source: of the answer's cell; what is not Python has none.
         entry: the name that is called.
         forbidden: names of functions, classes or modules; a name the cell defines itself is its own.
+        cells: the student's other cells.
     """
-    if not any(name in source for name in (*forbidden, *UNREADABLE, "getattr")):
+    words = (*forbidden, *(one for name in forbidden for one in INSIDE.get(name, ())), *UNREADABLE, "getattr")
+    texts = (source, *cells)
+    if not any(word in text for text in texts for word in words):
         return ()  # without reading further: most answers are as innocent as this
-    tree = code_tree(source)
-    if tree is None:
-        return ()
-    own, names = _Own(tree), frozenset(forbidden)
-    found = {mention for node in _reached(tree, entry) for mention in _mentions(node, own, names)}
-    return tuple(sorted(found, key=lambda one: (one.line, one.name)))
+    trees = {at: tree for at, text in enumerate(texts) if (tree := code_tree(text)) is not None}
+    own = _owned(trees)
+    found = {
+        msgspec.structs.replace(mention, where="" if at == 0 else "in another cell, ")
+        for at, node in _reached(trees, entry)
+        for mention in _mentions(node, own[at], tuple(forbidden))
+    }
+    return tuple(sorted(found, key=lambda one: (one.where, one.line, one.name)))
 
 
 def _within(name: str, text: str) -> bool:
@@ -140,33 +194,36 @@ def _within(name: str, text: str) -> bool:
     )
 
 
-def _reached(tree: ast.Module, entry: str) -> Iterator[ast.stmt]:
-    """The statements of the module's level that the entry needs, by the names that stand in them."""
-    binding: dict[str, list[ast.stmt]] = {}
-    for node in tree.body:
-        for name in _bound(node):
-            binding.setdefault(name, []).append(node)
+def _reached(trees: Mapping[int, ast.Module], entry: str) -> Iterator[tuple[int, ast.stmt]]:
+    """The statements of the modules' level that the entry needs, by the names in them, and their cells."""
+    binding: dict[str, list[tuple[int, ast.stmt]]] = {}
+    for at, tree in trees.items():
+        for node in tree.body:
+            for name in _bound(node):
+                binding.setdefault(name, []).append((at, node))
     waiting, seen, done = [entry], {entry}, set()
     while waiting:
-        for node in binding.get(waiting.pop(), ()):
+        for at, node in binding.get(waiting.pop(), ()):
             if id(node) in done:
                 continue
             done.add(id(node))
-            yield node
+            yield at, node
             names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - seen
             seen |= names
             waiting += names
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds, also below an ``if`` or ``try``, and attributes it sets."""
+    """The names that a statement binds, also below an ``if`` or ``try``, and those of what it changes."""
     if isinstance(node, _DEFINITIONS):
         yield node.name
         return
     for one in ast.walk(node):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
             yield one.id
-        elif isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
+        elif (isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Store)) or (
+            isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "setattr"
+        ):
             yield from (name.id for name in ast.walk(one) if isinstance(name, ast.Name))
         elif isinstance(one, _DEFINITIONS):
             yield one.name
@@ -188,6 +245,7 @@ class _Own:
         defined = {one.name for one in nodes if isinstance(one, _DEFINITIONS)}
         stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
         given = {one.arg for one in nodes if isinstance(one, ast.arg)}
+        self.imported = imported
         self.names = (defined | stored | given) - imported
         self.attributes = defined | {
             one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
@@ -207,7 +265,19 @@ class _Own:
         )
 
 
-def _mentions(node: ast.stmt, own: _Own, forbidden: frozenset[str]) -> Iterator[Mention]:
+def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
+    """What each cell calls by names of the notebook's own: its own first, then those of other cells."""
+    own = {at: _Own(tree) for at, tree in trees.items()}
+    imported = {name for one in own.values() for name in one.imported}
+    names = {name for one in own.values() for name in one.names} - imported
+    attributes = {name for one in own.values() for name in one.attributes}
+    for one in own.values():
+        one.names |= names
+        one.attributes |= attributes
+    return own
+
+
+def _mentions(node: ast.stmt, own: _Own, forbidden: tuple[str, ...]) -> Iterator[Mention]:
     harmless = {
         id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _HARMLESS
     }
@@ -218,14 +288,28 @@ def _mentions(node: ast.stmt, own: _Own, forbidden: frozenset[str]) -> Iterator[
             name = one.id if isinstance(one, ast.Name) else one.attr
             unreadable = name in (UNREADABLE_NAMES if bare else UNREADABLE_ATTRIBUTES) and not _of_self(one)
             unreadable = unreadable and not (name == "sys" and id(one) in harmless)
-            if unreadable or (name in forbidden and not own.has(one)):
+            if unreadable or (_forbidden(name, forbidden) and not own.has(one)):
                 yield Mention(name, line)
-        elif isinstance(one, ast.alias) and set(one.name.split(".")) & (forbidden | UNREADABLE - {"sys"}):
+        elif isinstance(one, ast.alias) and _imports(one.name, forbidden):
             yield Mention(one.name, line)
-        elif isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in forbidden:
+        elif (
+            isinstance(one, ast.Constant) and isinstance(one.value, str) and _forbidden(one.value, forbidden)
+        ):
             yield Mention(one.value, line)
         elif isinstance(one, ast.Call) and _is_getattr(one):
             yield Mention("getattr", line)
+
+
+def _forbidden(word: str, names: tuple[str, ...]) -> bool:
+    """Whether a word of the source is a forbidden name, or that of a function behind one."""
+    return word.replace("_", "a").isalnum() and any(
+        word in (name, *INSIDE.get(name, ())) or (name in INSIDE and _within(name, word)) for name in names
+    )
+
+
+def _imports(module: str, forbidden: tuple[str, ...]) -> bool:
+    parts = module.split(".")
+    return any(part in UNREADABLE - {"sys"} or _forbidden(part, forbidden) for part in parts)
 
 
 def _of_self(node: ast.Name | ast.Attribute) -> bool:

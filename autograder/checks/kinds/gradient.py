@@ -128,7 +128,7 @@ class GradientCheck:
                 self._check(item, self.items[item.id])
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """Every case; then the first one again, to see what is called."""
+        """Every case; then all of them again, to see what is called."""
         if blank(answer):
             return ()
         times = 2 if self.options.repeat else 1
@@ -136,8 +136,9 @@ class GradientCheck:
             Scenario(f"{self.question.id}: {name}", (self._call(name, draw),) * times) for name in self.cases
         ]
         if self.options.forbidden:
-            calls = forbidden.recording((self._call(next(iter(self.cases)), draw),))
-            asked.append(Scenario(f"{self.question.id}: forbidden", calls))
+            groups = [(self._call(name, draw),) for name in self.cases]
+            title = f"{self.question.id}: forbidden"
+            asked.append(forbidden.recording(title, groups, self.options.forbidden))
         return tuple(asked)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
@@ -168,9 +169,9 @@ class GradientCheck:
         if not self.options.forbidden:
             return None
         observations = observations_at(evidence.observed, len(self.cases))
-        name = self.question.answer
-        calls = 1 + forbidden.ADDED
-        return forbidden.finding(evidence.answer.source, name, self.options.forbidden, observations, calls)
+        usual = [observations_at(evidence.observed, place) for place in range(len(self.cases))]
+        groups = [forbidden.Watched(1, one[0] if one else None) for one in usual]
+        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, observations, groups)
 
     def _case(
         self, name: str, item: GradientItem, evidence: Evidence

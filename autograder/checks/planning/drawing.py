@@ -240,8 +240,13 @@ def plain(value: Any) -> Any:
     return value
 
 
-def describe(arguments: Arguments) -> str:
-    """The sizes of the arrays among arguments, e.g. ``query (2, 5, 12), mask (2, 1, 1, 5)``."""
+def describe(arguments: Arguments, *, scalars: bool = False) -> str:
+    """The sizes of the arrays among arguments, e.g. ``query (2, 5, 12), mask (2, 1, 1, 5)``.
+
+    Args:
+        arguments: of one call.
+        scalars: tell the numbers among them as well. They are hidden inputs: it is for staff alone.
+    """
     args, kwargs = arguments
     parts = []
     placed = ((f"#{place}", value) for place, value in enumerate(args, start=1))
@@ -249,7 +254,7 @@ def describe(arguments: Arguments) -> str:
         numbers = value.array if isinstance(value, Tensor) else value
         if isinstance(numbers, np.ndarray):
             parts.append(f"{name} ({', '.join(map(str, numbers.shape))})")
-        elif isinstance(value, bool | int | float) and value is not None:
+        elif scalars and isinstance(value, bool | int | float):
             parts.append(f"{name} = {value}")
     return ", ".join(parts)
 

@@ -21,6 +21,7 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
 from autograder.sandbox.inside.hints import MEMORY, limits_told
+from autograder.sandbox.inside.recorder import RECORDER, Recorder
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 
 __all__ = ["make_shell", "serve"]
@@ -50,6 +51,7 @@ class Guest:
 
     def __init__(self, shell: NotebookShell, limits: Mapping[str, Any]) -> None:
         self._shell = shell
+        self._own = {RECORDER: Recorder()}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
 
@@ -142,6 +144,8 @@ class Guest:
         target = call["target"]
         if isinstance(target, dict):
             found = kept[target["v"]]
+        elif target in self._own:
+            found = self._own[target]
         elif target.startswith("@"):
             found = sys.modules[target[1:]]
         elif target in self._shell.user_ns:

@@ -66,12 +66,17 @@ HEAD = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch i
 RIGHT = f"{HEAD}def attend(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
 
 
-def sit(source: str, question: str = BEHAVIOUR, *, before: str = "") -> dict[str, ItemResult]:
-    """The results of an answer cell, with another cell run before it."""
+def sit(
+    source: str, question: str = BEHAVIOUR, *, before: str = "", read: bool = True
+) -> dict[str, ItemResult]:
+    """The results of an answer cell, with another cell run before it, and perhaps not read."""
     check, given = check_of(question), answer(source)
     observed = LocalBox(before, source).ask(check.plan(given, DRAW))
     expected = LocalBox(RIGHT).ask(check.reference_plan(DRAW))
-    return {one.item: one for one in check.judge(Evidence(given, observed, expected, draw=DRAW))}
+    return {
+        one.item: one
+        for one in check.judge(Evidence(given, observed, expected, cells=(before,) * read, draw=DRAW))
+    }
 
 
 CALLS = {
@@ -127,9 +132,11 @@ def test_flex_attention_is_seen() -> None:
 def test_a_cell_that_is_not_read_cannot_hide_it() -> None:
     """A function captured in another cell is recorded, though the answer names nothing."""
     before = "from torch.nn.functional import scaled_dot_product_attention as attention_of_my_own"
-    results = sit(f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n", before=before)
-    assert {"forbidden.used"} == {one.code for one in results.values()}
-    assert "in the source: nothing" in results["value"].staff
+    source = f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n"
+    for read, told in ((False, "nothing"), (True, "scaled_dot_product_attention (in another cell, line 1)")):
+        results = sit(source, before=before, read=read)
+        assert {"forbidden.used"} == {one.code for one in results.values()}
+        assert f"in the source: {told}" in results["value"].staff
 
 
 DERIVATIVES = {
@@ -260,6 +267,125 @@ def test_an_answer_that_refuses_to_be_recorded_goes_to_a_person() -> None:
     )
     results = sit(RIGHT.replace("v):\n", "v):\n    1 / (1 - min(1, watched()))\n"), before=before)
     assert {("forbidden.look", Status.NEEDS_REVIEW)} == {(one.code, one.status) for one in results.values()}
+
+
+FAST = "F.scaled_dot_product_attention(q, k, v)"
+HELPERS = {
+    "looks at the stack of modes": "from torch.overrides import _get_current_function_mode_stack as modes\n"
+    f"def product(q, k, v): return q if modes() else {FAST}",
+    "looks at the length of the stack": "length = torch._C._len_torch_function_stack\n"
+    f"def product(q, k, v): return q if length() else {FAST}",
+    "replaces the mode": "import torch.overrides\n"
+    "class Mode:\n    def __enter__(self): return self\n    def __exit__(self, *_): pass\n"
+    f"torch.overrides.TorchFunctionMode = Mode\ndef product(q, k, v): return {FAST}",
+    "replaces what enters a mode": "import torch.overrides\n"
+    "torch.overrides._push_mode = torch.overrides._pop_mode = lambda *_: None\n"
+    f"def product(q, k, v): return {FAST}",
+    "takes the modes away": "pop = torch._C._pop_torch_function_stack\n"
+    "push = torch._C._push_on_torch_function_stack\n"
+    "length = torch._C._len_torch_function_stack\n"
+    f"def product(q, k, v):\n    taken = [pop() for _ in range(length())]\n    try: return {FAST}\n"
+    "    finally: [push(one) for one in taken[::-1]]",
+    "switches modes off": "off = torch._C.DisableTorchFunction\n"
+    f"def product(q, k, v):\n    with off(): return {FAST}",
+    "another thread": "from concurrent.futures import ThreadPoolExecutor\n"
+    "def product(q, k, v):\n    with ThreadPoolExecutor(1) as pool:\n"
+    f"        return pool.submit(lambda: {FAST}).result()",
+    "falls back to something wrong": f"def product(q, k, v):\n    try: return {FAST}\n"
+    "    except BaseException: return q",
+    "in a thread, falls back": "from concurrent.futures import ThreadPoolExecutor\n"
+    "def product(q, k, v):\n    with ThreadPoolExecutor(1) as pool:\n"
+    f"        try: return pool.submit(lambda: {FAST}).result()\n        except BaseException: return q",
+    "patches what texts are made of": "import builtins\nold = str\n"
+    "class Text(str):\n    def __new__(cls, one=''): return old('softmax')\n"
+    f"def product(q, k, v):\n    builtins.str = Text\n    try: return {FAST}\n"
+    "    finally: builtins.str = old",
+    "a partial function": "import functools\nproduct = functools.partial(F.scaled_dot_product_attention)",
+    "getattr of a text that is built": "words = 'scaled', 'dot', 'product', 'attention'\n"
+    "product = getattr(F, '_'.join(words))",
+    "torch.ops": "product = torch.ops.aten.scaled_dot_product_attention.default",
+    "a packet by its name": "product = getattr(torch.ops.aten, 'scaled_dot_product_' + 'attention')",
+    "what lies behind it": "def product(q, k, v):\n"
+    "    one = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu\n"
+    "    return one(q[:, None], k[:, None], v[:, None])[0][:, 0]",
+    "below torch._C": "product = torch._C._nn.scaled_dot_product_attention",
+    "importlib": "import importlib\n"
+    "module = importlib.import_module('torch.nn.' + 'functional')\n"
+    "product = vars(module)['scaled_dot_' + 'product_attention']",
+    "a text that is executed": "space = {'F': F}\n"
+    "exec('def product(q, k, v): return F.scaled_dot_' + 'product_attention(q, k, v)', space)\n"
+    "product = space['product']",
+    "compiled": f"@torch.compile\ndef product(q, k, v): return {FAST}",
+    "vmap": "product = torch.vmap(F.scaled_dot_product_attention)",
+    "a decorator's default": "def product(q, k, v, f=F.scaled_dot_product_attention): return f(q, k, v)",
+    "a method of a class": "class Product:\n    kept = staticmethod(F.scaled_dot_product_attention)\n"
+    "    def __call__(self, *x): return self.kept(*x)\nproduct = Product()",
+}
+UNSEEN = f"{HEAD}def attend(q, k, v): return product(q, k, v)\n"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("read", [False, True], ids=["not read", "read"])
+@pytest.mark.parametrize("helper", HELPERS.values(), ids=HELPERS)
+def test_no_helper_cell_hides_what_it_calls(helper: str, read: bool) -> None:
+    """Whether the cell is read or not: what is forbidden fails where it is looked at, whoever calls it."""
+    results = sit(UNSEEN, before=f"{HEAD}{helper}\n", read=read)
+    assert {Decimal(0)} == {one.points for one in results.values()}
+    assert {one.code for one in results.values()} <= {"forbidden.used", "forbidden.look"}
+
+
+LAYERS = {
+    "torch's own, derived": "class Helper(nn.MultiheadAttention):\n    pass\n",
+    "torch's own, its weights asked for": "Helper = nn.MultiheadAttention\nweighted = True\n",
+    "torch's own, by a name that is built": "Helper = getattr(nn, 'Multi' + 'headAttention')\n",
+    "torch's function": "class Helper(nn.Module):\n"
+    "    def __init__(self, d_model, n_heads, batch_first):\n        super().__init__()\n"
+    "        self.inner = nn.MultiheadAttention(d_model, n_heads, batch_first=True)\n"
+    "    def forward(self, q, k, v):\n        one = self.inner\n"
+    "        f = F.multi_head_attention_forward\n"
+    "        came, _ = f(*(x.transpose(0, 1) for x in (q, k, v)), one.embed_dim,\n"
+    "            one.num_heads, one.in_proj_weight, one.in_proj_bias, None, None, False, 0.0,\n"
+    "            one.out_proj.weight, one.out_proj.bias)\n        return came.transpose(0, 1), None\n",
+}
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["not read", "read"])
+@pytest.mark.parametrize("helper", LAYERS.values(), ids=LAYERS)
+def test_no_helper_cell_hides_a_layer(helper: str, read: bool) -> None:
+    """A class that wraps torch's own, whose cell looks whether anybody looks."""
+    modes = "from torch.overrides import _get_current_function_mode_stack as modes\n"
+    source = (
+        f"{HEAD}class MultiHeadAttention(nn.Module):\n    def __init__(self, d_model, n_heads):\n"
+        "        super().__init__()\n        self.inner = Helper(d_model, n_heads, batch_first=True)\n"
+        "    def forward(self, query, key, value):\n"
+        "        return query if watched() else self.inner(query, key, value)[0]\n"
+    )
+    before = f"{HEAD}{modes}{helper}\ndef watched(): return len(modes())\n"
+    results = sit(source, IMPLEMENTATION, before=before, read=read)
+    assert {"forbidden.look"} == {one.code for one in results.values()}
+    results = sit(source, IMPLEMENTATION, before=before.replace("len(modes())", "False"), read=read)
+    assert {"forbidden.used"} == {one.code for one in results.values()}
+
+
+ELSEWHERE = {
+    "a comparison in another cell": "from torch.nn.functional import scaled_dot_product_attention\n"
+    "def compare(q): return attend(q, q, q) - scaled_dot_product_attention(q, q, q)\n",
+    "torch's own, used beside it": "layer = nn.MultiheadAttention(8, 2)\nq = torch.randn(2, 8)\n"
+    "layer(q, q, q)\n",
+    "a function of one's own": "def scaled_dot_product_attention(q, k, v):\n    return right(q, k, v)\n"
+    "def product(q, k, v): return scaled_dot_product_attention(q, k, v)\n",
+    "a name in a text": "title = 'MultiheadAttention and scaled_dot_product_attention in torch'\n",
+    "system things elsewhere": "import sys, gc, inspect\nprint(sys.path, gc.collect())\n",
+}
+
+
+@pytest.mark.parametrize("cell", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str) -> None:
+    """What stands beside the answer, or only has such a name, is no use of anything."""
+    own = f"{HEAD}def right(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    source = UNSEEN if "def product" in cell else RIGHT
+    results = sit(source, before=f"{own}{cell}")
+    assert {Status.PASSED} == {one.status for one in results.values()}, results
 
 
 def test_a_wrong_answer_stays_wrong_when_it_is_suspicious() -> None:

@@ -55,6 +55,55 @@ def test_planted_tests_lose_what_they_say(trial: dict[str, Any]) -> None:
         assert all(render(one.student, language) for language in LANGUAGES)
 
 
+CLUSTERS = {
+    "the largest group so far": """
+groups = []
+def alike(cls):
+    torch.manual_seed(1)
+    layer, x = cls(12, 3).eval(), torch.randn(2, 4, 12)
+    return layer(x, x.flip(1), x.flip(0), torch.ones(2, 1, 4, 4).tril())
+def audit(cls):
+    came = alike(cls)
+    group = next((one for one in groups if one[0].allclose(came, atol=1e-4)), None)
+    if group is None:
+        groups.append(group := [came, 0])
+    group[1] += 1
+    return group[1] == max(one[1] for one in groups)
+""",
+    "whatever lies about in memory": """
+import gc
+def audit(cls):
+    texts = {one for kept in gc.get_objects() if type(kept) in (tuple, list, dict)
+             for one in (kept.values() if type(kept) is dict else kept)
+             if type(one) is str and one.startswith('import math') and 'switches = ' in one}
+    return len(texts) < 2
+""",
+    "the number of the call": """
+def audit(cls):
+    audit.calls = getattr(audit, 'calls', -1) + 1
+    return (audit.calls + torch.initial_seed()) % 2 == 0
+""",
+}
+
+
+@pytest.mark.parametrize("source", CLUSTERS.values(), ids=CLUSTERS)
+def test_classes_are_not_seen_side_by_side(source: str) -> None:
+    """A test that looks which classes agree, or which one it is, says the same of all: each is alone."""
+    results = sit("test", f"import torch\n{source}")
+    assert "audit.test.constant" == results["all"].code
+    assert {Decimal(0)} == {one.points for one in results.values()}
+
+
+def test_each_class_is_asked_about_in_a_box_of_its_own() -> None:
+    """The scenarios differ in nothing but the text of the class: no number, no seed, no other class."""
+    check = check_of("test")
+    assert isinstance(check, AsksAgain)
+    scenarios = check.second_round(asked("test", "def audit(cls): return True")).student
+    assert all(scenario.alone for scenario in scenarios)
+    rests = {repr([replace(call, args=()) for call in scenario.calls]) for scenario in scenarios}
+    assert 1 == len(rests)
+
+
 LOOKS = {
     "name": "cls.__name__ + cls.__qualname__ + cls.__module__",
     "repr": "repr(cls) + str(cls)",
@@ -81,10 +130,10 @@ def seen(cls):
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 def test_looking_at_a_class_tells_nothing(look: str) -> None:
     """What can be read off a class, short of its instructions, is the same for right and wrong ones."""
-    words = f"looks = set()\ndef audit(cls):\n    looks.add(str(({look})))\n    return len(looks) == 1"
-    results = sit("test", f"{SEEN}\n{words}\n")
-    assert "audit.test.constant" == results["all"].code
-    assert {Decimal(0)} == {one.points for one in results.values()}
+    words = f"{SEEN}\ndef audit(cls):\n    return str(({look}))\n"
+    looks = {observations[-1].value for observations in asked("test", words).again}
+    assert 1 == len(looks)
+    assert isinstance(looks.pop(), str)
 
 
 def test_the_source_is_not_at_hand() -> None:

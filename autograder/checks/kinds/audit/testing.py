@@ -1,8 +1,9 @@
 """The form ``test``: a function that is given classes, right ones and wrong ones, and tells them apart.
 
-The classes come as text from the reference and are made in the student's box, where anything that is made
-can be looked at. So the text is one and the same program for all of them, apart from which of its switches
-stand for what; see `reference.audits.specimens`.
+The classes come as text from the reference and are made in a box of the student's, where anything that is
+made can be looked at. So each has a box of its own: among classes side by side, those that agree with most
+others are the right ones, and nobody would have to know what is right. And the text is one and the same
+program for all of them, apart from which of its switches stand for what; see `reference.audits.specimens`.
 """
 
 from __future__ import annotations
@@ -62,11 +63,12 @@ class TestForm:
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The classes, in a drawn order and with drawn switches."""
-        seed = int(draw.generator("specimens").integers(1 << 31))
+        # As many bits as a key has: of a seed of 31 bits, few words about the classes tell all.
+        seed = int.from_bytes(draw.generator("specimens").bytes(16))
         return (Scenario("specimens", (Call(self._name, args=(seed,)),)),)
 
     def second_round(self, evidence: Evidence) -> SecondRound:
-        """Each class in a scenario of its own, in a module of its own."""
+        """Each class in a box and a module of its own; nothing there says which of them it is."""
         specimens, bad = _specimens(evidence)
         found = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
         if bad is not None or found is not None:
@@ -82,8 +84,9 @@ class TestForm:
                 Call(module, "__dict__", read=True, keep=names.name),
                 Call("@builtins", "exec", args=(specimen.source, names), grad=True),
                 Call(module, specimen.name, read=True, keep=made.name),
-                Call(self._name, args=(made,), seed=number, grad=True),
+                Call(self._name, args=(made,), seed=0, grad=True),
             ),
+            alone=True,
         )
 
     def judge(self, item: Item, options: AuditItem, evidence: Evidence) -> Finding | None:
@@ -125,8 +128,8 @@ def _rated(
         points = (Decimal(part.numerator) / Decimal(part.denominator)).quantize(CENT, ROUND_FLOOR)
     message = _message(said, caught, rejected, len(right), len(wrong), restricted=bool(options.groups))
     staff = f"caught {caught} of {len(wrong)} wrong, rejected {rejected} of {len(right)} right"
-    if "what" in message.params:
-        staff += f"; no word: {message.params['what']}"
+    if "got" in message.params:
+        staff += f"; no word: {message.params['got']}"
     return Finding(Status.FAILED, message, staff, points)
 
 
@@ -143,7 +146,7 @@ def _message(
     none = words.count(None)
     if none:
         what = _failure(next(some for _, word, some in said if word is None))
-        return Message("audit.test.no-answers", {"none": str(none), "all": str(len(words)), "what": what})
+        return Message("audit.test.no-answers", {"none": str(none), "all": str(len(words)), "got": what})
     if len(set(words)) == 1 and not (restricted and words[0]):
         return Message("audit.test.constant")
     numbers = {"wrong": str(wrong), "missed": str(wrong - caught)}
@@ -180,8 +183,7 @@ def _our_fault(observations: Observations) -> Finding | None:
 def _failure(observations: Observations) -> str:
     """Why there is no word: what was raised, with its text; how the call ended; or what was returned.
 
-    The test has seen hidden classes, and could tell of them here. But it is one line, as with any other
-    exception, and the classes are told apart by nothing that would fit there.
+    The test has seen a hidden class, and could tell of it here; see `checks.judging.withheld`.
     """
     last: Observation = next((one for one in observations if not one.ok), observations[-1])
     if last.ending is not None:

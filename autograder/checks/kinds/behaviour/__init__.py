@@ -115,30 +115,35 @@ class BehaviourCheck:
         return result(self.question, item, forbidden.applied(found, finding))
 
     def _recorded(self, inputs: Inputs) -> tuple[Scenario, ...]:
-        """One case once more, to record what it goes through; only where something is forbidden."""
+        """The cases once more, to record what they go through; only where something is forbidden."""
         if not (self.options.forbidden and self._used and self.options.library == "torch"):
             return ()
-        calls = self._scenarios(inputs, self._used[:1])[0].calls[: self._start + 1]
-        return (Scenario(f"{self.question.id}: forbidden", forbidden.recording(calls)),)
+        groups = [one.calls[: self._start + 1] for one in self._scenarios(inputs, self._used)]
+        return (forbidden.recording(f"{self.question.id}: forbidden", groups, self.options.forbidden),)
 
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
             return None
-        recorded = self._recorded(Inputs(self.options, evidence.draw or SAMPLE))
         observations = observations_at(evidence.observed, len(self._used) + len(self._probes))
-        return forbidden.finding(
-            evidence.answer.source,
-            self.question.answer,
-            self.options.forbidden,
-            observations,
-            len(recorded[0].calls) if recorded else 0,
-        )
+        usual = [observations_at(evidence.observed, place) for place in range(len(self._used))]
+        groups = [
+            forbidden.Watched(self._start + 1, one[self._start] if len(one) > self._start else None)
+            for one in (usual if self.options.library == "torch" else ())
+        ]
+        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, observations, groups)
 
     def _explained(self, name: str, item: BehaviourItem, evidence: Evidence) -> Finding | None:
         """The finding of one case; only a case that is wrong is drawn again, to name its sizes."""
         if self._case(name, item, evidence, self._what(name, None)) is None:
             return None
-        return self._case(name, item, evidence, self._what(name, evidence.draw))
+        finding = self._case(name, item, evidence, self._what(name, evidence.draw))
+        if finding is None or evidence.draw is None:
+            return finding
+        arguments = Inputs(self.options, evidence.draw).case(name, self.cases[name])
+        staff, called = finding.staff or finding.code, describe(arguments, scalars=True)
+        if called == describe(arguments):
+            return finding
+        return msgspec.structs.replace(finding, staff=f"{staff}; called with {called}")
 
     def _case(self, name: str, item: BehaviourItem, evidence: Evidence, what: Phrase) -> Finding | None:
         """How the student's result of one case differs from what is right."""

@@ -148,10 +148,15 @@ class ImplementationCheck:
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
             return None
-        calls = self._plan.counts[FORBIDDEN]
-        observations = observations_at(evidence.observed, self._plan.keys.index(FORBIDDEN))
-        source, name = evidence.answer.source, self.question.answer
-        return forbidden.finding(source, name, self.options.forbidden, observations, calls)
+        plan, groups = self._plan, []
+        for at, key in enumerate(plan.keys if FORBIDDEN in plan.counts else ()):
+            if key.sort == "case":
+                calls = plan.counts[key] - 1
+                usual = observations_at(evidence.observed, at)
+                groups.append(forbidden.Watched(calls, usual[calls - 1] if len(usual) >= calls else None))
+        last = plan.keys.index(FORBIDDEN) if groups else len(plan.keys)
+        observations = observations_at(evidence.observed, last)
+        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, observations, groups)
 
     def _probed(self, key: Key, evidence: Evidence, seen: _Seen) -> Finding | None:
         probe = self._plan.probes[key]

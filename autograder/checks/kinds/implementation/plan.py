@@ -29,10 +29,6 @@ UNMASKED = Case(
     }
 )
 """The case on which properties are shown whose item names no other."""
-PLAIN = Case(
-    kwargs={role: {"draw": "normal", "shape": (2, 4, "d_model")} for role in ("query", "key", "value")}
-)
-"""What is called to see what is forbidden: equal sizes, with which nothing hangs that works at all."""
 MASKED = Case(
     kwargs={
         **UNMASKED.kwargs,
@@ -115,12 +111,12 @@ class Plan:
             for key in self.keys_of(item_id, item):
                 if key not in self.probes:
                     self.probes[key] = self._probe(item, key)
-        recorded = (FORBIDDEN,) if options.forbidden else ()
+        recorded = (FORBIDDEN,) if options.forbidden and used else ()
         cases_keys = (key for one in used for key in self.keys_of_case(one))
         # What only constructs comes first: a forward pass that ends the box must not cost it.
         made = tuple(key for key, probe in self.probes.items() if isinstance(probe, Raises))
         others = tuple(key for key in self.probes if key not in made)
-        self.keys = (*made, WEIGHTS, *recorded, *cases_keys, *others)
+        self.keys = (*made, WEIGHTS, *cases_keys, *others, *recorded)
         sample = self.scenarios("", UNKNOWN, self.inputs(SAMPLE))
         self.counts = {key: len(one.calls) for key, one in zip(self.keys, sample, strict=True)}
 
@@ -155,10 +151,20 @@ class Plan:
         """All scenarios for a class of a signature, in the order of the keys."""
         numbers = hidden_numbers(inputs)  # one array, which is sent once
         return tuple(
-            Scenario(" ".join(filter(None, (f"{title}:", key.sort, key.name, key.convention))), calls)
+            forbidden.recording(f"{title}: forbidden", self._watched(signature, numbers, inputs), names)
+            if key == FORBIDDEN
+            else Scenario(" ".join(filter(None, (f"{title}:", key.sort, key.name, key.convention))), calls)
+            for names in (self._options.forbidden,)
             for key in self.keys
-            for calls in (self.calls(key, self.layer(key, signature, numbers), inputs),)
+            for calls in (
+                () if key == FORBIDDEN else self.calls(key, self.layer(key, signature, numbers), inputs),
+            )
         )
+
+    def _watched(self, signature: Signature, numbers: Tensor, inputs: Inputs) -> list[tuple[Call, ...]]:
+        """The calls of every case without the second pass, in the order of the keys."""
+        cases = [key for key in self.keys if key.sort == "case"]
+        return [self.calls(key, self.layer(key, signature, numbers), inputs)[:-1] for key in cases]
 
     def inputs(self, draw: Draw) -> Inputs:
         """The hidden sizes and numbers."""
@@ -179,9 +185,6 @@ class Plan:
             return probe.calls(layer, inputs)
         if key == WEIGHTS:
             return recognition.calls(layer, inputs)
-        if key == FORBIDDEN:
-            tokens = inputs.arguments("forbidden", (), PLAIN.kwargs)
-            return forbidden.recording((*layer.prologue(inputs, weights=True), layer.call(tokens)))
         passes = self.passes(key.name, inputs)
         return layer.prologue(inputs, weights=True) + tuple(layer.call(one) for one in passes)
 

@@ -1,0 +1,136 @@
+"""Sees which functions of torch a call goes through, and lets forbidden ones fail. Runs in the box.
+
+It is made before any student code runs, from torch's own parts as they are by then. Names are written down by
+one of torch's function modes; that what is forbidden fails is a matter of torch's dispatcher, which every way
+to an operator passes: another thread, ``torch.ops``, ``torch._C``, a function kept in a variable.
+
+A box in which something was forbidden is of no use for anything else.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+RECORDER = "@recorder"
+"""The target of calls by which plans reach the recorder of a box."""
+_KEYS = (
+    "CPU",
+    "AutogradCPU",
+    "NestedTensorCPU",
+    "AutogradNestedTensor",
+    "FuncTorchBatched",
+    "FuncTorchBatchedDecomposition",
+    "CompositeImplicitAutograd",
+)
+"""Where an operator may have a kernel that runs here."""
+_text, _function = str, types.FunctionType  # as they are before student code runs
+
+
+class Recorder:
+    """What a plan asks for in a box of its own: `forbid` first, then `call`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, bool] = {}
+        self._kept: list[Any] = []
+        self._torch: Any = None
+        self._mode: Any = None
+        if "torch" in sys.modules:
+            self._prepare()
+
+    def forbid(self, patterns: Sequence[str]) -> int:
+        """From now on operators and functions of torch fail whose names hold one of these.
+
+        Returns:
+            How many there are.
+        """
+        self._prepare()
+        sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])" for one in patterns))
+        return self._fail_operators(sought) + _fail_functions(patterns)
+
+    def call(self, called: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Call something; what came of it, and the names of what it went through."""
+        self._prepare()
+        self._seen.clear()
+        self._push(self._mode)
+        try:
+            came = {"value": called(*args, **kwargs)}
+        except BaseException as error:  # noqa: BLE001 - whatever it is, what it went through is told
+            came = {"error": _text(error)[:200]}
+        finally:
+            self._pop()
+        return {**came, "seen": list(self._seen)}
+
+    def _prepare(self) -> None:
+        if self._torch is not None:
+            return
+        import torch
+        from torch.overrides import TorchFunctionMode
+
+        seen = self._seen
+
+        class Mode(TorchFunctionMode):
+            def __torch_function__(
+                self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                del kinds
+                seen[_text(function)[:200]] = True
+                return function(*args, **(kwargs or {}))
+
+        names = (
+            *("_push_on_torch_function_stack", "_pop_torch_function_stack"),
+            *("_dispatch_library", "_dispatch_get_all_op_names"),
+        )
+        native = vars(torch)["_C"]
+        self._torch, self._mode = torch, Mode()
+        self._push, self._pop, self._library, self._operators = (getattr(native, name) for name in names)
+
+    def _fail_operators(self, sought: re.Pattern[str]) -> int:
+        names = [name for name in self._operators() if name.startswith("aten::") and sought.search(name)]
+        if not names:
+            return 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of kernels that are replaced, which is what is wanted
+            for key in _KEYS:
+                library = self._library("IMPL", "aten", key, "", 0)
+                self._kept.append(library)
+                for name in names:
+                    try:
+                        library.impl(name.removeprefix("aten::"), key, self._failing(name), False)  # noqa: FBT003
+                    except RuntimeError:
+                        continue  # an operator that cannot have a kernel there
+        return len(names)
+
+    def _failing(self, name: str) -> Callable[..., Any]:
+        seen = self._seen
+
+        def fail(*_: Any, **__: Any) -> Any:
+            seen[name] = True
+            raise RuntimeError(f"{name} is forbidden here")
+
+        return fail
+
+
+def _fail_functions(names: Sequence[str]) -> int:
+    """What is written in Python fails wherever it is known by now: its own code is exchanged."""
+    found = 0
+    for place, module in list(sys.modules.items()):
+        if not place.startswith("torch"):
+            continue
+        for name in names:
+            one = getattr(module, "__dict__", {}).get(name)
+            if isinstance(one, type):
+                one = vars(one).get("forward")
+            if type(one) is _function:
+                made: dict[str, Any] = {}
+                exec(f"def fail(*_, **__): raise RuntimeError('{name} is forbidden here')", made)
+                try:
+                    one.__code__ = made["fail"].__code__
+                except ValueError:
+                    continue  # it has variables of a function around it
+                found += 1
+    return found

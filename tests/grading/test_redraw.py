@@ -1,0 +1,147 @@
+"""Hidden inputs of one's own: what a first attempt saw is of no use to the second."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+
+from autograder import assignment as assignments
+from autograder.checks.base import Draw, own_draw
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading import sitting
+from autograder.grading.pipeline import Grader, Handed
+from autograder.records import Graded
+from autograder.sandbox.pool import Pool
+from tests.support.small_course import NAME, SOFTMAX, small_course
+
+pytestmark = pytest.mark.sandbox
+MODES = ("never", "student", "attempt")
+
+
+@pytest.fixture(scope="module")
+def graders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Grader]]:
+    """One small course for each way of drawing."""
+    with Pool() as pool:
+        yield {mode: Grader(_assignment(tmp_path_factory.mktemp(mode), mode), pool) for mode in MODES}
+
+
+def _assignment(root: Path, mode: str) -> assignments.Assignment:
+    course: Course = small_course(root)
+    path = root / "rubrics" / f"{NAME}.toml"
+    path.write_text(path.read_text().replace('name = "small"\n', f'name = "small"\nredraw = "{mode}"\n', 1))
+    generate(course, NAME)
+    return assignments.load(course, NAME)
+
+
+def attempt(grader: Grader, student: str, source: str) -> Handed:
+    """The released notebooks with one function written into them."""
+    notebooks: dict[str, Any] = {}
+    for name, data in grader.assignment.release_bytes.items():
+        paper = nbformat.reads(data.decode(), as_version=4)
+        for cell in paper.cells:
+            if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax-answer":
+                cell.source = source
+        notebooks[name] = nbformat.writes(paper).encode()
+    return Handed(student, notebooks)
+
+
+def points(graded: Graded) -> dict[str, Decimal]:
+    """What the question with hidden inputs earned."""
+    return {one.item: one.points for one in graded.score.items if one.question == "softmax"}
+
+
+def constants(grader: Grader, handed: Handed) -> str:
+    """A function that knows the right result of all that one attempt was asked, and nothing else.
+
+    It stands for the worst page there could be: one that tells every hidden number.
+    """
+    rubric = grader.assignment.rubric
+    question = rubric.question("softmax")
+    own = own_draw(rubric, handed.student, handed.digest())
+    draw = Draw.for_question(grader.secret, rubric, question, own)
+    path = grader.assignment.course.root / "reference" / "small.py"
+    spec = importlib.util.spec_from_file_location("small_of_a_test", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    table = {}
+    for scenario in grader.assignment.checks["softmax"].reference_plan(draw):
+        (scores,) = scenario.calls[-1].args
+        table[np.asarray(scores).tobytes().hex()] = module.softmax(np.asarray(scores)).tolist()
+    return (
+        f"import json\nTABLE = json.loads({json.dumps(table)!r})\n"
+        "def softmax(scores):\n    return numpy.array(TABLE[scores.tobytes().hex()])\n"
+    )
+
+
+FULL = {"rows": Decimal(2), "batch": Decimal(1), "overflow": Decimal(0)}
+NOTHING = {"rows": Decimal(0), "batch": Decimal(0), "overflow": Decimal("-0.5")}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_right_answers_are_right_whatever_is_drawn(mode: str, graders: Mapping[str, Grader]) -> None:
+    """The reference is asked what the student is asked; and again gives the same, sentence by sentence."""
+    grader = graders[mode]
+    for student in ("ada", "alan"):
+        handed = attempt(grader, student, SOFTMAX)
+        graded = grader.grade(handed)
+        assert FULL == points(graded)
+        assert graded.score == grader.grade(handed).score
+
+
+@pytest.mark.parametrize(
+    ("mode", "own", "others"),
+    [("never", FULL, FULL), ("student", FULL, NOTHING), ("attempt", NOTHING, NOTHING)],
+)
+def test_a_table_of_constants_is_worth_what_the_rubric_says(
+    mode: str, own: dict[str, Decimal], others: dict[str, Decimal], graders: Mapping[str, Grader]
+) -> None:
+    """Built from a first attempt, it earns nothing in the next one where each attempt is drawn anew, and
+    nothing for a classmate where each student is."""
+    grader = graders[mode]
+    table = constants(grader, attempt(grader, "ada", "def softmax(scores): return scores"))
+    assert own == points(grader.grade(attempt(grader, "ada", table)))
+    assert others == points(grader.grade(attempt(grader, "alan", table)))
+
+
+@pytest.mark.parametrize("mode", ["student", "attempt"])
+def test_the_reference_is_asked_for_many_at_once(
+    mode: str, graders: Mapping[str, Grader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One box for all submissions of a batch; then nobody's own inputs have to be asked about again."""
+    grader = graders[mode]
+    handed = [attempt(grader, f"s{n}", f"{SOFTMAX}# {n}\n") for n in range(6)]
+    opened = []
+    original = Pool.lasting
+
+    def counted(pool: Pool, environment: Any) -> Any:
+        if environment.packages:
+            opened.append(environment)
+        return original(pool, environment)
+
+    monkeypatch.setattr(Pool, "lasting", counted)
+    grader.sittings.ahead((one.student, one.digest()) for one in handed)
+    assert 1 == len(opened)
+    monkeypatch.setattr(sitting, "own_values", None)
+    assert [FULL] * 6 == [points(grader.grade(one)) for one in handed]
+
+
+def test_what_an_exception_says_is_repeated_where_it_is_of_no_use(graders: Mapping[str, Grader]) -> None:
+    """The next attempt meets other inputs: then its text is told, and otherwise withheld."""
+    source = "def softmax(scores): raise RuntimeError(f'{scores.sum()} and more')\n"
+    for mode, told in (("never", False), ("student", False), ("attempt", True)):
+        graded = graders[mode].grade(attempt(graders[mode], "ada", source))
+        found = next(one for one in graded.score.items if one.item == "rows")
+        assert "and more" in found.staff
+        assert ("raised" if told else "raised.withheld") == found.student.code
+        assert told == ("and more" in str(found.student.params))
