@@ -21,7 +21,7 @@ from autograder.sandbox.inside import hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watchdog
 from autograder.sandbox.outside.cgroups import Counts, Group
-from autograder.sandbox.outside.upkeep import Upkeep
+from autograder.sandbox.outside.upkeep import Claim, Upkeep
 from autograder.sandbox.outside.watchdog import Watchdog
 
 SCRATCH = "w"
@@ -36,9 +36,16 @@ _TICK = 0.5
 class Watch:
     """Watches one box. Not thread safe."""
 
-    def __init__(self, limits: Limits, group: Group | None, upkeep: Upkeep | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        group: Group | None,
+        upkeep: Upkeep | None = None,
+        identity: Claim | None = None,
+    ) -> None:
         self._pid = 0
         self._upkeep = upkeep
+        self._identity = identity
         self._limits = limits
         self.group = self._group = group
         self._tree = Watchdog(0)
@@ -214,9 +221,11 @@ class Watch:
         return 0
 
     def release(self) -> None:
-        """Remove what the box has left, when nothing of it runs any more. Idempotent."""
+        """Remove what the box has left and give its user back, when nothing of it runs any more. Idempotent."""
         if self._upkeep:
             self._upkeep.release()
+        if self._identity:
+            self._identity.release()
 
     def close(self) -> None:
         """Give the descriptor back. Idempotent."""
