@@ -35,6 +35,8 @@ class Usage(Struct, frozen=True):
     open_seconds: float = 0.0
     call_seconds: float = 0.0
     """Of the longest call."""
+    delayed_seconds: float = 0.0
+    """For how long other programs kept the box from computing, as far as it was counted."""
 
 
 class Box(Protocol):
@@ -75,6 +77,9 @@ class Box(Protocol):
 
     def computed(self) -> float:
         """Processor seconds of all that has run in the box."""
+
+    def delayed(self) -> float:
+        """See `Usage.delayed_seconds`."""
 
     def close(self) -> Usage:
         """End everything in the box and remove what it left. Idempotent."""

@@ -83,6 +83,10 @@ class FakeBox:
         """Nothing: no code runs."""
         return 0.0
 
+    def delayed(self) -> float:
+        """Nothing either."""
+        return 0.0
+
     def ask(
         self, scenarios: Sequence[Scenario], *, seconds: float, total: float = math.inf
     ) -> list[Observations]:

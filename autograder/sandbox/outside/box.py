@@ -143,7 +143,7 @@ class NamespaceBox:
         self._printed.clear()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         started = time.monotonic()
-        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self.delayed))
+        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
         reply, _ = self._reply(request_id)
         self._drain_output()
         try:
@@ -181,7 +181,7 @@ class NamespaceBox:
         plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
         results: list[tuple[Observation, ...]] = []
         answers: list[Observation] = []
-        altogether = Allowance(total, self.computed, self.delayed)
+        altogether = Allowance(total, self.computed, self._delays)
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
@@ -189,7 +189,7 @@ class NamespaceBox:
                 words: tuple[str, ...] = ()
                 room = [MAX_JSON, self._limits.reply_mb << 20]
                 for call in range(len(scenario.calls)):
-                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self.delayed), altogether)
+                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
                     answer, told = self._answer(request_id, number, call, room)
                     answers.append(answer)
                     words = (*words, *told)
@@ -236,8 +236,12 @@ class NamespaceBox:
             return self._usage.processor_seconds
         return self._watch.processor_seconds(afresh=True)
 
-    def delayed(self) -> float | None:
-        """Seconds for which other programs kept the box from computing; None where nobody can tell."""
+    def delayed(self) -> float:
+        """See `autograder.sandbox.base.Box.delayed`."""
+        return self._watch.delayed
+
+    def _delays(self) -> float | None:
+        """The same by a new look; None where nobody can tell."""
         return None if self._usage else self._watch.delayed_seconds()
 
     def _allow(self, late: Ending, *allowances: Allowance) -> None:
@@ -386,7 +390,8 @@ class NamespaceBox:
         peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
         self._watch.close()
-        self._usage = Usage(used, peak, getattr(self, "open_seconds", 0.0), self._longest)
+        opened = getattr(self, "open_seconds", 0.0)
+        self._usage = Usage(used, peak, opened, self._longest, self._watch.delayed)
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)

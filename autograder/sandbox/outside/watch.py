@@ -129,6 +129,11 @@ class Watch:
         """See `Watchdog.delayed_seconds`."""
         return self._tree.delayed_seconds()
 
+    @property
+    def delayed(self) -> float:
+        """The same without a new look."""
+        return self._tree.delayed
+
     def ending(self, report: Mapping[str, Any]) -> Ending:
         """Why the box ended by itself, from the kernel's word.
 
