@@ -107,7 +107,7 @@ class BoxLost(SandboxFault):
 
 
 class EndedItself(SandboxFault):
-    """So many boxes of one submission were lost that it may be its own doing; a person decides on all of it."""
+    """So many boxes of one submission were lost that it may be on purpose: a person decides on all of it."""
 
 
 class BoxEnded(SandboxError):

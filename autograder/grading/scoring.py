@@ -20,7 +20,7 @@ OUR_FAULT = "our-fault"
 SANDBOX_FAULT = "sandbox-fault"
 """The code of a note about a sandbox that failed."""
 ENDED_ITSELF = "ended-itself"
-"""The code of a note about a submission that waits as a whole, because its boxes were lost again and again."""
+"""The code of a note about a submission that waits as a whole, because its boxes were lost repeatedly."""
 FAULTS = frozenset({OUR_FAULT, SANDBOX_FAULT, ENDED_ITSELF})
 """What such a note is about may be gone at the next run, which therefore grades again."""
 

@@ -22,6 +22,11 @@ from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import FAULTS, LOST
 
+LEFT_OUT = "left-out"
+"""The code of a note about a file that was handed in and is not in the box, because there is no room for it."""
+_OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
+"""What files that were handed in may take, so that there is room left for what code does with them."""
+_PAGE = 4096
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
 
@@ -42,7 +47,7 @@ class Session:
         self._cells = cells
         self._limits = limits
         self._seed = seed
-        self._files = files or {}
+        self._files = _fitting(files or {}, limits)
         self._started = time.monotonic()
         self._opening = 0.0
         self._computed = 0.0
@@ -57,7 +62,10 @@ class Session:
         self._over: SandboxFault | None = None
         self._given_up: Ending | None = None
         self.runs: list[CellRun | None] = [None] * len(cells)
-        self.notes: list[Note] = []
+        self.notes: list[Note] = [
+            Note(LEFT_OUT, f"does not fit into the box with the other files that were handed in: {name}")
+            for name in sorted({*(files or {})} - {*self._files})
+        ]
         self.seconds_in_sandbox = 0.0
         self._used = Usage()
 
@@ -228,7 +236,7 @@ class Session:
         self._lost += isinstance(fault, BoxLost)
         if self._lost >= LOST:
             self._over = EndedItself(
-                f"{self._lost} boxes of this submission were lost, the last because {fault}: it ended itself, "
+                f"{self._lost} boxes of this submission were lost (at last: {fault}): it ended itself, "
                 "perhaps on purpose"
             )
             raise self._over
@@ -249,9 +257,9 @@ class Session:
         Raises:
             SandboxFault: failures of ours took time that would have been enough.
         """
-        if 0 < self._taken and self._left() + self._taken > 0:
+        if self._taken > 0 and self._left() + self._taken > 0:
             self._over = SandboxFault(
-                f"the submission's time is used up; {self._taken:.1f} s of it went with boxes that our side lost"
+                f"the submission's time is used up, {self._taken:.1f} s of it in boxes that our side lost"
             )
             raise self._over
 
@@ -267,6 +275,20 @@ class Session:
         passed = time.monotonic() - self._started - self._opening
         by_the_clock = limit - (passed - min(delayed, PATIENCE * limit)) / PATIENCE
         return min(limit - computed, by_the_clock)
+
+
+def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
+    """The files that fit into a box, the smallest first; the others are as if they had not been handed in.
+
+    How large they are is the student's doing, and no fault of the box that has no room for them.
+    """
+    room = int(min(_OF_SCRATCH * limits.scratch_mb, _OF_MEMORY * limits.memory_mb) * (1 << 20))
+    kept: dict[str, bytes] = {}
+    for name in sorted(files, key=lambda name: (len(files[name]), name)):
+        room -= -(-len(files[name]) // _PAGE) * _PAGE
+        if room >= 0 and len(kept) < _OF_SCRATCH * limits.scratch_files - 8:
+            kept[name] = files[name]
+    return kept
 
 
 def _ending(observations: tuple[Observation, ...]) -> Ending | None:

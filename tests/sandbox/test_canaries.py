@@ -84,9 +84,9 @@ def allowing(*numbers: int) -> Callable[[Patch], None]:
 
     def weaken(patch: Patch) -> None:
         load, equal, leave, allow = 0x20, 0x15, 0x06, 0x7FFF_0000
-        number = [selfonly._instruction(load, 0)]  # noqa: SLF001 - the form of a filter's instructions
+        number = [selfonly._instruction(load, 0)]
         passing = [
-            selfonly._instruction(code, value, false=otherwise)  # noqa: SLF001
+            selfonly._instruction(code, value, false=otherwise)
             for call in numbers
             for code, value, otherwise in ((equal, call, 1), (leave, allow, 0))
         ]
@@ -207,7 +207,7 @@ def test_a_package_in_students_boxes_is_found(
         return start_sandbox(environment, isolation)
 
     assert examine(start)[-1].ok
-    with pytest.raises(SandboxUnavailable, match="no reference: reached: .*packages"):
+    with pytest.raises(SandboxUnavailable, match="no reference: reached"):
         selftest.ensure(start, tmp_path / "private", isolation=isolation.value, packages=packages)
 
 

@@ -102,7 +102,7 @@ class Jail:
     def begin(self, request: dict[str, Any]) -> None:
         """Be somebody in the new user namespace, and die with the zygote."""
         write_id_maps(self.proc, *self._ids)
-        if request["uid"] is not None:  # until here in effect alone: what is charged to a user goes by the real one
+        if request["uid"] is not None:  # until here in effect alone; what is charged goes by the real one
             os.setresgid(INNER_ID, INNER_ID, INNER_ID)
             os.setresuid(INNER_ID, INNER_ID, INNER_ID)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -216,7 +216,8 @@ def clear_capabilities(*, keep: Sequence[int] = ()) -> None:
     """Give up the capabilities in force, but for some (below 32); always allowed."""
     version_3 = 0x2008_0522
     kept = sum(1 << number for number in keep)
-    sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)  # effective, permitted and inheritable; then the high halves
+    # In force, permitted and inheritable; then the same for numbers from 32.
+    sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
     syscall(machine_syscall("capset"), struct.pack("Ii", version_3, 0), sets, what="capset")
 
 

@@ -272,7 +272,7 @@ class Identity:
     """A user id that no other zygote or box on this machine uses, held until released or until we die."""
 
     def __init__(self) -> None:
-        """Claim an id that is free, any of them: one given back just now may still be charged for what it left.
+        """Claim any id that is free: one given back just now may still be charged for what it left.
 
         Raises:
             SandboxUnavailable: all of them are taken.

@@ -226,7 +226,7 @@ class Watch:
         return 0
 
     def release(self) -> None:
-        """Remove what the box has left and give its user back, when nothing of it runs any more. Idempotent."""
+        """Remove what the box has left and give its user back, when nothing of it runs. Idempotent."""
         if self._upkeep:
             self._upkeep.release()
         if self._identity:

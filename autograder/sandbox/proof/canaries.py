@@ -281,7 +281,7 @@ listener.listen()
     ),
     Canary(
         "neighbours",
-        "what the kernel grants to a user, descriptors under way and memory of pipes, is not shared with others",
+        "what the kernel grants to a user, descriptors under way and memory of pipes, is each box's own",
         CONFINED,
         """
 def canary():
