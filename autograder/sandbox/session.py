@@ -139,6 +139,11 @@ class Session:
             memory_mb=self._used.memory_bytes / (1 << 20),
         )
 
+    @property
+    def computed(self) -> float:
+        """Processor seconds of all boxes that are closed, lost ones included."""
+        return self._computed
+
     # ------------------------------------------------------------ boxes
 
     def _ask_box(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:

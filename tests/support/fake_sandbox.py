@@ -24,7 +24,7 @@ class FakeSandbox:
 
     def __init__(
         self,
-        cells: Mapping[str, CellRun | Ending] | None = None,
+        cells: Mapping[str, CellRun | Ending | SandboxFault] | None = None,
         answers: Mapping[str, Observations | Ending] | None = None,
         *,
         faults: int = 0,
@@ -75,6 +75,9 @@ class FakeBox:
         self.log.append(source)
         self.seconds.append(seconds)
         outcome = self._sandbox.cells.get(source, CellRun())
+        if isinstance(outcome, SandboxFault):
+            self.closed = True
+            raise outcome
         if isinstance(outcome, Ending):
             raise self._end(outcome)
         return outcome

@@ -86,18 +86,23 @@ class ZygoteSandbox:
             held.callback(self._cgroups.close)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         held.callback(self._control.close)
-        script = str(Path(runtime.package_root, "autograder/sandbox/inside/zygote.py"))
-        program = [runtime.executable, "-s", "-S", "-B", "-P", script]
-        with theirs:
-            self._process = subprocess.Popen(
-                [*program, str(theirs.fileno()), runtime.package_root],
-                pass_fds=[theirs.fileno()],
-                env=_ENVIRONMENT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                cwd="/",
-            )
+        package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        # By its descriptor: where this program lies is in no name that student code finds in its memory.
+        root = f"/proc/self/fd/{package}"
+        program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    [*program, str(theirs.fileno()), root],
+                    pass_fds=[theirs.fileno(), package],
+                    env=_ENVIRONMENT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    cwd="/",
+                )
+        finally:
+            os.close(package)
         held.callback(self._end)
         self._spares = spares.Spares(self._open, spares.depth())
         held.callback(self._spares.close)
