@@ -161,7 +161,7 @@ def test_many_writers_and_sweepers_do_not_disturb_one_another(tmp_path: Path) ->
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
-    """A pipe, a socket, a device and a folder are refused at once, and links to them; a link to a file is read."""
+    """A pipe, a socket, a device and a folder are refused at once, and links to them; others are read."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(b"text")

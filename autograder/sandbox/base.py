@@ -44,6 +44,9 @@ class Box(Protocol):
 
     overhead: float
     """Seconds this side has spent on talking to the box and closing it, besides what student code took."""
+    crowded: bool
+    """Whether, when something was raised in it, what the kernel grants to a user was used up, and others have
+    the same user. The box's word."""
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.

@@ -23,7 +23,7 @@ from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import FAULTS, LOST
 
 LEFT_OUT = "left-out"
-"""The code of a note about a file that was handed in and is not in the box, because there is no room for it."""
+"""The code of a note about a file that was handed in and is not in the box, which has no room for it."""
 _OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
 """What files that were handed in may take, so that there is room left for what code does with them."""
 _PAGE = 4096
@@ -228,6 +228,8 @@ class Session:
                 max(self._used.memory_bytes, usage.memory_bytes),
                 call_seconds=max(self._used.call_seconds, usage.call_seconds),
             )
+            if self._box.crowded:
+                remarks.add(self.notes, [Note(remarks.SHARED_USER, remarks.CROWDED)])
             self._computed += usage.processor_seconds
             self._delayed += usage.delayed_seconds
             self._box = None

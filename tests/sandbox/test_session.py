@@ -162,7 +162,7 @@ def test_lost_boxes_make_the_time_no_longer() -> None:
     fake = lossy(0.2, times=1)
     started = time.monotonic()
     with session(fake, submission_seconds=0.3 / PATIENCE) as running:
-        with pytest.raises(SandboxFault, match="time is used up, .* in boxes that our side lost"):
+        with pytest.raises(SandboxFault, match=r"time is used up, .+ in boxes"):
             running.ask([scenario("q")])
         with pytest.raises(SandboxFault, match="time is used up"):
             running.ask([scenario("q")])
@@ -299,6 +299,7 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
     class SlowBox:
         def __init__(self, box: Box) -> None:
             self.overhead = 0.0
+            self.crowded = False
             self.run_cell, self.close, self.computed = box.run_cell, box.close, box.computed
             self.delayed = box.delayed
             self._box = box

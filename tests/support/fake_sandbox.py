@@ -68,6 +68,7 @@ class FakeBox:
         self.seconds: list[float] = []
         self.closed = False
         self.overhead = 0.0
+        self.crowded = False
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """The canned run of this source; an empty one when none is loaded."""

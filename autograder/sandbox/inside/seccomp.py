@@ -136,10 +136,12 @@ def compile_filter(machine: str) -> bytes:
                 _add(rules, action, name)
     argument = libseccomp.Arg
     # Limits are read and not set: a process that lowers its own could have the kernel kill it at a moment of
-    # its choice, as only this side may. Who sets them is told that it was done: notebooks do it to be on the
-    # safe side, and need no effect.
+    # its choice, as only this side may. Who sets its own is told that it was done: notebooks do it to be on
+    # the safe side, and need no effect.
+    of_others, new = argument(0, libseccomp.NE, 0), argument(2, libseccomp.NE, 0)
     _add(rules, allow, "prlimit64", argument(2, libseccomp.EQ, 0))
-    _add(rules, libseccomp.ERRNO(0), "prlimit64", argument(2, libseccomp.NE, 0))
+    _add(rules, libseccomp.ERRNO(0), "prlimit64", argument(0, libseccomp.EQ, 0), new)
+    _add(rules, refuse, "prlimit64", of_others, new)
     _add(rules, libseccomp.ERRNO(0), "setrlimit")
     _add(rules, allow, "clone", argument(0, libseccomp.MASKED_EQ, _NAMESPACE_FLAGS, 0))
     _add(rules, allow, "socket", argument(0, libseccomp.EQ, _AF_UNIX))

@@ -1,9 +1,10 @@
 """The zygote: confines itself once, imports what boxes need, and forks one box per request.
 
 Started by the broker as a fresh program (never forked from it, so nothing of the grader's memory comes
-along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by a descriptor of its own. The first message
-on the control socket is the configuration; every later one asks for a box and carries three descriptors: requests, replies, output,
-and a fourth, the status socket. Nothing here is trusted once student code runs in a child.
+along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by a descriptor of its own. The first
+message on the control socket is the configuration; every later one asks for a box and carries three
+descriptors: requests, replies, output, and a fourth, the status socket. Nothing here is trusted once
+student code runs in a child.
 """
 
 from __future__ import annotations

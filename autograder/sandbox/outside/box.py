@@ -26,6 +26,7 @@ from autograder.limits import FLOOD_FACTOR, PATIENCE
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 from autograder.sandbox.exchange import replies, values, wire
+from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import blame
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.outside.watch import Watch
@@ -59,6 +60,7 @@ class NamespaceBox:
         self._shown = 0
         self._pidfd = -1
         self.overhead = 0.0
+        self.crowded = False
         self._longest = 0.0
         self._allowances: tuple[Allowance, ...] = ()
         self._late = Ending.CELL_TIME
@@ -156,7 +158,13 @@ class NamespaceBox:
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         full = len(self._printed) >= self._limits.output_kb << 10
-        return self._watch.mark(run, replies.told(reply), printed=full)
+        told = self._heard(replies.told(reply))
+        return self._watch.mark(run, told, printed=full)
+
+    def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
+        """What a reply says of limits; a user of its own a box can use up for nobody else."""
+        self.crowded = self.crowded or (hints.CROWDED in told and self._watch.shares_user)
+        return told
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
         """Write files into the working directory before any student code runs.
@@ -222,7 +230,7 @@ class NamespaceBox:
         reply, arrays = self._reply(request_id, room=room)
         try:
             answer = replies.observation(reply, arrays, number, call)
-            told = replies.told(reply["observed"])
+            told = self._heard(replies.told(reply["observed"]))
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started

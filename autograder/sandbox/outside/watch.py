@@ -56,6 +56,11 @@ class Watch:
         self._scratch = -1
         self._next_look = time.monotonic() + (self._earliest(0.0) if group else 0.0)
 
+    @property
+    def shares_user(self) -> bool:
+        """Whether other programs have the box's user."""
+        return self._identity is None
+
     def attach(self, pid: int) -> None:
         """Begin to watch process 1 of the box, by the number it has on this side."""
         self._pid = pid
