@@ -7,6 +7,7 @@ its own honest function still answers, and so does the classmate's.
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Iterator
@@ -26,9 +27,9 @@ from tests.support.leftovers import fresh_seeds, settled, traces
 pytestmark = pytest.mark.sandbox
 
 LIMITS = Limits(
-    cell_seconds=2.5,
-    call_seconds=2.5,
-    submission_seconds=16,
+    cell_seconds=1.5,
+    call_seconds=1.5,
+    submission_seconds=6,
     memory_mb=96,
     processes=32,
     output_kb=64,
@@ -38,9 +39,30 @@ LIMITS = Limits(
     descriptors=64,
     restarts=3,
 )
-LONGEST_SECONDS = 14.0 + 4 * PATIENCE * LIMITS.call_seconds
-"""What waits is stopped by the clock alone, which is patient: once for each of two cells and two calls."""
+OPENING_SECONDS = 4.0
+"""Of all boxes of one submission, which is no time of its own."""
+LONGEST_SECONDS = 1.1 * PATIENCE * LIMITS.submission_seconds + OPENING_SECONDS
+"""What waits is stopped by the clock alone, which is patient; what computes, much earlier."""
+MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
+FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}
+"""What an attack does is booked as its own."""
 SEEDS = fresh_seeds(1_000_000)
+NEEDY = """
+import fcntl, os, socket
+def needy():
+    one, other = socket.socketpair()
+    socket.send_fds(one, [b'x'], [0])
+    received = socket.recv_fds(other, 1, 1)[1]
+    sizes = []
+    for _ in range(3):
+        reading, writing = os.pipe()
+        sizes.append(fcntl.fcntl(reading, 1032))
+        received += (reading, writing)
+    for descriptor in received: os.close(descriptor)
+    return min(sizes)
+"""
+"""What data loaders and pipes of processes need of the kernel."""
+NEEDS = Scenario("needy", (Call("needy"),))
 WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
 
 
@@ -78,11 +100,12 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     sandbox.open(LIMITS, seed=next(SEEDS)).close()  # lets go of a box that was opened ahead
     before, outside = traces(), world.state()
     classmate = sandbox.open(LIMITS, seed=next(SEEDS))
-    classmate.run_cell(HONEST, seconds=LIMITS.cell_seconds)
+    classmate.run_cell(HONEST + NEEDY, seconds=LIMITS.cell_seconds)
     started = time.monotonic()
     with Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session:
         last = [run for run in session.run() if run][-1]
         asked = session.ask([Scenario("attack", (Call("attack"),))])[0][0] if attack.gives else None
+        beside = classmate.ask([NEEDS], seconds=LIMITS.call_seconds)[0][0]
         honest = session.ask([WANTED])[0][0]
         if honest.ending:  # what an attack left behind may end its box only now; the next one is clean
             honest = session.ask([WANTED])[0][0]
@@ -95,9 +118,13 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     assert outcome(last) in attack.ends, last
     if asked is not None:
         assert outcome(asked) in attack.gives, asked
+    if os.geteuid() == 0:  # an ordinary user's boxes share that user: docs/security.md
+        assert 65_536 == beside.value, beside
+    assert [] == [note for note in session.notes if note.code in FALSE_FAULTS]
     assert honest.value == [3, 5, 7] or attack.breaks, honest
     assert reached.value == [] or attack.breaks, reached
     assert elapsed < LONGEST_SECONDS
+    assert session.computed < MOST_COMPUTED
     assert outside == world.state()
     assert 0 == world.visits()
     assert sandbox.alive()
