@@ -40,10 +40,12 @@ class Budgets(Struct, frozen=True):
     """Answers read altogether, counted in the same way: this bounds the time that reading takes."""
     judging_seconds: int = 60
     """Processor time of reading and judging. An honest submission takes about one second of it."""
-    shown_kb: int = 4096
+    shown_kb: int = 3072
     """Text and pictures of the notebook that are kept for people and pages, output included."""
-    stored_mb: int = 8
+    stored_mb: int = 4
     """What one attempt takes in the database."""
+    page_kb: int = 8192
+    """Text and pictures of the notebook on a page, as the page shows them."""
     attempts: int = 3
     """Attempts of one student whose notebooks and outputs stay in the database; marks stay of all."""
 
@@ -56,7 +58,8 @@ def budgets(limits: Limits) -> Budgets:
         question_mb=max(usual.question_mb, 2 * limits.reply_mb),
         answers_mb=max(usual.answers_mb, 16 * limits.reply_mb),
         shown_kb=usual.shown_kb + max(0, output_kb),
-        stored_mb=usual.stored_mb + max(0, 2 * output_kb >> 10),
+        stored_mb=usual.stored_mb + max(0, output_kb >> 10),
+        page_kb=usual.page_kb + max(0, 2 * output_kb),
     )
 
 

@@ -45,6 +45,8 @@ class Cell(Struct, frozen=True, tag=True):
     """Empty for the student's own additional cells."""
     locked: bool = False
     """True when the source was taken from the release."""
+    cut: bool = False
+    """Only the beginning of the source is kept; it was run as a whole."""
 
 
 class Markdown(Struct, frozen=True, tag=True):
@@ -52,6 +54,8 @@ class Markdown(Struct, frozen=True, tag=True):
 
     source: str
     grade_id: str = ""
+    cut: bool = False
+    """Only the beginning of the source is kept."""
 
 
 class Answer(Struct, frozen=True):

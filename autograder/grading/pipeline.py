@@ -15,9 +15,10 @@ from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.judging.results import blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault, told
-from autograder.grading import scoring
+from autograder.grading import keeping, scoring
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.sitting import Sitting, Sittings
+from autograder.limits import budgets
 from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
@@ -308,7 +309,9 @@ class _Run:
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, asking)
         finally:
-            self.executed[-1] = replace(self.executed[-1], runs=tuple(session.runs))
+            ran = replace(self.executed[-1], runs=tuple(session.runs))
+            shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
+            self.executed[-1] = keeping.within(ran, submission.answers.keys(), shown_kb)
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
