@@ -346,7 +346,8 @@ class NamespaceBox:
         self._arriving = self._arriving or now
         waiting = select.poll()
         waiting.register(self._replies, select.POLLIN)
-        return now - self._arriving < self._grace and any(event & select.POLLIN for _, event in waiting.poll(0))
+        there = any(event & select.POLLIN for _, event in waiting.poll(0))
+        return there and now - self._arriving < self._grace
 
     def _end_when_over(self) -> None:
         ending = self._watch.exceeded()
