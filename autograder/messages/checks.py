@@ -65,6 +65,12 @@ _GENERAL: Mapping[str, Text] = {
         "de": "Das ließ sich nicht automatisch bewerten. Eine Person sieht es sich an; es geht nichts "
         "verloren.",
     },
+    "review.judging": {
+        "en": "Reading and judging your answers took more than the {limit} that the grader has for a "
+        "notebook. A person looks at this one.",
+        "de": "Ihre Antworten zu lesen und zu beurteilen dauerte länger als die {limit}, die die Bewertung "
+        "für ein Notebook hat. Ein Mensch sieht sich diese hier an.",
+    },
     "review.person": {
         "en": "A person reads this answer.",
         "de": "Diese Antwort liest eine Person.",
