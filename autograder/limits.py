@@ -24,6 +24,9 @@ What it computes is the same on a busy machine; how long that takes is not, and 
 BYTES_OF_TEXT = 4
 """What one byte of text in a reply counts: so much memory its letters can take."""
 
+BYTES_OF_DESCRIPTION = 64
+"""What one byte of the description of the arrays counts; some sixty bytes describe each."""
+
 BYTES_OF_VALUE = 256
 """What one value in a reply counts, whatever it is: a number, a list, an entry of a dictionary."""
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.limits import BYTES_OF_TEXT, BYTES_OF_VALUE
+from autograder.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
 from autograder.records import CellOutput, CellRun, Observation
+from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.exchange.tensors import Buffer
 
@@ -35,7 +36,10 @@ def weight(body: Buffer, tensors: Buffer) -> int:
     number = wire.values_in(body)
     if number > MAX_VALUES:
         raise wire.ProtocolError("the reply has too many parts")
-    return len(tensors) + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
+    described = min(layout.described(tensors), len(tensors))
+    return (
+        len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
+    )
 
 
 def _only(table: object, known: frozenset[str]) -> None:

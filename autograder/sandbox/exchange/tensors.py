@@ -20,8 +20,8 @@ import numpy as np
 
 Buffer = bytes | bytearray | memoryview
 
-MAX_DESCRIPTION = 512 << 10
-"""Bytes that describe the tensors of a frame, some 7,000; half a million would take seconds to read."""
+MAX_DESCRIPTION = 256 << 10
+"""Bytes that describe the tensors of a frame, some 3,500; half a million would take seconds to read."""
 _ENTRY = frozenset(("dtype", "shape", "data_offsets"))
 MAX_DIMENSIONS = 64
 MAX_SIZE = 1 << 62
@@ -67,7 +67,7 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
     """
     if not buffer:
         return {}
-    length = int.from_bytes(buffer[:_LENGTH_BYTES], "little")
+    length = described(buffer)
     if length > MAX_DESCRIPTION:
         raise MisdescribedError("the description of the tensors is too long")
     first = _LENGTH_BYTES + length
@@ -91,6 +91,11 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
     if end != len(buffer) - first:
         raise MisdescribedError("the tensors are not as long as their description says")
     return arrays
+
+
+def described(buffer: Buffer) -> int:
+    """How many bytes the description claims to have."""
+    return int.from_bytes(buffer[:_LENGTH_BYTES], "little")
 
 
 def _begin(item: tuple[str, Any]) -> tuple[int, int]:
