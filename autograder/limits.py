@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from autograder.errors import RubricError
 from autograder.records import Ending, Limits, Met
@@ -19,6 +20,85 @@ PATIENCE = 6
 
 What it computes is the same on a busy machine; how long that takes is not, and must not decide a mark.
 """
+
+BYTES_OF_TEXT = 4
+"""What one byte of text in a reply counts: so much memory its letters can take."""
+
+BYTES_OF_DESCRIPTION = 64
+"""What one byte of the description of the arrays counts; some sixty bytes describe each."""
+
+BYTES_OF_VALUE = 256
+"""What one value in a reply counts, whatever it is: a number, a list, an entry of a dictionary."""
+
+
+class Budgets(Struct, frozen=True):
+    """What the grader itself spends on one submission at most; no rubric states them.
+
+    Each is enforced where it arises, and has its own sentence; docs/operators.md shows them as a table.
+    """
+
+    question_mb: int = 128
+    """Memory for the answers to one question; twice what one answer may have. `replies.weight` counts it."""
+    answers_mb: int = 1024
+    """Answers read altogether, counted in the same way: this bounds the time that reading takes."""
+    judging_seconds: int = 60
+    """Processor time of reading and judging. An honest submission takes about one second of it."""
+    shown_kb: int = 3072
+    """Text and pictures of the notebook that are kept for people and pages, output included."""
+    stored_mb: int = 4
+    """What one attempt takes in the database."""
+    page_kb: int = 8192
+    """Text and pictures of the notebook on a page, as the page shows them."""
+    attempts: int = 3
+    """Attempts of one student whose notebooks and outputs stay in the database; marks stay of all."""
+
+
+def budgets(limits: Limits) -> Budgets:
+    """The budgets of one submission: where a rubric allows larger answers or more output, so do they."""
+    usual = Budgets()
+    output_kb = limits.output_kb - Limits().output_kb
+    return Budgets(
+        question_mb=max(usual.question_mb, 2 * limits.reply_mb),
+        answers_mb=max(usual.answers_mb, 16 * limits.reply_mb),
+        shown_kb=usual.shown_kb + max(0, output_kb),
+        stored_mb=usual.stored_mb + max(0, output_kb >> 10),
+        page_kb=usual.page_kb + max(0, 2 * output_kb),
+    )
+
+
+OF_BUDGET: Mapping[Ending, str] = {Ending.QUESTION_SIZE: "question_mb", Ending.ANSWERS_SIZE: "answers_mb"}
+"""Ending → the field of `Budgets` that brought it about."""
+
+
+class Room:
+    """What is left of a budget of memory. Not thread safe."""
+
+    def __init__(self, mb: float, ending: Ending, *others: Room) -> None:
+        """Begin with all of it.
+
+        Args:
+            mb: how much.
+            ending: of a box whose answers do not fit.
+            others: what the same answers count against.
+        """
+        self.left = int(mb * (1 << 20))
+        self._ending = ending
+        self._others = others
+
+    def take(self, size: int) -> Ending | None:
+        """Count an answer of so many bytes; the ending where it does not fit."""
+        self.left -= size
+        for other in self._others:
+            other.take(size)
+        return self.ending
+
+    @property
+    def ending(self) -> Ending | None:
+        """Of what comes now: None while there is room."""
+        if self.left < 0:
+            return self._ending
+        return next((other.ending for other in self._others if other.ending), None)
+
 
 OF_ENDING: Mapping[Ending, str] = {
     Ending.CELL_TIME: "cell_seconds",
@@ -49,6 +129,8 @@ _UNITS = {"seconds": " s", "mb": " MB", "kb": " kB"}
 
 def amount(kind: Ending | Met, limits: Limits) -> str:
     """How much was allowed, with its unit and without a language, e.g. ``"30 s"``; empty for no limit."""
+    if isinstance(kind, Ending) and kind in OF_BUDGET:
+        return f"{getattr(budgets(limits), OF_BUDGET[kind])} MB"
     field = OF_MET[kind] if isinstance(kind, Met) else OF_ENDING.get(kind)
     if field is None:
         return ""

@@ -45,6 +45,8 @@ class Cell(Struct, frozen=True, tag=True):
     """Empty for the student's own additional cells."""
     locked: bool = False
     """True when the source was taken from the release."""
+    cut: bool = False
+    """Only the beginning of the source is kept; it was run as a whole."""
 
 
 class Markdown(Struct, frozen=True, tag=True):
@@ -52,6 +54,8 @@ class Markdown(Struct, frozen=True, tag=True):
 
     source: str
     grade_id: str = ""
+    cut: bool = False
+    """Only the beginning of the source is kept."""
 
 
 class Answer(Struct, frozen=True):
@@ -167,6 +171,10 @@ class Ending(enum.StrEnum):
     """Too many bytes or files on disk, where no file system of the box's own bounds them."""
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
+    QUESTION_SIZE = "question-size"
+    """The answers to one question together took all the memory that the grader has for them."""
+    ANSWERS_SIZE = "answers-size"
+    """All answers of the submission together took more than the grader reads."""
     PROTOCOL = "protocol"
     NOT_ASKED = "not-asked"
     """The question's calls had ended too many boxes before this one."""

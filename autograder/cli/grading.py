@@ -66,7 +66,7 @@ def grade(
             console = report.console()
             console.print(report.grading_table(outcomes, name))
             console.print(report.summary_table(figures, "this run"))
-            console.print(f"gradebook: {place.gradebook}", soft_wrap=True, markup=False)
+            console.print(f"gradebook: {report.with_size(place.gradebook)}", soft_wrap=True, markup=False)
             console.print(f"with what people gave: autograder grades {name}", soft_wrap=True, markup=False)
         for folder, fault in misnamed.items():
             sys.stderr.write(f"autograder: submitted/{folder} is not graded: {fault}; rename the folder\n")

@@ -8,6 +8,7 @@ import statistics
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich import box
@@ -47,6 +48,14 @@ def console() -> Console:
 def number(points: Decimal) -> str:
     """Points without zeros at their end."""
     return f"{points.normalize():f}"
+
+
+def with_size(path: Path | str) -> str:
+    """A file with its size; what is no file here, as a database elsewhere, by its name alone."""
+    try:
+        return f"{path} ({Path(path).stat().st_size / 1e6:.1f} MB)"
+    except OSError:
+        return str(path)
 
 
 def print_json(value: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from markupsafe import escape
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.feedback import sanitise
 from autograder.feedback.labels import Labels
+from autograder.limits import budgets
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown, Met
 
 MOST_OUTPUTS = 60
@@ -70,11 +73,25 @@ def notebook_view(notebook: ExecutedNotebook, position: int, labels: Labels, lim
         labels: the page's words.
         limits: what the cells were allowed.
     """
-    cells = [
-        _cell_view(cell, run, f"cell-{position}-{number}", number, labels, limits=limits)
-        for number, (cell, run) in enumerate(zip(notebook.cells, notebook.runs, strict=False), start=1)
-    ]
+    most = budgets(limits).page_kb
+    left = most << 10
+    cells = []
+    for number, (cell, run) in enumerate(zip(notebook.cells, notebook.runs, strict=False), start=1):
+        view = _cell_view(cell, run, f"cell-{position}-{number}", number, labels, limits=limits)
+        left -= _weight(view)
+        if left < 0:
+            notices = (*view.notices, labels("page-full", limit=most))
+            view = replace(view, source="", outputs=(), notices=notices)
+        cells.append(view)
     return NotebookView(sanitise.visible(notebook.name, 200), tuple(cells))
+
+
+def _weight(view: CellView) -> int:
+    """About how many bytes of the page a cell takes, its letters written out for HTML."""
+    texts = [view.source, *(output.text for output in view.outputs)]
+    pictures = sum(len(output.image) for output in view.outputs)
+    frames = sum(len(escape(output.frame.document)) for output in view.outputs if output.frame)
+    return pictures + frames + sum(len(escape(text).encode()) for text in texts)
 
 
 def _cell_view(
@@ -84,6 +101,8 @@ def _cell_view(
     outputs = run.outputs if run else ()
     met = [encounter.met for encounter in run.met] if run else []
     notices = [labels.met(one, limits) for one in met]
+    if cell.cut:
+        notices.append(labels("source-cut" if code else "text-cut"))
     if run and run.truncated and Met.OUTPUT not in met:
         notices.append(labels("truncated"))
     if len(outputs) > MOST_OUTPUTS:

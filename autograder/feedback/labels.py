@@ -63,6 +63,18 @@ LABELS: Mapping[str, Text] = {
         "en": "Some output was longer than the limit and was not kept.",
         "de": "Ein Teil der Ausgabe überschritt die Grenze und wurde nicht aufbewahrt.",
     },
+    "source-cut": {
+        "en": "Only the beginning of this cell is kept here; all of it was run.",
+        "de": "Hier ist nur der Anfang dieser Zelle aufbewahrt; gelaufen ist sie ganz.",
+    },
+    "text-cut": {
+        "en": "Only the beginning of this cell is kept here.",
+        "de": "Hier ist nur der Anfang dieser Zelle aufbewahrt.",
+    },
+    "page-full": {
+        "en": "This cell is not shown: what the page shows of a notebook can have {limit} kB.",
+        "de": "Diese Zelle fehlt hier: die Seite zeigt von einem Notebook höchstens {limit} kB.",
+    },
     "more-outputs": {
         "en": "{number} more outputs are not shown.",
         "de": "{number} weitere Ausgaben fehlen hier.",

@@ -26,8 +26,11 @@ MOST_CHARACTERS = 20_000
 MOST_HTML = 200_000
 MOST_PROSE = 8 * 2**20
 """Of one text of a course, pictures included."""
-MOST_TAGS = 10_000
-"""The cleaner's time grows with the square of the nesting."""
+MOST_TAGS = 6_000
+MOST_OPEN = 500
+"""Elements inside one another, by their tags; the cleaner's time grows with the square of the nesting."""
+MOST_IN_TAG = 4_000
+"""Characters of one tag without what it quotes; it grows with the square of the attributes, too."""
 MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
 
@@ -84,6 +87,9 @@ _FRAME_STYLE = (
     "pre,code{font:13px/1.45 ui-monospace,monospace;white-space:pre-wrap}"
     "@media(prefers-color-scheme:dark){body{color:#e4e9f1;background:#161b24}td,th{border-color:#3a4454}}"
 )
+_OPENING = re.compile(r"<(/?)[A-Za-z]")
+_QUOTED = re.compile(r"\"[^\"<>]*\"|'[^'<>]*'")
+_LONG_TAG = re.compile(rf"<[^<>]{{{MOST_IN_TAG}}}")
 _LINES = re.compile(r"<(?:tr|br|p|li|h[1-6]|div|dt|dd|hr)\b|\n")
 
 
@@ -144,9 +150,19 @@ def image_uri(mime: str, data: str) -> str | None:
     return f"data:{mime};base64,{base64.b64encode(content).decode()}"
 
 
+def _quickly_cleaned(fragment: str) -> bool:
+    """Whether the cleaner's time is in proportion to the length."""
+    inside = 0
+    for tag in _OPENING.finditer(fragment):
+        inside = max(0, inside - 1) if tag[1] else inside + 1
+        if inside > MOST_OPEN:
+            return False
+    return _LONG_TAG.search(_QUOTED.sub('""', fragment)) is None
+
+
 def clean_html(fragment: str) -> str | None:
     """Tables and text formatting of an HTML fragment, without any link, style or name; None if too long."""
-    if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS:
+    if len(fragment) > MOST_HTML or fragment.count("<") > MOST_TAGS or not _quickly_cleaned(fragment):
         return None
     return nh3.clean(
         _readable(fragment),

@@ -8,6 +8,7 @@ One transaction covers the ledger and the gradebook when both are given the same
         gradebook.record(graded, rubric, submitted_at, within=transaction)
         ledger.record(key, graded, within=transaction)
 
+Of older results the marks stay, and what they depend on; their notebooks and outputs go (`Ledger.record`).
 A kill in between therefore leaves neither, and the next run grades that submission again.
 """
 
@@ -21,15 +22,23 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy.dialects import postgresql, sqlite
 
 from autograder.errors import GradebookError
-from autograder.records import Graded
+from autograder.limits import Budgets
+from autograder.records import Graded, Note
 from autograder.rubric import Rubric
 
 METADATA = sa.MetaData()
 
 _DIGEST = sa.String(64)
+_PRUNED = b"pruned:"
+"""Begins a stored result whose notebooks are gone: it shows what was given, and is not found again."""
+_USUAL = Budgets()
+_MOST_NOTES = 500
+_MOST_WORDS = 4_000
+"""Characters of one text of a result, where all of them are too many."""
 
 _RUN = sa.Table(
     "autograder_run",
@@ -141,8 +150,11 @@ class Ledger:
         run: int | None = None,
         submitted_at: datetime.datetime | None = None,
         within: sa.Connection | None = None,
+        stored_mb: int = _USUAL.stored_mb,
     ) -> None:
         """Keep a result and make it the student's current one. Recording the same again changes nothing.
+
+        Of a student's older results, all but the latest few lose their notebooks (`Budgets.attempts`).
 
         Args:
             key: what the result depends on.
@@ -150,11 +162,13 @@ class Ledger:
             run: the run that produced it, from `begin`.
             submitted_at: when the student handed it in; a time without zone is taken as UTC.
             within: a transaction to take part in; otherwise the call is one of its own.
+            stored_mb: how much room the result may take; see `bounded`.
         """
         with _transaction(self._engine, within) as connection:
-            current = self._keep(connection, key, encode(graded), run)
+            current = self._keep(connection, key, bounded(graded, stored_mb), run)
             student = {"student": key.student, "assignment": key.assignment}
             _upsert(connection, _CURRENT, student, {"result": current})
+            _prune(connection, student, current)
             attempt = {**student, "submission": key.submission}
             if not _exists(connection, _ATTEMPT, attempt):
                 times = {"submitted_at": utc(submitted_at), "first_graded_at": _now()}
@@ -227,6 +241,50 @@ class Ledger:
         _upsert(connection, _RESULT, msgspec.structs.asdict(key), values)
         identifier = sa.select(_RESULT.c.id).where(*_matches(_RESULT, msgspec.structs.asdict(key)))
         return int(connection.execute(identifier).scalar_one())
+
+
+def bounded(graded: Graded, mb: int) -> bytes:
+    """A result as JSON of a bounded size: the marks are whole, what is too much is left out.
+
+    An honest result is never that large, and notebooks are cut before (`autograder.grading.keeping`).
+    """
+    stored = encode(graded)
+    if len(stored) <= mb << 20:
+        return stored
+    score = graded.score
+    notes = [_short(note) for note in score.notes[:_MOST_NOTES]]
+    notes.append(Note("result-cut", f"the result was larger than {mb} MB; notebooks and long texts are gone"))
+    items = tuple(_short(item) for item in score.items)
+    score = replace(score, notes=tuple(notes), items=items)
+    return encode(replace(graded, score=score, notebooks=()))
+
+
+def _short(record: Any) -> Any:
+    """The record with its longest texts cut."""
+    return msgspec.convert(_cut(msgspec.to_builtins(record)), type(record))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_MOST_WORDS]
+    if isinstance(value, list | tuple):
+        return [_cut(entry) for entry in value]
+    return {name: _cut(entry) for name, entry in value.items()} if isinstance(value, dict) else value
+
+
+def _prune(connection: sa.Connection, student: Mapping[str, Any], current: int) -> None:
+    """Take the notebooks out of a student's older results."""
+    rows = connection.execute(
+        sa.select(_RESULT.c.id)
+        .where(*_matches(_RESULT, student), sa.func.substr(_RESULT.c.graded, 1, len(_PRUNED)) != _PRUNED)
+        .order_by(_RESULT.c.recorded_at.desc(), _RESULT.c.id.desc())
+    ).scalars()
+    older = [one for one in rows if one != current][_USUAL.attempts - 1 :]
+    for one in older:
+        stored = connection.execute(sa.select(_RESULT.c.graded).where(_RESULT.c.id == one)).scalar_one()
+        graded = decode(stored)
+        slim = encode(replace(graded, notebooks=())) if graded is not None else b""
+        connection.execute(sa.update(_RESULT).where(_RESULT.c.id == one).values(graded=_PRUNED + slim))
 
 
 def encode(graded: Graded) -> bytes:

@@ -20,6 +20,7 @@ from autograder.gradebook import Gradebook, write_autograded
 from autograder.gradebook.ledger import Key, Ledger
 from autograder.grading.pipeline import Grader, Handed
 from autograder.grading.scoring import FAULTS, LATE
+from autograder.limits import budgets
 from autograder.notebook.files import read_file
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
@@ -205,7 +206,10 @@ class _Records:
             rubric = self._assignment.rubric_of(graded.score.student)
             with self._gradebook.transaction() as within:
                 self._gradebook.record(graded, rubric, submitted_at, language=self._language, within=within)
-                self._ledger.record(key, graded, run=run, submitted_at=submitted_at, within=within)
+                most = budgets(rubric.assignment.limits).stored_mb
+                self._ledger.record(
+                    key, graded, run=run, submitted_at=submitted_at, within=within, stored_mb=most
+                )
         except Exception as error:
             self._refused += 1
             if self._refused == MOST_REFUSED:  # each may have waited for a minute: it is not about a student

@@ -12,13 +12,14 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.judging.results import blank, review, with_lost_cell, with_syntax_fault
+from autograder.checks.judging.results import Finding, blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.checks.judging.withheld import asked_in_secret, withheld
 from autograder.errors import AutograderError, EndedItself, NotebookError, SandboxError, SandboxFault, told
-from autograder.grading import scoring
+from autograder.grading import keeping, scoring
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.sitting import Sitting, Sittings
+from autograder.limits import budgets
 from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
 from autograder.records import (
@@ -27,9 +28,11 @@ from autograder.records import (
     ExecutedNotebook,
     Graded,
     ItemResult,
+    Message,
     Note,
     Scenario,
     Spent,
+    Status,
     Submission,
 )
 from autograder.rubric import NotebookFile, Question
@@ -37,6 +40,9 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.variants.drawing import canonical_id
+
+JUDGING_TIME = "judging-time"
+"""The code of a note about questions that were not judged, since those before took too long."""
 
 
 class Handed(Struct, frozen=True):
@@ -263,6 +269,7 @@ class _Run:
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
         self.stated: dict[str, str] = {}
+        self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
 
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions; what nobody foresaw is left to a person."""
@@ -329,7 +336,9 @@ class _Run:
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, told(ended))
         finally:
-            self.executed[-1] = replace(self.executed[-1], runs=tuple(session.runs))
+            ran = replace(self.executed[-1], runs=tuple(session.runs))
+            shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
+            self.executed[-1] = keeping.within(ran, submission.answers.keys(), shown_kb)
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
@@ -352,6 +361,8 @@ class _Run:
         lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
             return self._for_review(question, "the answer's cell could not be told; see the notes")
+        if time.thread_time() > self._until:
+            return self._out_of_time(question)
         judged = self._grader.judge(
             question,
             answer,
@@ -371,6 +382,14 @@ class _Run:
         runs = asking.session.runs
         run = runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
+
+    def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
+        """Reading and judging took all the processor time there is; what is left waits for a person."""
+        most = budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds
+        staff = f"not judged: the questions before took the {most} s of processor time that judging has"
+        self.notes.append(Note(JUDGING_TIME, staff, question.id))
+        finding = Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": f"{most} s"}), staff)
+        return tuple(item_result(question, item, finding) for item in question.items)
 
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))

@@ -74,9 +74,15 @@ _GENERAL: Mapping[str, Text] = {
     "review.ended": {
         "en": "While your notebook was run, its process was ended or stood still more than once, for no "
         "reason that we can see. This was therefore not judged automatically. A person looks at it.",
-        "de": "Während dein Notebook lief, wurde sein Prozess mehr als einmal beendet oder stand still, ohne "
+        "de": "Während Ihr Notebook lief, wurde sein Prozess mehr als einmal beendet oder stand still, ohne "
         "einen Grund, den wir sehen. Das wurde deshalb nicht automatisch bewertet. Eine Person sieht es sich "
         "an.",
+    },
+    "review.judging": {
+        "en": "Reading and judging your answers took more than the {limit} that the grader has for a "
+        "notebook. A person looks at this one.",
+        "de": "Ihre Antworten zu lesen und zu beurteilen dauerte länger als die {limit}, die die Bewertung "
+        "für ein Notebook hat. Eine Person sieht sich diese hier an.",
     },
     "review.person": {
         "en": "A person reads this answer.",

@@ -75,10 +75,22 @@ _ENDED: Mapping[str, Text] = {
         "Schleifen entfernen.",
     },
     "ending.reply-size": {
-        "en": "{what} returned more than the {limit} (16 MB as text) that can be taken. Check the size of "
+        "en": "{what} returned more than the {limit} (4 MB as text) that can be taken. Check the size of "
         "what it returns.",
-        "de": "{what} gab mehr zurück als die {limit} (16 MB als Text), die angenommen werden. Bitte die "
+        "de": "{what} gab mehr zurück als die {limit} (4 MB als Text), die angenommen werden. Bitte die "
         "Größe des Ergebnisses prüfen.",
+    },
+    "ending.question-size": {
+        "en": "{what} was not taken: the answers to this question together need more than the {limit} of "
+        "memory that the grader has for them. Return only what is asked for.",
+        "de": "{what} wurde nicht angenommen: die Antworten auf diese Aufgabe brauchen zusammen mehr als die "
+        "{limit} Speicher, die die Bewertung dafür hat. Bitte nur zurückgeben, was gefragt ist.",
+    },
+    "ending.answers-size": {
+        "en": "{what} was not taken: the answers of this notebook altogether are more than the {limit} that "
+        "the grader reads. Return only what is asked for.",
+        "de": "{what} wurde nicht angenommen: die Antworten dieses Notebooks sind insgesamt mehr als die "
+        "{limit}, die die Bewertung liest. Bitte nur zurückgeben, was gefragt ist.",
     },
     "ending.restarts": {
         "en": "{what} was not asked: too many cells and calls had ended Python before ({limit} restarts are "
@@ -200,6 +212,18 @@ _CELL_ENDED: Mapping[str, Text] = {
     "cell.ending.reply-size": {
         "en": "What this cell shows is larger than {limit}; the rest was run without it. Show less.",
         "de": "Was diese Zelle zeigt, ist größer als {limit}; der Rest lief ohne sie. Bitte weniger zeigen.",
+    },
+    "cell.ending.question-size": {
+        "en": "What your code answered to one question needs more than {limit} of the grader's memory. "
+        "Return only what is asked for.",
+        "de": "Was Ihr Code auf eine Aufgabe antwortete, braucht mehr als {limit} Speicher der Bewertung. "
+        "Bitte nur zurückgeben, was gefragt ist.",
+    },
+    "cell.ending.answers-size": {
+        "en": "What your code answered altogether is more than the {limit} that the grader reads. Return "
+        "only what is asked for.",
+        "de": "Was Ihr Code insgesamt antwortete, ist mehr als die {limit}, die die Bewertung liest. Bitte "
+        "nur zurückgeben, was gefragt ist.",
     },
     "cell.ending.restarts": {
         "en": "This cell was not run: others had ended Python too often ({limit} restarts are possible). "

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from autograder.errors import NotebookError
@@ -19,19 +20,45 @@ from autograder.records import Note
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest notebook file that is read."""
+MAX_READ = 16 * 1024 * 1024
+"""Bytes of it besides outputs, which are passed over without being built."""
 MAX_CELLS = 2000
 """An exam has some hundred cells; more is an accident or an attack."""
 MAX_SOURCE = 1_000_000
 """Characters in one cell's source."""
-MAX_VALUES = 8_000_000
+MAX_VALUES = 1_000_000
 """Separators outside strings: bounds the memory of the parsed JSON to some hundred megabytes."""
-MAX_CONTAINERS = 2_000_000
+MAX_CONTAINERS = 300_000
 """Objects and lists outside strings; an empty one costs 24 times its text."""
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOTEBOOK_KEYS = ("cells", "worksheets", "nbformat")
+
+
+class _Metadata(Struct, omit_defaults=True):
+    """What is read of metadata, of a cell's and of a notebook's; all of it is left as it stands."""
+
+    nbgrader: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    kernelspec: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    language_info: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Cell(Struct, omit_defaults=True):
+    cell_type: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    source: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    attachments: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    metadata: _Metadata | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _Notebook(Struct, omit_defaults=True):
+    """A notebook of the present format without what is never looked at: outputs, and tools' notes."""
+
+    cells: list[_Cell]
+    worksheets: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    nbformat: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    metadata: _Metadata | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class RawCell(Struct, frozen=True):
@@ -65,6 +92,13 @@ def parse(data: bytes) -> Document:
             ``not-upgradable`` or ``cell-too-large``.
     """
     notes: list[Note] = []
+    data = _lean(data) if len(data) <= MAX_BYTES else data
+    if MAX_READ < len(data) <= MAX_BYTES:
+        raise NotebookError(
+            "too-large",
+            f"The file has {len(data):,} bytes besides the outputs of a regular notebook; at most "
+            f"{MAX_READ:,} are read. Clear all outputs, save and hand it in again.",
+        )
     tree = load_tree(data, notes)
     cells = tuple(
         cell
@@ -117,6 +151,14 @@ def shown(value: object, limit: int = 60) -> str:
         return f"a {type(value).__name__}"
     text = ascii(value[:limit] if isinstance(value, str) else value)
     return text + "…" if isinstance(value, str) and len(value) > limit else text
+
+
+def _lean(data: bytes) -> bytes:
+    """The same notebook without its outputs; what is no regular one stays as it is."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(data, type=_Notebook))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return data
 
 
 def _decode(data: bytes, notes: list[Note]) -> str:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from autograder.limits import Room
 from autograder.records import CellRun, Limits, Observation, Scenario
 
 
@@ -61,7 +62,12 @@ class Box(Protocol):
         """
 
     def ask(
-        self, scenarios: Sequence[Scenario], *, seconds: float, total: float = math.inf
+        self,
+        scenarios: Sequence[Scenario],
+        *,
+        seconds: float,
+        total: float = math.inf,
+        room: Room | None = None,
     ) -> list[tuple[Observation, ...]]:
         """Run scenarios in order; one tuple per scenario, one entry per call.
 
@@ -73,6 +79,8 @@ class Box(Protocol):
             scenarios: what to ask.
             seconds: of each call; see `run_cell`.
             total: of all calls together, likewise.
+            room: what the answers count against; what does not fit ends the box. Default: nothing is
+                counted.
 
         Raises:
             SandboxFault: see `run_cell`.

@@ -21,7 +21,8 @@ CROWDED = (
     "pipes was used up, as the box says: another submission can have done so; where marks are missing, grade "
     "it again by itself, or as root"
 )
-_COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b|\bimport\b[^\n]*\bcompile\b")
+_COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b")
+_IMPORT, _COMPILE = re.compile(r"\bimport\b"), re.compile(r"\bcompile\b")
 
 
 def with_limits(observations: tuple[Observation, ...], limits: Limits) -> tuple[Observation, ...]:
@@ -80,8 +81,17 @@ def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
     return [
         Note(UNCOMPILED, text, f"cell {number}")
         for number, cell in enumerate(cells, start=1)
-        if isinstance(cell, Cell) and _COMPILES.search(cell.source)
+        if isinstance(cell, Cell) and _compiles(cell.source)
     ]
+
+
+def _compiles(source: str) -> bool:
+    if _COMPILES.search(source):
+        return True
+    if "compile" not in source:
+        return False
+    imports = ((line, _IMPORT.search(line)) for line in source.split("\n"))
+    return any(found and _COMPILE.search(line, found.end()) for line, found in imports)
 
 
 def add(notes: list[Note], new: Iterable[Note]) -> None:

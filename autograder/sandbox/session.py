@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
-from autograder.limits import PATIENCE
+from autograder.limits import PATIENCE, Room, budgets
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox, Usage
@@ -70,6 +70,10 @@ class Session:
         self.seconds_in_sandbox = 0.0
         self._used = Usage()
         self._again_left = limits.submission_seconds  # for the cells in boxes of a scenario's own
+        self._budgets = budgets(limits)
+        self._altogether = Room(self._budgets.answers_mb, Ending.ANSWERS_SIZE)
+        self._room = self._altogether
+        self._asked_by = ""
 
     def __enter__(self) -> Self:
         return self
@@ -100,6 +104,9 @@ class Session:
         Raises:
             SandboxFault: see `run`.
         """
+        if place != self._asked_by or not place:  # what one question was answered is held until it is judged
+            self._room = Room(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
+            self._asked_by = place
         asked = self._ask(scenarios)
         results = [remarks.with_limits(observations, self._limits) for observations in asked]
         for scenario, observations in zip(scenarios, results, strict=True):
@@ -112,6 +119,9 @@ class Session:
         endings = 0
         while len(results) < len(scenarios):
             remaining = scenarios[len(results) :]
+            if self._room.ending:
+                results += [_ended(scenario, self._room.ending) for scenario in remaining]
+                break
             if endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
                 ending = self._given_up or Ending.NOT_ASKED
                 results += [_ended(scenario, ending) for scenario in remaining]
@@ -149,7 +159,9 @@ class Session:
             if left <= 0:
                 self._out_of_time()
                 return _ended(scenario, Ending.SUBMISSION_TIME)
-            (answer,) = box.ask([scenario], seconds=min(self._limits.call_seconds, left), total=left)
+            (answer,) = box.ask(
+                [scenario], seconds=min(self._limits.call_seconds, left), total=left, room=self._room
+            )
             if left < self._limits.call_seconds and _ending(answer) is Ending.CALL_TIME:
                 self._out_of_time()
             return remarks.out_of_time(answer) if left < self._limits.call_seconds else answer
@@ -213,7 +225,7 @@ class Session:
             self._out_of_time()
             self._give_up(Ending.SUBMISSION_TIME)
             return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
-        answers = self._box.ask(scenarios, seconds=seconds, total=self._left())
+        answers = self._box.ask(scenarios, seconds=seconds, total=self._left(), room=self._room)
         if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
             if _ending(answers[-1]) is Ending.CALL_TIME:
                 self._out_of_time()

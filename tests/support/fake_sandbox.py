@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from autograder.errors import BoxEnded, SandboxFault
+from autograder.limits import Room
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 
@@ -92,13 +93,18 @@ class FakeBox:
         return 0.0
 
     def ask(
-        self, scenarios: Sequence[Scenario], *, seconds: float, total: float = math.inf
+        self,
+        scenarios: Sequence[Scenario],
+        *,
+        seconds: float,
+        total: float = math.inf,
+        room: Room | None = None,
     ) -> list[Observations]:
         """The canned observations by scenario name; a NameError when none are loaded.
 
         Canned observations with an ending in them end the box.
         """
-        del total
+        del total, room
         results: list[Observations] = []
         for scenario in scenarios:
             try:

@@ -6,6 +6,7 @@ each language, and by letters that only one of them has.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -66,6 +67,8 @@ _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
 _SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
 _QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
+_HIGHEST = 30
+_JOINER = "\u034f"
 _STAYS = ("<super>", "<sub>", "<fraction>")
 
 
@@ -121,7 +124,10 @@ def same_form(text: str) -> str:
 
     Those are case, space, marks of sentences and emphasis, and ways to write a letter in Unicode. Marks
     between letters or digits stay (``2.5``, ``d_model``), and so do superscripts and signs of formulas.
+    What comes after `MOST` characters must be the same letter for letter.
     """
+    rest = text[MOST:]
+    text = _low_towers(text[:MOST])
     plain = "".join(
         sign if unicodedata.decomposition(sign).startswith(_STAYS) else unicodedata.normalize("NFKC", sign)
         for sign in unicodedata.normalize("NFC", text)
@@ -132,7 +138,27 @@ def same_form(text: str) -> str:
         sign if sign not in _SENTENCE_MARKS or _between_letters(plain, at) else " "
         for at, sign in enumerate(plain)
     ]
-    return " ".join("".join(kept).split())
+    form = " ".join("".join(kept).split())
+    if not rest:
+        return form
+    return f"{form} …{hashlib.sha256(rest.encode(errors='surrogatepass')).hexdigest()}"
+
+
+def _low_towers(text: str) -> str:
+    """The text with a joiner after so many marks on one letter, as Unicode's stream-safe form has them.
+
+    Putting marks in order takes time that grows with the square of their number.
+    """
+    if text.isascii():
+        return text
+    written, height = [], 0
+    for sign in text:
+        height = height + 1 if unicodedata.combining(sign) else 0
+        written.append(sign)
+        if height == _HIGHEST:
+            written.append(_JOINER)
+            height = 0
+    return "".join(written)
 
 
 def _between_letters(text: str, at: int) -> bool:

@@ -7,15 +7,45 @@ from typing import Any
 
 import numpy as np
 
+from autograder.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
 from autograder.records import CellOutput, CellRun, Observation
+from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import values, wire
+from autograder.sandbox.exchange.tensors import Buffer
 
 MAX_OUTPUTS = 2000
+MAX_VALUES = 1_000_000
+"""In one reply: five for each part that a value may have, as a tensor of one number takes."""
 _MOST_WORDS = 8
+_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
+_OF_OUTPUT = frozenset(("kind", "name", "data"))
+_OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
+_OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
 
 
 SKIPPED = Observation(ok=False, error="Skipped")
 """Of a call that follows a failed one. Only this side says so."""
+
+
+def weight(body: Buffer, tensors: Buffer) -> int:
+    """How much memory a reply takes when it is read, in bytes; counted before anything is built from it.
+
+    Raises:
+        ProtocolError: it has more values than any answer may have.
+    """
+    number = wire.values_in(body)
+    if number > MAX_VALUES:
+        raise wire.ProtocolError("the reply has too many parts")
+    described = min(layout.described(tensors), len(tensors))
+    return (
+        len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
+    )
+
+
+def _only(table: object, known: frozenset[str]) -> None:
+    """Refuse what nobody reads: it would only cost time."""
+    if not isinstance(table, dict) or not table.keys() <= known:
+        raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
 def observation(
@@ -29,9 +59,11 @@ def observation(
         ProtocolError: the reply has another shape than the scenario asked for.
     """
     answer = reply["observed"]
+    _only(reply, _OF_CALL)
+    _only(answer, _OF_ANSWER)
     if (reply.get("n"), reply.get("call")) != (number, call) or not isinstance(answer, dict):
         raise wire.ProtocolError("the reply does not fit the scenario")
-    found = values.decode_observation(answer, values.trusted_decoder(arrays))
+    found = values.decode_observation(answer, values.trusted_decoder(values.Once(arrays)))
     if found.error == SKIPPED.error:
         return Observation(ok=False, error="Exception", message=found.message)
     return found
@@ -56,7 +88,9 @@ def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
         printed: what arrived on the raw output pipe meanwhile.
     """
     outputs = []
+    _only(reply, _OF_CELL)
     for output in reply["outputs"][:MAX_OUTPUTS]:
+        _only(output, _OF_OUTPUT)
         data = {values.word(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
         outputs.append(CellOutput(kind=values.word(output["kind"], 20), data=data))
     if printed:

@@ -20,8 +20,9 @@ import numpy as np
 
 Buffer = bytes | bytearray | memoryview
 
-MAX_DESCRIPTION = 2 << 20
-"""Bytes that describe the tensors of a frame, some 30,000; half a million would take seconds to read."""
+MAX_DESCRIPTION = 256 << 10
+"""Bytes that describe the tensors of a frame, some 3,500; half a million would take seconds to read."""
+_ENTRY = frozenset(("dtype", "shape", "data_offsets"))
 MAX_DIMENSIONS = 64
 MAX_SIZE = 1 << 62
 _LENGTH_BYTES = 8
@@ -66,7 +67,7 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
     """
     if not buffer:
         return {}
-    length = int.from_bytes(buffer[:_LENGTH_BYTES], "little")
+    length = described(buffer)
     if length > MAX_DESCRIPTION:
         raise MisdescribedError("the description of the tensors is too long")
     first = _LENGTH_BYTES + length
@@ -92,6 +93,11 @@ def read(buffer: Buffer) -> dict[str, np.ndarray]:
     return arrays
 
 
+def described(buffer: Buffer) -> int:
+    """How many bytes the description claims to have."""
+    return int.from_bytes(buffer[:_LENGTH_BYTES], "little")
+
+
 def _begin(item: tuple[str, Any]) -> tuple[int, int]:
     _, _, begin, end = _entry(item[1])
     return begin, end
@@ -101,10 +107,12 @@ def _entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
     """The dtype, the shape and the place of one tensor."""
     if not isinstance(entry, dict):
         raise MisdescribedError("a tensor is not described by an object")
-    name = entry.get("dtype")
+    if entry.keys() != _ENTRY:
+        raise MisdescribedError("a tensor is described by other words than its dtype, shape and place")
+    name = entry["dtype"]
     if not isinstance(name, str) or name not in _DTYPES:
         raise MisdescribedError("a tensor has an unknown dtype")
-    shape, place = _sizes(entry.get("shape")), _sizes(entry.get("data_offsets"))
+    shape, place = _sizes(entry["shape"]), _sizes(entry["data_offsets"])
     if len(place) != 2:
         raise MisdescribedError("a tensor has no place")
     return np.dtype(_DTYPES[name]), shape, *place

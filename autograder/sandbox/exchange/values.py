@@ -80,6 +80,14 @@ def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
 
+class Once(dict[str, np.ndarray]):
+    """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The array, which is then not there any more."""
+        return self.pop(key, default)
+
+
 def trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
     """Builds plain values and records, whatever the tree says."""
     return wire.Decoder(arrays, _tensor, _opaque)

@@ -13,9 +13,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import select
 import struct
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -32,8 +34,15 @@ MAX_INTEGER_BITS = 65_536
 MAX_CONTAINERS = 2_000_000
 """Lists and objects in a reply, by its brackets (those in texts count too): more would take memory and
 seconds to build before they could be refused."""
+MOST_ALIKE = 8
+"""Keys of one dictionary with the same hash. Python does not salt the hashes of numbers and tuples, so keys
+can be made that all have the same one; then each is compared with all before it."""
 MAX_EXACT_FLOAT = 2**53
 _CHUNK = 1 << 20
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A text of JSON; the quote at the end is optional, so that the search never starts over again."""
+_KEYS = frozenset(("$", "v", "k", "dtype", "device", "grad", "complex", "shared", "type", "text"))
+"""What an object in a tree may have."""
 
 ArrayMaker = Callable[[np.ndarray, Mapping[str, Any]], Any]
 OtherMaker = Callable[[str, Mapping[str, Any]], Any]
@@ -152,8 +161,11 @@ class Decoder:
 
     def _tagged(self, tree: Mapping[str, Any], depth: int) -> Any:
         tag, inner = tree.get("$"), tree.get("v")
+        if not tree.keys() <= _KEYS:
+            raise ProtocolError("an object in a tree has a key that nothing reads")
         if tag in ("tensor", "numpy"):
-            array = self._arrays.get(str(tree.get("k")))
+            key = tree.get("k")
+            array = self._arrays.get(key) if isinstance(key, str) else None
             if array is None:
                 raise ProtocolError("an array is missing")
             if tree.get("complex"):
@@ -170,10 +182,14 @@ class Decoder:
         return self._other(str(tag)[:80], tree)
 
     def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        entries = [self._pair(pair, depth) for pair in pairs]
         try:
-            return dict(self._pair(pair, depth) for pair in pairs)
+            alike = Counter(hash(key) for key, _ in entries)
         except TypeError as error:  # a tuple that holds a list is no key
             raise ProtocolError(str(error)) from None
+        if max(alike.values(), default=0) > MOST_ALIKE:
+            raise ProtocolError(f"more than {MOST_ALIKE} keys of a dictionary have the same hash")
+        return dict(entries)
 
     def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
         if not isinstance(pair, list) or len(pair) != 2:
@@ -230,6 +246,21 @@ def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.
     if not isinstance(message, dict):
         raise ProtocolError("the message is not an object")
     return message, arrays
+
+
+def values_in(body: Buffer) -> int:
+    """At least as many as the values of a JSON text, counted without building them."""
+    most = _separators(body)
+    return most if most <= _FEW else _separators(_STRING.sub(b"", body))
+
+
+_FEW = 4096
+"""So many separators need not be looked at more closely: some may stand in texts."""
+
+
+def _separators(text: Buffer) -> int:
+    plain = text if isinstance(text, bytes | bytearray) else bytes(text)
+    return 1 + plain.count(b",") + plain.count(b"[") + plain.count(b"{")
 
 
 def _refuse_constant(name: str) -> NoReturn:

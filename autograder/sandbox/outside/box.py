@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import FLOOD_FACTOR, PATIENCE
+from autograder.limits import FLOOD_FACTOR, PATIENCE, Room
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 from autograder.sandbox.exchange import replies, values, wire
@@ -33,7 +33,12 @@ from autograder.sandbox.outside.watch import Watch
 
 OPEN_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-MAX_JSON = 16 << 20
+MAX_JSON = 4 << 20
+"""Text of the answers to one scenario: what is large, is arrays."""
+_ESCAPED = 12
+"""Bytes that a character of output can take as JSON."""
+ARRIVING_SECONDS = 2.0
+"""A box whose time is up while its reply arrives has so long, altogether, to finish it."""
 _PIPE_BYTES = 1 << 20
 
 SendRequest = Callable[[dict[str, Any], list[int]], None]
@@ -64,6 +69,8 @@ class NamespaceBox:
         self._longest = 0.0
         self._allowances: tuple[Allowance, ...] = ()
         self._late = Ending.CELL_TIME
+        self._arriving = 0.0
+        self._grace = ARRIVING_SECONDS
         self._connect(send, request)
         try:
             self._await_fork(started + OPEN_SECONDS)
@@ -146,7 +153,8 @@ class NamespaceBox:
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         started = time.monotonic()
         self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
-        reply, _ = self._reply(request_id)
+        outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
+        reply, _ = self._reply(request_id, most=[outputs, 0])
         self._drain_output()
         try:
             run = replies.cell_run(reply, bytes(self._printed))
@@ -182,7 +190,12 @@ class NamespaceBox:
             raise SandboxFault(f"files could not be put into the box: {reply['error']}")
 
     def ask(
-        self, scenarios: Sequence[Scenario], *, seconds: float, total: float = math.inf
+        self,
+        scenarios: Sequence[Scenario],
+        *,
+        seconds: float,
+        total: float = math.inf,
+        room: Room | None = None,
     ) -> list[tuple[Observation, ...]]:
         """See `autograder.sandbox.base.Box.ask`."""
         encoder = values.TrustedEncoder()
@@ -195,10 +208,10 @@ class NamespaceBox:
             for number, scenario in enumerate(scenarios):
                 answers = []
                 words: tuple[str, ...] = ()
-                room = [MAX_JSON, self._limits.reply_mb << 20]
+                most = [MAX_JSON, self._limits.reply_mb << 20]
                 for call in range(len(scenario.calls)):
                     self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
-                    answer, told = self._answer(request_id, number, call, room)
+                    answer, told = self._answer(request_id, number, call, most, room)
                     answers.append(answer)
                     words = (*words, *told)
                     if not answer.ok:
@@ -215,7 +228,7 @@ class NamespaceBox:
         return results
 
     def _answer(
-        self, request_id: str, number: int, call: int, room: list[int]
+        self, request_id: str, number: int, call: int, most: list[int], room: Room | None
     ) -> tuple[Observation, tuple[str, ...]]:
         """What came of one call, and what it says of limits.
 
@@ -223,11 +236,12 @@ class NamespaceBox:
             request_id: of the request.
             number: of the scenario.
             call: of the call.
-            room: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
+            most: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
+            room: what the answer counts against.
         """
         self._printed_total = 0  # what is printed past the shell is counted for each call
         started = time.monotonic()
-        reply, arrays = self._reply(request_id, room=room)
+        reply, arrays = self._reply(request_id, most=most, room=room)
         try:
             answer = replies.observation(reply, arrays, number, call)
             told = self._heard(replies.told(reply["observed"]))
@@ -254,6 +268,9 @@ class NamespaceBox:
 
     def _allow(self, late: Ending, *allowances: Allowance) -> None:
         """From now on the box has so much time, and ends in this way when it is used up."""
+        if self._arriving:
+            self._grace -= time.monotonic() - self._arriving
+            self._arriving = 0.0
         self._late, self._allowances = late, allowances
 
     def _request(self, message: dict[str, Any], arrays: Mapping[str, np.ndarray], seconds: float) -> str:
@@ -277,7 +294,12 @@ class NamespaceBox:
         return request_id
 
     def _reply(
-        self, request_id: str, *, deadline: float = math.inf, room: list[int] | None = None
+        self,
+        request_id: str,
+        *,
+        deadline: float = math.inf,
+        most: list[int] | None = None,
+        room: Room | None = None,
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The next reply, by a deadline of ours or within what the box is allowed.
 
@@ -285,13 +307,17 @@ class NamespaceBox:
             BoxEnded: there is none.
             SandboxFault: our deadline passed, or our side failed.
         """
-        room = [MAX_JSON, self._limits.reply_mb << 20] if room is None else room
+        most = [MAX_JSON, 0] if most is None else most
         try:
             body, tensors = wire.read_frame(
-                self._replies, max_json=room[0], max_tensors=room[1], deadline=deadline, wait=self._wait
+                self._replies, max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
             )
+            most[:] = most[0] - len(body), most[1] - len(tensors)
+            weight = replies.weight(body, tensors)
+            ending = room.take(weight) if room else None
+            if ending:
+                self._fail(ending)
             message, arrays = wire.unpack(body, tensors)
-            room[:] = room[0] - len(body), room[1] - len(tensors)
         except wire.DeadlineError:
             self._fail(self._late)
         except wire.OversizeError as error:
@@ -308,21 +334,32 @@ class NamespaceBox:
         """Wait for a reply; meanwhile count output, and watch what the kernel does not bound by itself."""
         pauses = (seconds, self._watch.pause(), *(one.pause() for one in self._allowances))
         events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
-        if self._replies in events:
-            return True  # first: what was answered before a flood of output is not lost to it
-        if self._output in events:
-            self._drain_output()
-        if self._pidfd in events:
-            self._fail(self._ending_of_process())
-        self._end_when_over()
+        arriving = self._replies in events
+        if not arriving:  # first: what was answered before a flood of output is not lost to it
+            if self._output in events:
+                self._drain_output()
+            if self._pidfd in events:
+                self._fail(self._ending_of_process())
+            self._end_when_over()
         try:
             late = any(one.over() for one in self._allowances)
         except SandboxFault:
-            self.close()
-            raise
-        if late:
+            if not arriving:
+                self.close()
+                raise
+            late = True
+        if late and not self._arrives():
             self._fail(self._late)
-        return False
+        return arriving
+
+    def _arrives(self) -> bool:
+        """Whether what came before its time was looked at still arrives; it may not trickle for ever."""
+        now = time.monotonic()
+        self._arriving = self._arriving or now
+        waiting = select.poll()
+        waiting.register(self._replies, select.POLLIN)
+        there = any(event & select.POLLIN for _, event in waiting.poll(0))
+        return there and now - self._arriving < self._grace
 
     def _end_when_over(self) -> None:
         ending = self._watch.exceeded()

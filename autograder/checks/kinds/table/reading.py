@@ -19,8 +19,8 @@ MAX_NAME = 200
 
 _BARS = re.compile(r"(?<!\\)\|")
 _GAPS = re.compile(r"\s{2,}|;")
-_SIGN = re.compile(r"\s*(?::|=|→|->|–|—|\s-\s)\s*")
-_COMMAS = re.compile(r",\s*(?![^()\[\]]*[)\]])")
+_SIGN = re.compile(r"(?<!\s)\s*+(?::|=|→|->|–|—|(?<=\s)-\s)\s*+")  # begins once in a run of space
+_COMMA_OR_BRACKET = re.compile(r"[,()\[\]]")
 _BULLET = re.compile(r"\A\s*(?:[-*•]|\d+[.)])\s+")
 _AROUND = " \t\r\n\"'`´“”„‘’*"
 _INSIDE = re.compile(r"[\s\-_]+")
@@ -169,11 +169,24 @@ def _named(text: str, width: int) -> list[list[str]]:
     found = []
     for line in lines:
         name, sign, rest = _SIGN.sub("\n", line, count=1).partition("\n")
-        cells = [rest] if width == 2 else _COMMAS.split(rest)
+        cells = [rest] if width == 2 else _parts(rest)
         if not sign or not name.strip() or len(cells) != width - 1:
             return []
         found.append([_plain(cell) for cell in (_BULLET.sub("", name), *cells)])
     return found
+
+
+def _parts(text: str) -> list[str]:
+    """What commas separate, but for those before a closing bracket that was not opened after them."""
+    found, end, inside = [], len(text), False
+    for sign in reversed(list(_COMMA_OR_BRACKET.finditer(text))):
+        if sign[0] == ",":
+            if not inside:
+                found.append(text[sign.end() : end].lstrip())
+                end = sign.start()
+        else:
+            inside = sign[0] in ")]"
+    return [text[:end], *reversed(found)]
 
 
 def _sequences(

@@ -1,0 +1,236 @@
+"""Budgets of what boxes answer: for a question, for a submission, and the time in which it arrives."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.limits import BYTES_OF_VALUE, Budgets, Room, amount, budgets
+from autograder.records import Call, Cell, Ending, Limits, Scenario
+from autograder.sandbox.exchange import replies, tensors, values, wire
+from autograder.sandbox.outside.box import ARRIVING_SECONDS
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.session import Session
+from tests.redteam.attack import PRELUDE
+
+LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=20, processes=32)
+
+
+def scenarios(number: int, target: str = "give") -> list[Scenario]:
+    """So many calls, each in a scenario of its own."""
+    return [Scenario(str(one), (Call(target),)) for one in range(number)]
+
+
+# ---------------------------------------------------------------- what is counted
+
+
+def test_room_is_taken_until_nothing_is_left() -> None:
+    """What does not fit brings the ending, and so does all that comes later."""
+    whole = Room(2, Ending.ANSWERS_SIZE)
+    first, second = Room(1, Ending.QUESTION_SIZE, whole), Room(1, Ending.QUESTION_SIZE, whole)
+    assert first.take(1 << 20) is None
+    assert Ending.QUESTION_SIZE is first.take(1)
+    assert None is second.ending
+    assert Ending.ANSWERS_SIZE is second.take(1 << 20)
+    assert Ending.QUESTION_SIZE is first.ending
+
+
+def test_a_rubric_with_larger_answers_has_larger_budgets() -> None:
+    """Two answers of the largest size always fit into one question's; the sentences name what holds."""
+    large = budgets(Limits(reply_mb=500))
+    assert (128, 1000) == (budgets(Limits()).question_mb, large.question_mb)
+    assert ("128 MB", "1024 MB") == tuple(
+        amount(one, Limits()) for one in (Ending.QUESTION_SIZE, Ending.ANSWERS_SIZE)
+    )
+    assert amount(Ending.QUESTION_SIZE, Limits(reply_mb=500)) == f"{large.question_mb} MB"
+
+
+@pytest.mark.parametrize(
+    ("body", "least"),
+    [
+        (b"[" + b"0," * 9999 + b"0]", 10_000),
+        (b'["' + b"[,{" * 5000 + b'"]', 1),
+        (b'["\\",' + b"[" * 5000 + b'",[]]', 3),
+    ],
+)
+def test_values_are_counted_and_texts_are_not(body: bytes, least: int) -> None:
+    """Commas and brackets stand for values where they stand outside of texts."""
+    assert least <= wire.values_in(body) <= least + 2
+
+
+def test_a_reply_weighs_what_it_takes_when_it_is_read() -> None:
+    """Many values, many arrays and much text weigh more than they are long."""
+    many = b"[" + b"[]," * 100_000 + b"0]"
+    assert 200_000 * BYTES_OF_VALUE <= replies.weight(many, b"")
+    assert 40 << 20 <= replies.weight(b"{}", b"".join(tensors.parts({"a": np.zeros(5 << 20)})))
+    small = {str(number): np.zeros(1) for number in range(3000)}
+    assert 10 << 20 <= replies.weight(b"{}", b"".join(tensors.parts(small)))
+    with pytest.raises(wire.ProtocolError, match="too many parts"):
+        replies.weight(b"[" + b"0," * replies.MAX_VALUES + b"0]", b"")
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def alike(number: int, of: str) -> list[Any]:
+    """Trees of different keys with one hash."""
+    prime = (1 << 61) - 1
+    if of == "integers":
+        return [{"$": "int", "v": hex(one * prime)} for one in range(1, number + 1)]
+    if of == "floats":
+        return [float(2 ** (61 * one)) for one in range(number)]
+    inner = [{"$": "int", "v": hex(one * prime)} for one in range(1, number + 1)]
+    return [{"$": "tuple", "v": [one, "a"]} for one in inner]
+
+
+@pytest.mark.parametrize(
+    ("of", "number"), [("integers", 9), ("tuples", 9), ("floats", 12), ("integers", 60_000)]
+)
+def test_keys_with_one_hash_are_refused_at_once(of: str, number: int) -> None:
+    """Numbers and tuples have hashes that anybody can work out; a dictionary of such keys takes hours."""
+    tree = {"$": "dict", "v": [[key, 0] for key in alike(number, of)]}
+    started = time.thread_time()
+    with pytest.raises(wire.ProtocolError, match="the same hash"):
+        values.trusted_decoder({}).decode(tree)
+    assert time.thread_time() - started < 2
+
+
+@pytest.mark.parametrize("of", [range(50_000), [(a, b) for a in range(200) for b in range(200)], "äöü-_x"])
+def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
+    """A vocabulary, pairs of tokens as in byte pair encoding, and texts arrive as they are."""
+    given = {key: number for number, key in enumerate(of)}
+    encoder = values.TrustedEncoder()
+    tree = json.loads(json.dumps(encoder.encode(given)))
+    assert given == values.trusted_decoder({}).decode(tree)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1}, "seconds": 0, "junk": []},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1, "junk": []}, "seconds": 0},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}, "seconds": 0},
+    ],
+)
+def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
+    """A key without a meaning breaks the protocol, wherever it stands."""
+    with pytest.raises(wire.ProtocolError, match="nothing reads"):
+        replies.observation(message, {}, 0, 0)
+
+
+def test_an_array_stands_at_one_place() -> None:
+    """Else one large array could be judged a hundred thousand times."""
+    once = {"$": "numpy", "k": "0"}
+    for tree, right in (([once], True), ([once, once], False)):
+        reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}, "seconds": 0}
+        if right:
+            assert replies.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
+        else:
+            with pytest.raises(wire.ProtocolError, match="missing"):
+                replies.observation(reply, {"0": np.zeros(2)}, 0, 0)
+
+
+# ---------------------------------------------------------------- in boxes
+
+
+@pytest.mark.sandbox
+def test_a_question_has_so_much_room_and_the_next_has_it_again(plain_sandbox: NamespaceSandbox) -> None:
+    """Calls that answer with arrays as large as may be are taken until the question's room is used up."""
+    cell = Cell("import numpy as np\ndef give():\n    return np.ones(60 << 20, np.uint8)")
+    with Session(plain_sandbox, [cell], LIMITS) as session:
+        for place in ("first", "second"):
+            answers = session.ask(scenarios(5), place=place)
+            assert [True, True, False, False, False] == [one[0].ok for one in answers]
+            assert {Ending.QUESTION_SIZE} == {one[0].ending for one in answers[2:]}
+            assert {"128 MB"} == {one[0].limit for one in answers[2:]}
+            del answers
+
+
+@pytest.mark.sandbox
+def test_what_a_question_is_asked_again_counts_together(plain_sandbox: NamespaceSandbox) -> None:
+    """A second round of the same question does not begin anew."""
+    cell = Cell("import numpy as np\ndef give():\n    return np.ones(60 << 20, np.uint8)")
+    with Session(plain_sandbox, [cell], LIMITS) as session:
+        assert [True, True] == [one[0].ok for one in session.ask(scenarios(2), place="q")]
+        assert Ending.QUESTION_SIZE is session.ask(scenarios(1), place="q")[0][0].ending
+
+
+@pytest.mark.sandbox
+def test_a_submission_has_so_much_room(plain_sandbox: NamespaceSandbox) -> None:
+    """However many questions, all their answers together have a bound; what follows is not asked."""
+    cell = Cell("import numpy as np\nlarge = np.ones(60 << 20, np.uint8)\ndef give():\n    return large")
+    codes: Counter[Any] = Counter()
+    with Session(plain_sandbox, [cell], LIMITS) as session:
+        for number in range(12):
+            codes.update(one[0].ending for one in session.ask(scenarios(2), place=str(number)))
+    taken = Budgets().answers_mb // 60
+    assert {None: taken, Ending.ANSWERS_SIZE: 24 - taken} == codes
+
+
+@pytest.mark.sandbox
+def test_what_came_before_its_time_was_looked_at_is_not_late(
+    plain_sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The grader is kept from looking for longer than the call may take; the answer lies in the pipe."""
+    box = plain_sandbox.open(LIMITS)
+    try:
+        box.run_cell("import time\ndef give():\n    time.sleep(0.2)\n    return 1", seconds=5)
+        late = box._watch.processor_seconds  # type: ignore[attr-defined]
+
+        def kept_from_looking(**how: Any) -> float:
+            time.sleep(1.0)  # another thread holds the lock of the interpreter meanwhile
+            return float(late(**how)) + 99
+
+        monkeypatch.setattr(box._watch, "processor_seconds", kept_from_looking)  # type: ignore[attr-defined]
+        (answers,) = box.ask(scenarios(1), seconds=0.1)
+    finally:
+        monkeypatch.undo()
+        box.close()
+    assert (True, 1) == (answers[0].ok, answers[0].value)
+
+
+@pytest.mark.sandbox
+def test_a_reply_may_not_trickle_past_its_time(plain_sandbox: NamespaceSandbox) -> None:
+    """A byte that always lies in the pipe does not keep a box alive after its time."""
+    box = plain_sandbox.open(LIMITS)
+    try:
+        box.run_cell(
+            PRELUDE
+            + "\ndef give():\n    send(frame(b'', lengths=(1, 60 << 20)))\n    while True: send(b' ')",
+            seconds=5,
+        )
+        started = time.monotonic()
+        (answers,) = box.ask(scenarios(1), seconds=0.5)
+        assert Ending.CALL_TIME is answers[0].ending
+        assert time.monotonic() - started < 6 * 0.5 + ARRIVING_SECONDS + 2
+    finally:
+        box.close()
+
+
+def test_reading_one_reply_does_not_keep_others_waiting() -> None:
+    """While the largest reply that is read is parsed, another thread gets on within a second."""
+    body = b'{"v":[' + b"{}," * (replies.MAX_VALUES // 2 - 2) + b"0]}"
+    longest, stop = [0.0], threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            started = time.monotonic()
+            os.sched_yield()
+            longest[0] = max(longest[0], time.monotonic() - started)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        replies.weight(body, b"")
+        wire.unpack(body, b"")
+    finally:
+        stop.set()
+        thread.join()
+    assert longest[0] < 2

@@ -1,0 +1,199 @@
+"""Whatever a text holds, twice the text takes at most about twice the time: no function here is quadratic.
+
+Each function of the trusted side that is given a student's text is tried with many kinds of text, each a
+small piece repeated. Where a function cuts first, the longest text that it looks at is tried in full.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from autograder.checks.judging import forbidden
+from autograder.checks.kinds.table import reading
+from autograder.checks.values import literal, prose, quoting
+from autograder.errors import AutograderError
+from autograder.feedback import sanitise
+from autograder.gradebook import autograded, comments
+from autograder.notebook import closed, document, language, match, recover
+from autograder.notebook import read as notebook_read
+from autograder.records import Cell
+from autograder.sandbox import remarks
+from autograder.sandbox.exchange import wire
+from autograder.student.reading import read_count, read_value, vocabulary_of
+
+RATIO = 3.2
+"""Twice the text: twice the time, and what a busy machine adds. What grows with the square takes four times."""
+NEGLIGIBLE = 0.03
+"""Seconds below which no ratio is looked at."""
+COLUMNS = reading.Columns({"name": (), "count": ()}), reading.Columns({"name": (), "count": (), "shape": ()})
+SYMBOLS = {name: {"domain": "positive", "aliases": ()} for name in ("d_model", "n")}
+
+PIECES = (
+    *("a", "a ", "\u0316\u0301", "\u0301", "é", "ﷺ", "½", "²", "\u200b", "\U0001f600", "\ud800", "‘", "x."),
+    *("*", "* ", "*a", "a*", "`", "``", "```\n", "~~~", "_", "__", "|", "| a ", "- ", "# ", "#", "\\", "\\("),
+    *(
+        "(",
+        ")",
+        "()",
+        "[",
+        "](",
+        "((1,",
+        "{",
+        "}",
+        "{,}",
+        "<",
+        "<b>",
+        "<ul><li>",
+        "<p></b>",
+        "<td a=1 ",
+        "<!--",
+    ),
+    *(
+        "<b a ",
+        "<b a='",
+        "&",
+        "&lt;",
+        "$",
+        "$$",
+        "=",
+        "a = ",
+        "a:",
+        "\x1b[",
+        "\x1b]",
+        "\x1b",
+        "\r",
+        "\n",
+        "\r\n",
+    ),
+    *(
+        "\t",
+        " ",
+        "  ",
+        " \n",
+        ",",
+        ", ",
+        "1,",
+        "1.",
+        "1 x",
+        "!",
+        "'",
+        '"',
+        "%",
+        "and ",
+        " und ",
+        "the ",
+        "O(",
+    ),
+    *(
+        "import ",
+        "torch.",
+        "torch ",
+        "import compile",
+        "sum(",
+        "\\frac{",
+        "\\left(",
+        "not ",
+        "lambda x:",
+        "-x",
+    ),
+)
+AROUND = (("", ""), ("a", ")"), ("(", "b"))
+
+FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
+    "visible": (sanitise.visible, 40_000),
+    "visible, long": (lambda text: sanitise.visible(text, 200_000), 100_000),
+    "clean_html": (sanitise.clean_html, 90_000),
+    "table_document": (sanitise.table_document, 90_000),
+    "image_uri": (lambda text: sanitise.image_uri("image/png", text), 400_000),
+    "same_form": (prose.same_form, 40_000),
+    "unwritten": (prose.unwritten, 10_000),
+    "words": (prose.words, 10_000),
+    "language": (prose.language, 10_000),
+    "spans": (lambda text: prose.spans(text, ["a *", "the import", "*x*"]), 10_000),
+    "quote": (quoting.quote, 200_000),
+    "name of a closed list": (closed.normal, 2000),
+    "entries of a closed list": (lambda text: closed.entries(text, {"a"}), 2000),
+    "spellings of a closed list": (lambda text: list(closed.spellings(text)), 2000),
+    "table of two columns": (lambda text: reading.read_table(text, COLUMNS[0]), 19_000),
+    "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
+    "column": (lambda text: reading.normal(text), 200_000),
+    "Markdown": (autograded.harmless_markdown, 100_000),
+    "comment": (comments.harmless, 16_000),
+    "compiling": (lambda text: remarks.compiling_notes([Cell(text)]), 200_000),
+    "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
+    "strings of a reply": (lambda text: wire.values_in(text.encode(errors="replace")), 400_000),
+    "canonical": (match.canonical, 200_000),
+    "names": (lambda text: recover._DEFINED.findall(text), 200_000),
+    "formulas": (lambda text: notebook_read._FORMULA.findall(text), 200_000),
+    "assignments": (lambda text: notebook_read._ASSIGNMENT.findall(text), 200_000),
+    "language of a cell": (lambda text: language._MARK.findall(text), 200_000),
+    "magics": (lambda text: literal._MAGIC.sub("", text), 32_000),
+    "syntax": (literal.syntax_fault, 32_000),
+    "code": (literal.code_tree, 32_000),
+    "forbidden names": (lambda text: forbidden.mentions("softmax\n" + text, "f", ("softmax",)), 31_000),
+}
+
+
+def seconds(function: Callable[[str], Any], text: str) -> float:
+    """The least processor time of two runs; an error that is foreseen is an answer, too."""
+    found = []
+    for _ in range(2):
+        started = time.thread_time()
+        try:
+            function(text)
+        except (AutograderError, RecursionError, UnicodeEncodeError):
+            pass
+        found.append(time.thread_time() - started)
+        if found[0] < NEGLIGIBLE:
+            break
+    return min(found)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_twice_the_text_takes_twice_the_time(name: str) -> None:
+    """For every piece, bare and after the beginning of something longer."""
+    function, length = FUNCTIONS[name]
+    slow = {}
+    for piece in PIECES:
+        for before, after in AROUND:
+            once, twice = (before + piece * (size // len(piece)) + after for size in (length, 2 * length))
+            long = seconds(function, twice)
+            if long > NEGLIGIBLE and (ratio := long / max(seconds(function, once), 1e-6)) > RATIO:
+                slow[before + piece] = (round(long, 3), round(ratio, 1))
+    assert {} == slow
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "shape", "count"])
+def test_a_formula_is_read_quickly(kind: str) -> None:
+    """Formulas are cut at 2000 characters; the longest take less than two seconds, whatever stands there."""
+    vocabulary = vocabulary_of(SYMBOLS, ["en", "de"])
+    slow = {}
+    for piece in PIECES:
+        for before, after in AROUND:
+            text = before + piece * (1990 // len(piece)) + after
+            taken = seconds(
+                lambda text: (
+                    read_count(text, "en")
+                    if kind == "count"
+                    else read_value(text, kind, "any", vocabulary, "en")
+                ),
+                text,
+            )
+            if taken > 2:
+                slow[before + piece] = round(taken, 2)
+    assert {} == slow
+
+
+def test_what_is_the_same_stays_the_same_beyond_what_is_looked_at() -> None:
+    """Of a very long text the beginning counts without trifles, the rest letter for letter."""
+    begin = "A word, " * 3000
+    assert prose.same_form(begin + "end") == prose.same_form(
+        begin.upper()[: prose.MOST] + begin[prose.MOST :] + "end"
+    )
+    assert prose.same_form(begin + "end") != prose.same_form(begin + "End")
+    assert prose.same_form("e\u0301") == prose.same_form("é")
+    assert prose.same_form("a" + "\u0301" * 90) != prose.same_form("a" + "\u0301" * 91)
