@@ -30,6 +30,10 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", help="attacks whose class or name contains this; controls always"
     )
+    parser.add_argument("--attackers", action="store_true", help="nobody honest hands in")
+    parser.add_argument(
+        "--no-strain", action="store_true", help="no classmates with little slack beside them"
+    )
     chosen = parser.parse_args()
     faulthandler.dump_traceback_later(LONGEST_SECONDS, exit=True)
     started = time.monotonic()
@@ -38,9 +42,12 @@ def main() -> int:
         exam = Exam.made(root / "course")
         with opened(root / "world") as world:
             hand_in = [
-                one for one in entrants(exam, world) if one.role != "attack" or chosen.only in one.name
+                one
+                for one in entrants(exam, world)
+                if (chosen.only in one.name if one.role == "attack" else not chosen.attackers)
             ]
-            campaign = run(exam, hand_in, world, (lambda _: None) if chosen.json else show)
+            told = (lambda _: None) if chosen.json else show
+            campaign = run(exam, hand_in, world, told, strain=not chosen.no_strain)
     lines = campaign.all_lines()
     seconds = time.monotonic() - started
     if chosen.json:

@@ -18,19 +18,26 @@ reached = []
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
-def attempt(name, action):
-    """Remember what succeeds."""
+def attempt(name, action, *refusals):
+    """Remember what succeeds. Only what refuses is a refusal: any other exception says nothing of a wall."""
     try:
         result = action()
+    except (OSError, ImportError, *refusals):
+        return
     except BaseException as error:
-        return type(error).__name__
-    reached.append([name, repr(result)[:80]])
+        result = f'cannot tell: {type(error).__name__}: {error}'
+    reached.append([str(name), repr(result)[:80]])
 
-def call(name, number, *arguments):
-    """A raw system call; success is remembered."""
+REFUSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
+
+def call(name, number, *arguments, refused=REFUSED):
+    """A raw system call. Success is remembered, and so is an error of a call that was let through."""
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    ctypes.set_errno(0)
     if libc.syscall(ctypes.c_long(number), *wide) >= 0:
         reached.append([name, 'system call'])
+    elif ctypes.get_errno() not in refused:
+        reached.append([name, 'the kernel looked at it: ' + errno.errorcode.get(ctypes.get_errno(), '?')])
 
 def until_refused(step, most):
     """How often something can be done."""

@@ -47,7 +47,9 @@ def lines(campaign: Campaign) -> dict[str, Line]:
 def test_there_is_much_to_steal(campaign: Campaign) -> None:
     """The attackers' paper by itself earns little of what the honest ones earn."""
     assert sum(campaign.alone[""].values()) < 6
-    assert all(campaign.exam.full == sum(earned.values()) for student, earned in campaign.alone.items() if student)
+    assert all(
+        campaign.exam.full == sum(earned.values()) for student, earned in campaign.alone.items() if student
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)

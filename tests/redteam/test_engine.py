@@ -185,5 +185,5 @@ def test_a_red_team_that_succeeds_is_noticed(tmp_path: Path) -> None:
     cheat, fool = campaign.lines.values()
     assert {"marks changed"} == set(cheat.findings)
     assert cheat.count("marks changed") > 20
-    assert {"classmates affected"} == set(fool.findings)
+    assert {"classmates' marks"} == set(fool.findings)
     assert {"files touched outside"} == set(campaign.whole.findings)

@@ -559,7 +559,7 @@ STORE = (
             Edit(
                 "autograder/atomic.py",
                 "    sweep(path.parent)\n    partial, descriptor",
-                "    path.write_bytes(content)\n    return\n    partial, descriptor",
+                "    path.write_bytes(content)\n    path.chmod(mode)\n    return\n    partial, descriptor",
             ),
         ),
         ("files whole",),
