@@ -31,9 +31,7 @@ def main() -> int:
         "--only", default="", help="attacks whose class or name contains this; controls always"
     )
     parser.add_argument("--attackers", action="store_true", help="nobody honest hands in")
-    parser.add_argument(
-        "--no-strain", action="store_true", help="no classmates with little slack beside them"
-    )
+    parser.add_argument("--no-strain", action="store_true", help="nobody with little slack beside them")
     chosen = parser.parse_args()
     faulthandler.dump_traceback_later(LONGEST_SECONDS, exit=True)
     started = time.monotonic()

@@ -7,7 +7,9 @@ its own honest function still answers, and so does the classmate's.
 
 from __future__ import annotations
 
+import contextlib
 import platform
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from autograder.limits import PATIENCE
 from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
+from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import ATTACKS, FOLDER, HONEST, PRELUDE, Attack, load
@@ -42,6 +45,37 @@ LONGEST_SECONDS = 14.0 + 4 * PATIENCE * LIMITS.call_seconds
 """What waits is stopped by the clock alone, which is patient: once for each of two cells and two calls."""
 SEEDS = fresh_seeds(1_000_000)
 WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
+CLASSMATE = (
+    HONEST
+    + r"""
+import os, socket, threading
+for place in ('/w', '/tmp', '/dev/shm'): open(place + '/note-of-a-classmate', 'w').close()
+open('/dev/shm/redteam-note', 'wb').write(bytes(4096))
+meetings = []
+for name in ('redteam-meeting', 'redteam-meeting-of-another'):
+    meetings.append(socket.socket(socket.AF_UNIX))
+    meetings[-1].bind('\0' + name)
+    meetings[-1].listen()
+
+def strained():
+    near, far = socket.socketpair()
+    socket.send_fds(near, [b'x'], [0] * 8)
+    _, kept, _, _ = socket.recv_fds(far, 1, 8)
+    for descriptor in kept: os.close(descriptor)
+    near.close(); far.close()
+    a, b = os.pipe()
+    sent = os.write(b, bytes(60_000))
+    os.close(a); os.close(b)
+    sums = []
+    threads = [threading.Thread(target=lambda: sums.append(sum(range(1000)))) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    if (child := os.fork()) == 0: os._exit(7)
+    return [len(kept), sent, len(sums), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+"""
+)
+"""What a classmate has lying about, and does while the attack runs: all that the kernel counts by user."""
+STRAINED = Scenario("strained", (Call("strained"),))
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +112,12 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     sandbox.open(LIMITS, seed=next(SEEDS)).close()  # lets go of a box that was opened ahead
     before, outside = traces(), world.state()
     classmate = sandbox.open(LIMITS, seed=next(SEEDS))
-    classmate.run_cell(HONEST, seconds=LIMITS.cell_seconds)
+    assert "" == classmate.run_cell(CLASSMATE, seconds=LIMITS.cell_seconds).error
     started = time.monotonic()
-    with Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session:
+    with (
+        strained(classmate) as answers,
+        Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session,
+    ):
         last = [run for run in session.run() if run][-1]
         asked = session.ask([Scenario("attack", (Call("attack"),))])[0][0] if attack.gives else None
         honest = session.ask([WANTED])[0][0]
@@ -88,6 +125,7 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
             honest = session.ask([WANTED])[0][0]
         reached = session.ask([Scenario("reached", (Call("reached", read=True),))])[0][0]
     elapsed = time.monotonic() - started
+    assert {(8, 60_000, 8, 7)} == set(answers)
     assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0][0].value
     classmate.close()
     sandbox.open(LIMITS, seed=next(SEEDS)).close()  # a restarted session has had one opened ahead
@@ -102,6 +140,27 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     assert 0 == world.visits()
     assert sandbox.alive()
     assert before == settled(before)
+
+
+@contextlib.contextmanager
+def strained(classmate: NamespaceBox) -> Iterator[list[object]]:
+    """Ask a classmate again and again meanwhile; yields what came of it, in the end."""
+    answers: list[object] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set() or not answers:
+            found = classmate.ask([STRAINED], seconds=LIMITS.call_seconds)[0][0]
+            answers.append(tuple(found.value) if found.ok else (found.error, found.message, found.ending))
+            done.wait(0.05)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield answers
+    finally:
+        done.set()
+        thread.join()
 
 
 def program(attack: Attack, world: World) -> list[Cell]:

@@ -58,6 +58,7 @@ DETECTORS: Mapping[str, Detector] = {
     "attacks on files": _boxes("files"),
     "attacks on identity": _boxes("identity"),
     "attacks on the protocol": _boxes("protocol"),
+    "attacks on what is shared": _boxes("shared"),
     "attacks on the answers": _redteam("answers:"),
     "lies": _redteam("numbers:"),
     "injections": _redteam("injection:"),

@@ -102,12 +102,12 @@ MOUNTS = (
     ),
     Weakening(
         "mounts",
-        "the machine's own settings are in view",
+        "the machine's own files are in view",
         (
             Edit(
                 "autograder/sandbox/runtime.py",
                 "candidates = [*SYSTEM_LIBRARIES",
-                'candidates = ["/etc", "/var", *SYSTEM_LIBRARIES',
+                'candidates = ["/var", *SYSTEM_LIBRARIES',
             ),
         ),
         BY_SELFTEST,
@@ -148,7 +148,7 @@ MOUNTS = (
             ),
             Edit(_JAIL, 'Path("/w", folder).mkdir()', 'Path("/w", folder).mkdir(exist_ok=True)'),
         ),
-        BY_SELFTEST,
+        ("selftest", "attacks on what is shared"),
     ),
     Weakening(
         "mounts",
