@@ -20,10 +20,10 @@ MOST_PROCESSOR_SECONDS = 8.0
 """Of the grader's own, for one submission. An honest one takes about one."""
 MOST_MEMORY_MB = 600
 """Of the grader, whoever is graded at the time."""
-MOST_STORED_BYTES = 2 << 20
+MOST_STORED_BYTES = 4 << 20
 """In the gradebook, for one attempt."""
-MOST_PAGE_BYTES = 4 << 20
-"""Of one student's pages."""
+MOST_PAGE_BYTES = 16 << 20
+"""Of one student's pages: the feedback and the executed notebook."""
 MOST_PAGE_SECONDS = 3.0
 """For the writing of one student's page."""
 _SAMPLE_SECONDS = 0.05

@@ -36,8 +36,8 @@ from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
-LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
-"""What cannot be told from an honest mishap, or from one of ours."""
+LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself"})
+"""What cannot be told from an honest mishap, or from one of ours; each says so to staff."""
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
 """At the same time: one more than cores of a small machine, because many attacks only sleep."""
