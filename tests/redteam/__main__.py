@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.redteam.campaign import run
+from tests.redteam.campaign import figures, run
 from tests.redteam.entrants import entrants
 from tests.redteam.exam import Exam
 from tests.redteam.report import Line, as_json, table, totals
@@ -51,7 +51,7 @@ def main() -> int:
     if chosen.json:
         sys.stdout.write(as_json(lines, seconds) + "\n")
     else:
-        summary(lines, seconds)
+        summary(lines, seconds, list(figures(campaign)))
     return int(any(totals(lines).values()))
 
 
@@ -61,11 +61,11 @@ def show(line: Line) -> None:
     sys.stdout.flush()
 
 
-def summary(lines: list[Line], seconds: float) -> None:
+def summary(lines: list[Line], seconds: float, measured: list[str]) -> None:
     """What came to light at the end, and the totals."""
     late = [line for line in lines if line.findings]
     sys.stdout.write("\n" + "".join(f"{line.text()}\n" for line in late))
-    sys.stdout.write("\n".join(table(lines)) + f"\n{seconds:.0f} seconds\n")
+    sys.stdout.write("\n".join((*measured, "", *table(lines))) + f"\n{seconds:.0f} seconds\n")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,8 @@ class Campaign(Struct):
     """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
     meter: Meter = field(default_factory=Meter)
     strained: Strained | None = None
+    costs: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    """What was measured → student → how much."""
 
     def all_lines(self) -> list[Line]:
         """The entrants' in order, and the whole run's."""
@@ -113,6 +115,32 @@ def run(
         _look_at_costs(campaign)
         campaign.whole.found("files touched outside", *watch.changes(files, watch.contents(exam.course.root)))
     return campaign
+
+
+def figures(campaign: Campaign) -> Iterator[str]:
+    """What came nearest to each bound, in words."""
+    stays, strained = campaign.meter.stays.values(), campaign.strained
+    if strained is not None:
+        yield f"{strained.graded} classmates with little slack, the longest took {strained.longest:.1f} s"
+    for what, most, found in (
+        (
+            "s of the grader's processor",
+            budgets.MOST_PROCESSOR_SECONDS,
+            {one.student: one.processor_seconds for one in stays},
+        ),
+        ("MB in the grader", budgets.MOST_MEMORY_MB, {one.student: one.memory_mb for one in stays}),
+        ("s for a page", budgets.MOST_PAGE_SECONDS, campaign.costs.get("page", {})),
+        ("bytes in the gradebook", budgets.MOST_STORED_BYTES, campaign.costs.get("stored", {})),
+        ("bytes of pages", budgets.MOST_PAGE_BYTES, campaign.costs.get("pages", {})),
+    ):
+        first = sorted(found, key=found.__getitem__, reverse=True)[:3]
+        named = [f"{found[one]:,.1f} ({_title(campaign, one)})" for one in first]
+        yield f"most {what}, of {most:,.0f}: {'; '.join(named)}"
+
+
+def _title(campaign: Campaign, student: str) -> str:
+    line = campaign.lines.get(student)
+    return f"{line.kind}: {line.name}" if line else student
 
 
 def _line(entrant: Entrant) -> Line:
@@ -262,12 +290,15 @@ def _look_at_costs(campaign: Campaign) -> None:
         if stay.memory_mb > budgets.MOST_MEMORY_MB:
             line.found("grader's memory", f"{stay.memory_mb:.0f} MB while it was graded")
     named = {student: course.feedback(student, NAME) / f"{NAME}.html" for student in campaign.graded}
-    for student, seconds in budgets.page_seconds(named).items():
+    campaign.costs["page"] = budgets.page_seconds(named)
+    campaign.costs["stored"] = budgets.stored(course.gradebook)
+    campaign.costs["pages"] = budgets.pages(course.root, campaign.graded)
+    for student, seconds in campaign.costs["page"].items():
         if seconds > budgets.MOST_PAGE_SECONDS:
             campaign.lines[student].found("grader's time", f"{seconds:.1f} s for its page")
     for most, found in (
-        (budgets.MOST_STORED_BYTES, budgets.stored(course.gradebook)),
-        (budgets.MOST_PAGE_BYTES, budgets.pages(course.root, campaign.graded)),
+        (budgets.MOST_STORED_BYTES, campaign.costs["stored"]),
+        (budgets.MOST_PAGE_BYTES, campaign.costs["pages"]),
     ):
         for student, size in found.items():
             if size > most:
