@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.redteam.campaign import figures, run
-from tests.redteam.entrants import entrants
+from tests.redteam.entrants import Entrant, entrants
 from tests.redteam.exam import Exam
 from tests.redteam.report import Line, as_json, table, totals
 from tests.redteam.world import opened
@@ -30,6 +30,9 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", help="attacks whose class or name contains this; controls always"
     )
+    parser.add_argument(
+        "--without", default="nothing at all", help="not those whose class or name contains this"
+    )
     parser.add_argument("--attackers", action="store_true", help="nobody honest hands in")
     parser.add_argument("--no-strain", action="store_true", help="nobody with little slack beside them")
     chosen = parser.parse_args()
@@ -42,7 +45,7 @@ def main() -> int:
             hand_in = [
                 one
                 for one in entrants(exam, world)
-                if (chosen.only in one.name if one.role == "attack" else not chosen.attackers)
+                if (_is_chosen(chosen, one) if one.role == "attack" else not chosen.attackers)
             ]
             told = (lambda _: None) if chosen.json else show
             campaign = run(exam, hand_in, world, told, strain=not chosen.no_strain)
@@ -53,6 +56,10 @@ def main() -> int:
     else:
         summary(lines, seconds, list(figures(campaign)))
     return int(any(totals(lines).values()))
+
+
+def _is_chosen(chosen: argparse.Namespace, attack: Entrant) -> bool:
+    return chosen.only in attack.name and chosen.without not in attack.name
 
 
 def show(line: Line) -> None:

@@ -35,7 +35,7 @@ def test_every_known_attack_is_among_ours(listed: dict[str, tuple[str, ...]]) ->
 
 
 def test_every_promise_names_what_holds_it() -> None:
-    """Each numbered promise of docs/security.md names classes of attacks, files of tests or targets that exist."""
+    """Each promise of docs/security.md names classes of attacks, files of tests or targets that exist."""
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     listed = text[text.index("## Promised") : text.index("All of this holds")]
     promises = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
