@@ -33,7 +33,7 @@ from tests.redteam.world import opened
 HONEST, STRAINED, HOSTILE = 40, 10, 20
 SHARE = 1.5
 """So many times its limit may an attacker take by the clock, and add to the time of its class."""
-KINDS = ("neighbours", "blame", "costs")
+KINDS = ("quotas", "neighbours", "endings", "blame", "costs")
 
 
 class Sitting(Struct, frozen=True):
