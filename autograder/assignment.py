@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.checks import make_check
 from autograder.checks.base import AsksAgain, AsksStudentAgain, Check
@@ -50,6 +51,8 @@ TELLING = frozenset(
 """Parts that do not decide about a result: they make what is handed out, whose bytes are part of the digest
 themselves, or words, tables and pages of results. A sentence is put in words when a page is made. Of
 `messages` checks only ask which mistakes have a name. All others decide; a test compares with the imports."""
+_MOST_DATA = 512 << 20
+"""Bytes of a file of the release; no box has room for more."""
 _PROGRAM = Path(__file__).parent
 _DEPENDED_ON = ("ipython", "numpy", "python-flint", "sympy", "torch", "transformers")
 """Installed packages that results depend on, whatever a rubric preloads: formulas are compared with flint."""
@@ -205,9 +208,7 @@ class Assignment(Struct, frozen=True, eq=False):
         parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
             parts.append(hashlib.sha256(self.release_bytes[notebook.name]).hexdigest())
-            parts += [
-                hashlib.sha256(path.read_bytes()).hexdigest() for _, path in self.environment(notebook).files
-            ]
+            parts += [_digest(path) for _, path in self.environment(notebook).files]
         digest.update("\n".join(parts).encode())
         return digest.hexdigest()
 
@@ -267,6 +268,18 @@ def program_digest(root: Path = _PROGRAM) -> str:
         if place.parts[0].removesuffix(".py") not in TELLING:
             digest.update(place.as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file of the release.
+
+    Raises:
+        CourseError: it cannot be read.
+    """
+    try:
+        return hashlib.sha256(atomic.read(path, most=_MOST_DATA)).hexdigest()
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def packages(preload: Iterable[str] = ()) -> list[str]:

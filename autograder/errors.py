@@ -12,6 +12,8 @@
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
         │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's slip
         ├── SandboxFault       our own infrastructure failed; never the student's fault
+        │   ├── BoxLost        only a box was ended or kept waiting, by all signs from outside
+        │   └── EndedItself    that happened again and again in one submission, perhaps on purpose
         └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
 
 Messages name the thing, what was expected, what came and what to do.
@@ -94,6 +96,18 @@ class PreloadMissing(SandboxUnavailable):
 
 class SandboxFault(SandboxError):
     """Our own infrastructure failed. The caller retries once, then reports NEEDS_REVIEW."""
+
+
+class BoxLost(SandboxFault):
+    """One box, and nothing else of ours, was ended from outside or kept from computing, by all signs.
+
+    Whoever finds a way to bring the signs about must gain nothing by it, so these are counted for each
+    submission.
+    """
+
+
+class EndedItself(SandboxFault):
+    """So many boxes of one submission were lost that it may be on purpose: a person decides on all of it."""
 
 
 class BoxEnded(SandboxError):

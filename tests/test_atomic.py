@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -157,3 +158,30 @@ def test_many_writers_and_sweepers_do_not_disturb_one_another(tmp_path: Path) ->
     assert [] == failures
     assert [b"59"] * 6 == [(tmp_path / f"{number}").read_bytes() for number in range(6)]
     assert [str(number) for number in range(6)] == names(tmp_path)
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """A pipe, a socket, a device and a folder are refused at once, and links to them; others are read."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "linked-pipe").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        for name in ("pipe", "linked-pipe", "socket", "/dev/zero"):
+            with pytest.raises(OSError, match="not a regular file"):
+                atomic.read(tmp_path / name)
+    with pytest.raises(IsADirectoryError):
+        atomic.read(tmp_path / "folder")
+    with pytest.raises(FileNotFoundError):
+        atomic.read(tmp_path / "nothing")
+    assert b"text" == atomic.read(tmp_path / "link")
+
+
+def test_no_more_is_read_than_is_wanted(tmp_path: Path) -> None:
+    """A file that is longer is refused, one that is just as long is read."""
+    (tmp_path / "file").write_bytes(b"text")
+    assert b"text" == atomic.read(tmp_path / "file", most=4)
+    with pytest.raises(OSError, match="longer than 3 bytes"):
+        atomic.read(tmp_path / "file", most=3)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autograder import atomic
 from autograder.cli.options import EXIT_FINDINGS, JsonOption
 from autograder.errors import CourseError, NotebookError
 
@@ -71,7 +72,7 @@ def _specification(path: Path) -> dict[str, Any]:
     from autograder.notebook.student_check import read_specification
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = atomic.read(path).decode("utf-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text"
         raise CourseError(

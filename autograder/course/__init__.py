@@ -212,7 +212,10 @@ class Course(Struct, frozen=True):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             raise CourseError(f"{path}: readable for others (mode {mode:04o}); run: chmod 600 {path}")
-        secret = path.read_bytes()
+        try:
+            secret = atomic.read(path)
+        except OSError as error:
+            raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
         if len(secret) != SECRET_BYTES:
             advice = "" if secret else ", or remove it and the gradebook where nothing of them counts"
             raise CourseError(

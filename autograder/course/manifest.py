@@ -67,7 +67,7 @@ def load(folder: Path, secret: bytes) -> Manifest | None:
     """
     path = folder / _FILE
     try:
-        data = path.read_bytes()
+        data = atomic.read(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -112,7 +112,7 @@ def notebook(folder: Path, digest: str) -> bytes:
     """
     path = _notebook(folder, digest)
     try:
-        content = path.read_bytes()
+        content = atomic.read(path)
     except OSError as error:
         raise CourseError(f"{path}: a notebook that was handed out is missing: {error.strerror}") from error
     if hashlib.sha256(content).hexdigest() != digest:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from autograder import tables, timestamps
+from autograder import atomic, tables, timestamps
 from autograder.course import Course, Handin
 from autograder.errors import CourseError, RubricError
 from autograder.rubric import Rubric
@@ -140,7 +140,7 @@ def load(course: Course, rubric: Rubric) -> Schedule | None:
     if not path.exists():
         return None
     try:
-        written = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = tomllib.loads(atomic.read(path).decode("utf-8"))
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -162,7 +162,7 @@ def _stream(text: str) -> dict[str, Any]:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file in one step, unless it holds just this."""
-    with contextlib.suppress(FileNotFoundError):
-        if path.read_bytes() == content:
+    with contextlib.suppress(OSError):  # not there, or something else lies there
+        if atomic.read(path) == content:
             return
     atomic.write(path, content)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder import atomic
 from autograder.course import name_fault
 from autograder.errors import CourseError
 from autograder.gradebook.comments import harmless
@@ -108,7 +109,7 @@ def read_rows(
         CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
     """
     try:
-        data = path.read_bytes()
+        data = atomic.read(path)
     except OSError as error:
         raise CourseError(f"{path}: {what} cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:

@@ -254,7 +254,7 @@ def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observat
     Whatever is the matter with the file, the reference can be asked again.
     """
     try:
-        data = path.read_bytes()
+        data = atomic.read(path, most=1 << 30)
         sound, stored = data[:_CHECKSUM], data[_CHECKSUM:]
         if hashlib.sha256(stored).digest() != sound:
             return None

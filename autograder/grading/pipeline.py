@@ -14,7 +14,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
 from autograder.checks.judging.results import blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
-from autograder.errors import AutograderError, NotebookError, SandboxError, SandboxFault, told
+from autograder.errors import AutograderError, EndedItself, NotebookError, SandboxError, SandboxFault, told
 from autograder.grading import scoring
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.sitting import Sitting, Sittings
@@ -91,10 +91,15 @@ class Grader:
         notebooks = assignment.rubric.assignment.notebooks
         with assignment.preloading(), ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
+            environments = [assignment.environment(one) for one in notebooks]
             proving = threads.submit(
-                selftest.ensure, pool.start_apart, assignment.course.private, isolation=pool.isolation.value
+                selftest.ensure,
+                pool.start_apart,
+                assignment.course.private,
+                isolation=pool.isolation.value,
+                packages=[package for one in environments for package in one.packages],
             )
-            warming = threads.submit(pool.warm, [assignment.environment(one) for one in notebooks])
+            warming = threads.submit(pool.warm, environments)
             self.sittings = Sittings(assignment, self.secret, pool, drawn)
             if assignment.reference_stays:  # starting it must not cost a submission its time
                 pool.warm([assignment.reference_environment()])
@@ -122,6 +127,9 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked; default: the common variant.
             student: whose answer, to tell whose variant it fits.
+
+        Raises:
+            EndedItself: no answer of this submission can be judged any more.
         """
         sitting = sitting or self.sittings.common
         check = sitting.assignment.checks[question.id]
@@ -145,6 +153,8 @@ class Grader:
             results = with_syntax_fault(check.judge(evidence), answer)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return Judged(results, notes=(remark,) if remark else ())
+        except EndedItself:
+            raise
         except SandboxFault as fault:
             code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {told(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
@@ -301,17 +311,29 @@ class _Run:
             with session:
                 try:
                     session.run()
+                except EndedItself:
+                    raise
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, told(fault), notebook.name))
                 asking = _Asking(session)
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, asking)
+        except EndedItself as ended:
+            self._waits_as_a_whole(notebook, told(ended))
         finally:
             self.executed[-1] = replace(self.executed[-1], runs=tuple(session.runs))
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
+
+    def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
+        """Leave every question of a notebook to a person, also those that were judged before it came out."""
+        self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
+        for question in self._sitting.assignment.questions(notebook.name):
+            finding = review(staff, "review.ended")
+            waiting = tuple(item_result(question, item, finding) for item in question.items)
+            self.results[question.id] = self._known.get(question.id) or waiting
 
     def _question(
         self, question: Question, submission: Submission, asking: _Asking

@@ -19,7 +19,9 @@ OUR_FAULT = "our-fault"
 """The code of a note about an error of ours that nobody foresaw."""
 SANDBOX_FAULT = "sandbox-fault"
 """The code of a note about a sandbox that failed."""
-FAULTS = frozenset({OUR_FAULT, SANDBOX_FAULT})
+ENDED_ITSELF = "ended-itself"
+"""The code of a note about a submission that waits as a whole, because its boxes were lost repeatedly."""
+FAULTS = frozenset({OUR_FAULT, SANDBOX_FAULT, ENDED_ITSELF})
 """What such a note is about may be gone at the next run, which therefore grades again."""
 
 _OURS = frozenset({"not-readable", "hard-link"})

@@ -65,6 +65,13 @@ _GENERAL: Mapping[str, Text] = {
         "de": "Das ließ sich nicht automatisch bewerten. Eine Person sieht es sich an; es geht nichts "
         "verloren.",
     },
+    "review.ended": {
+        "en": "While your notebook was run, its process was ended or stood still more than once, for no "
+        "reason that we can see. This was therefore not judged automatically. A person looks at it.",
+        "de": "Während dein Notebook lief, wurde sein Prozess mehr als einmal beendet oder stand still, ohne "
+        "einen Grund, den wir sehen. Das wurde deshalb nicht automatisch bewertet. Eine Person sieht es sich "
+        "an.",
+    },
     "review.person": {
         "en": "A person reads this answer.",
         "de": "Diese Antwort liest eine Person.",

@@ -128,6 +128,6 @@ def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
         atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
         for data in notebook.data:
             shutil.copyfile(release / data, folder / data, follow_symlinks=False)
-    check = (release / FILE_NAME).read_text(encoding="utf-8")
+    check = atomic.read(release / FILE_NAME).decode("utf-8")
     atomic.write(folder / FILE_NAME, (in_window(check, window) if window else check).encode())
     return folder

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder import limits
+from autograder import atomic, limits
 from autograder.errors import RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
@@ -201,7 +201,7 @@ def load(path: Path) -> Rubric:
         RubricError: not readable, misspelt, or its points do not add up; names file and place.
     """
     try:
-        data = path.read_bytes()
+        data = atomic.read(path)
     except OSError as error:
         raise RubricError(f"{path}: the rubric cannot be read: {error.strerror}") from error
     with located(path):

@@ -35,6 +35,8 @@ class Usage(Struct, frozen=True):
     open_seconds: float = 0.0
     call_seconds: float = 0.0
     """Of the longest call."""
+    delayed_seconds: float = 0.0
+    """For how long other programs kept the box from computing, as far as it was counted."""
 
 
 class Box(Protocol):
@@ -42,6 +44,9 @@ class Box(Protocol):
 
     overhead: float
     """Seconds this side has spent on talking to the box and closing it, besides what student code took."""
+    crowded: bool
+    """Whether, when something was raised in it, what the kernel grants to a user was used up, and others have
+    the same user. The box's word."""
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.
@@ -75,6 +80,9 @@ class Box(Protocol):
 
     def computed(self) -> float:
         """Processor seconds of all that has run in the box."""
+
+    def delayed(self) -> float:
+        """See `Usage.delayed_seconds`."""
 
     def close(self) -> Usage:
         """End everything in the box and remove what it left. Idempotent."""

@@ -15,6 +15,12 @@ CELL_ENDED = "cell-ended-box"
 CALL_ENDED = "call-ended-box"
 ENDED_BEFORE = "other calls of the question had ended their boxes"
 UNCOMPILED = "uncompiled"
+SHARED_USER = "shared-user"
+CROWDED = (
+    "something was raised while what the kernel grants to your user of descriptors under way and memory of "
+    "pipes was used up, as the box says: another submission can have done so; where marks are missing, grade "
+    "it again by itself, or as root"
+)
 _COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b|\bimport\b[^\n]*\bcompile\b")
 
 

@@ -12,6 +12,9 @@ T = TypeVar("T")
 
 FAULTS = 3
 """So many failures of ours in a row, or within one submission, are made up for by doing it again."""
+LOST = 2
+"""So many boxes of one submission that were lost (`errors.BoxLost`) are enough: it waits for a person as a
+whole. One is what an operator or a full machine does; two look like a purpose."""
 SECONDS = 60.0
 """What has failed for so long is not tried again: it hangs, nobody kills it."""
 

@@ -3,6 +3,9 @@
 Cells run in order; an exception in one does not stop the next. When a cell or a call ends the box, a
 new box is opened, the cells are run again without the offending one, and the rest goes on: only what
 needed the lost part is lost. How often, and for how long altogether, is bounded.
+
+A failure of ours costs no restart, and it makes the time no longer: what a failure took is gone, and a
+submission that is short of time for it waits for a person instead of losing points.
 """
 
 from __future__ import annotations
@@ -12,13 +15,18 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from autograder.errors import BoxEnded, SandboxFault
+from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
 from autograder.limits import PATIENCE
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox, Usage
-from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.retry import FAULTS, LOST
 
+LEFT_OUT = "left-out"
+"""The code of a note about a file that was handed in and is not in the box, which has no room for it."""
+_OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
+"""What files that were handed in may take, so that there is room left for what code does with them."""
+_PAGE = 4096
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
 
@@ -39,18 +47,25 @@ class Session:
         self._cells = cells
         self._limits = limits
         self._seed = seed
-        self._files = files or {}
+        self._files = _fitting(files or {}, limits)
         self._started = time.monotonic()
-        self._deadline = self._started + PATIENCE * limits.submission_seconds
+        self._opening = 0.0
         self._computed = 0.0
+        self._delayed = 0.0
+        self._taken = 0.0
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._restarts_left = limits.restarts
         self._faults_left = FAULTS
-        self._box_asked_for = 0.0
+        self._lost = 0
+        self._left_at_opening = limits.submission_seconds
+        self._over: SandboxFault | None = None
         self._given_up: Ending | None = None
         self.runs: list[CellRun | None] = [None] * len(cells)
-        self.notes: list[Note] = []
+        self.notes: list[Note] = [
+            Note(LEFT_OUT, f"does not fit into the box with the other files that were handed in: {name}")
+            for name in sorted({*(files or {})} - {*self._files})
+        ]
         self.seconds_in_sandbox = 0.0
         self._used = Usage()
 
@@ -66,7 +81,8 @@ class Session:
         """Run all cells; one entry per cell, None for markdown and for cells that were not reached.
 
         Raises:
-            SandboxFault: our side failed more than `FAULTS` times.
+            EndedItself: `LOST` boxes were lost; nothing more is run or asked.
+            SandboxFault: our side failed more than `FAULTS` times, or took time that is missing now.
         """
         remarks.add(self.notes, remarks.compiling_notes(self._cells))
         self._ensure_box()
@@ -80,7 +96,7 @@ class Session:
             place: the question that asks, for the notes.
 
         Raises:
-            SandboxFault: our side failed more than `FAULTS` times.
+            SandboxFault: see `run`.
         """
         asked = self._ask(scenarios)
         results = [remarks.with_limits(observations, self._limits) for observations in asked]
@@ -123,30 +139,39 @@ class Session:
             memory_mb=self._used.memory_bytes / (1 << 20),
         )
 
+    @property
+    def computed(self) -> float:
+        """Processor seconds of all boxes that are closed, lost ones included."""
+        return self._computed
+
     # ------------------------------------------------------------ boxes
 
     def _ask_box(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         assert self._box is not None
         seconds = min(self._limits.call_seconds, self._left())
         if seconds <= 0:
+            self._out_of_time()
             self._give_up(Ending.SUBMISSION_TIME)
             return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
         answers = self._box.ask(scenarios, seconds=seconds, total=self._left())
         if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
+            if _ending(answers[-1]) is Ending.CALL_TIME:
+                self._out_of_time()
             answers[-1] = remarks.out_of_time(answers[-1])
         return answers
 
     def _ensure_box(self) -> bool:
         """A box in which every runnable cell has run; False when there will be none any more."""
         while self._box is None and self._given_up is None:
+            if self._over:
+                raise self._over
             if self._restarts_left < 0:
                 self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
-            self._box_asked_for = started = time.monotonic()
+            self._left_at_opening = self._left()
             try:
-                self._box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
-                self.seconds_in_sandbox += time.monotonic() - started
+                self._box = self._opened()
                 self._run_cells(self._box)
             except BoxEnded:
                 self._lose_box()
@@ -154,20 +179,33 @@ class Session:
                 self._after_fault(fault)
         return self._box is not None
 
+    def _opened(self) -> Box:
+        """A new box; what opening takes is no time of the submission's."""
+        started = time.monotonic()
+        try:
+            box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
+        finally:
+            self._opening += time.monotonic() - started
+        self.seconds_in_sandbox += time.monotonic() - started
+        return box
+
     def _run_cells(self, box: Box) -> None:
         for number, cell in enumerate(self._cells):
             if isinstance(cell, Markdown) or number in self._skipped or not cell.source.strip():
                 continue
             seconds = min(self._limits.cell_seconds, self._left())
             if seconds <= 0:
+                self._out_of_time()
                 self._give_up(Ending.SUBMISSION_TIME)
                 self._end_cell(number, Ending.SUBMISSION_TIME)
                 raise BoxEnded(Ending.SUBMISSION_TIME)
             try:
                 run = box.run_cell(cell.source, seconds=seconds)
             except BoxEnded as ended:
-                self._skipped.add(number)
                 late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
+                if late:
+                    self._out_of_time()
+                self._skipped.add(number)
                 self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
                 raise
             remarks.add(self.notes, remarks.cell_notes(number, run.met, self._limits))
@@ -180,8 +218,8 @@ class Session:
         text = f"the box ended ({how}); the other cells were run again without this one"
         self.notes.append(Note(remarks.CELL_ENDED, text, place=f"cell {number + 1}"))
 
-    def _lose_box(self, *, by_fault: bool = False) -> None:
-        """End and forget the open box, if any, adding up what it cost; a fault of ours costs nothing."""
+    def _lose_box(self) -> None:
+        """End and forget the open box, if any, adding up what it cost."""
         if self._box is not None:
             usage = self._box.close()
             self.seconds_in_sandbox += self._box.overhead
@@ -190,13 +228,25 @@ class Session:
                 max(self._used.memory_bytes, usage.memory_bytes),
                 call_seconds=max(self._used.call_seconds, usage.call_seconds),
             )
-            self._computed += 0.0 if by_fault else usage.processor_seconds
+            if self._box.crowded:
+                remarks.add(self.notes, [Note(remarks.SHARED_USER, remarks.CROWDED)])
+            self._computed += usage.processor_seconds
+            self._delayed += usage.delayed_seconds
             self._box = None
 
     def _after_fault(self, fault: SandboxFault) -> None:
-        """Our own failure: run again, at the cost of neither the student's restarts nor their time."""
-        self._lose_box(by_fault=True)
-        self._deadline += time.monotonic() - self._box_asked_for
+        """Our own failure: run again, without costing a restart, within the time that is left."""
+        self._lose_box()
+        if self._over:
+            raise self._over
+        self._taken += max(0.0, self._left_at_opening - self._left())
+        self._lost += isinstance(fault, BoxLost)
+        if self._lost >= LOST:
+            self._over = EndedItself(
+                f"{self._lost} boxes of this submission were lost (at last: {fault}): it ended itself, "
+                "perhaps on purpose"
+            )
+            raise self._over
         if self._faults_left == 0:
             raise fault
         self._faults_left -= 1
@@ -208,11 +258,44 @@ class Session:
         text = f"no further box was opened: {remarks.ended(ending, self._limits)}"
         self.notes.append(Note("gave-up", text))
 
+    def _out_of_time(self) -> None:
+        """To be called before the end of a submission's time is booked as its own.
+
+        Raises:
+            SandboxFault: failures of ours took time that would have been enough.
+        """
+        if self._taken > 0 and self._left() + self._taken > 0:
+            self._over = SandboxFault(
+                f"the submission's time is used up, {self._taken:.1f} s of it in boxes that our side lost"
+            )
+            raise self._over
+
     def _left(self) -> float:
-        """Seconds that the submission may still compute; see `autograder.limits.PATIENCE`."""
-        computed = self._computed + (self._box.computed() if self._box is not None else 0.0)
-        by_the_clock = (self._deadline - time.monotonic()) / PATIENCE
-        return min(self._limits.submission_seconds - computed, by_the_clock)
+        """Seconds that the submission may still compute; see `autograder.limits.PATIENCE`.
+
+        The clock stands still while a box is opened, and while it waits for a processor, as it does for a
+        cell or a call: but not for longer than it may run.
+        """
+        limit, box = self._limits.submission_seconds, self._box
+        computed = self._computed + (box.computed() if box is not None else 0.0)
+        delayed = self._delayed + (box.delayed() if box is not None else 0.0)
+        passed = time.monotonic() - self._started - self._opening
+        by_the_clock = limit - (passed - min(delayed, PATIENCE * limit)) / PATIENCE
+        return min(limit - computed, by_the_clock)
+
+
+def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
+    """The files that fit into a box, the smallest first; the others are as if they had not been handed in.
+
+    How large they are is the student's doing, and no fault of the box that has no room for them.
+    """
+    room = int(min(_OF_SCRATCH * limits.scratch_mb, _OF_MEMORY * limits.memory_mb) * (1 << 20))
+    kept: dict[str, bytes] = {}
+    for name in sorted(files, key=lambda name: (len(files[name]), name)):
+        room -= -(-len(files[name]) // _PAGE) * _PAGE
+        if room >= 0 and len(kept) < _OF_SCRATCH * limits.scratch_files - 8:
+            kept[name] = files[name]
+    return kept
 
 
 def _ending(observations: tuple[Observation, ...]) -> Ending | None:

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from autograder import atomic
-from autograder.course import Course, name_fault
-from autograder.errors import CourseError
+from autograder.course import Course, manifest, name_fault, schedule
+from autograder.errors import CourseError, RubricError
+from autograder.gradebook.roster import read_rows
+from autograder.rubric import load as load_rubric
 
 
 @pytest.fixture
@@ -261,3 +263,27 @@ def test_the_reference_digest_follows_every_change(course: Course) -> None:
     (course.reference / "a.py").rename(course.reference / "b.py")
     digests.append(course.reference_digest())
     assert 4 == len(set(digests))
+
+
+NO_RUBRIC: Any = None
+PIPES: dict[str, Callable[[Course], object]] = {
+    "exams.toml": lambda course: schedule.load(course, NO_RUBRIC),
+    "roster.csv": lambda course: read_rows(course.root / "roster.csv", "the roster", ("id",), needed=("id",)),
+    "rubrics/exam.toml": lambda course: load_rubric(course.root / "rubrics/exam.toml"),
+    "variants/manifest.json": lambda course: manifest.load(course.root / "variants", b""),
+}
+"""What is read of a course, and by what."""
+
+
+@pytest.mark.parametrize("name", PIPES)
+def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(course: Course, name: str) -> None:
+    """Nobody waits for a writer who never comes; the file is named, and what is wrong with it."""
+    place = course.root / name
+    place.parent.mkdir(mode=0o700, exist_ok=True)
+    os.mkfifo(place, mode=0o600)
+    signal.alarm(5)
+    try:
+        with pytest.raises((CourseError, RubricError), match=rf"{place.name}.*not a regular file"):
+            PIPES[name](course)
+    finally:
+        signal.alarm(0)

@@ -12,14 +12,17 @@ import pytest
 from autograder import assignment as assignments
 from autograder.checks.kinds.count import CountCheck
 from autograder.course import Course
-from autograder.errors import NotebookError, SandboxFault
+from autograder.errors import BoxLost, NotebookError, SandboxFault
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.scoring import ENDED_ITSELF, FAULTS
 from autograder.messages import render
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.retry import LOST
 
 pytestmark = pytest.mark.sandbox
 
@@ -215,6 +218,37 @@ def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
     monkeypatch.setattr(NamespaceSandbox, "open", always)
     graded = grader.grade(Handed("ada", papers(grader), OWN))
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
+
+
+def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was judged before: a person decides on all of it, staff reads why, and the next run tries."""
+    lost = 0
+    asked = NamespaceBox.ask
+
+    def losing(self: NamespaceBox, *arguments: Any, **options: Any) -> Any:
+        nonlocal lost
+        lost += 1
+        self.close()
+        raise BoxLost("process 1 of the box was killed from outside")
+
+    monkeypatch.setattr(NamespaceBox, "ask", losing)
+    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    monkeypatch.setattr(NamespaceBox, "ask", asked)
+    notebooks = len(grader.assignment.rubric.assignment.notebooks)
+    assert LOST * notebooks == lost
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
+    assert {"review.ended"} == {item.student.code for item in graded.score.items}
+    texts = [render(item.student, language) for item in graded.score.items for language in ("en", "de")]
+    assert 2 == len(set(texts))
+    notes = [note for note in graded.score.notes if note.code == ENDED_ITSELF]
+    assert notebooks == len(notes)
+    assert "ended itself, perhaps on purpose" in notes[0].text
+    assert ENDED_ITSELF in FAULTS
+    assert {"words": Decimal(2), "own": Decimal(2)} == points(
+        grader.grade(Handed("ada", papers(grader), OWN))
+    )
 
 
 def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(

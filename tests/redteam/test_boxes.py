@@ -8,6 +8,7 @@ its own honest function still answers, and so does the classmate's.
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import threading
 import time
@@ -29,9 +30,9 @@ from tests.support.leftovers import fresh_seeds, settled, traces
 pytestmark = pytest.mark.sandbox
 
 LIMITS = Limits(
-    cell_seconds=2.5,
-    call_seconds=2.5,
-    submission_seconds=16,
+    cell_seconds=1.5,
+    call_seconds=1.5,
+    submission_seconds=6,
     memory_mb=96,
     processes=32,
     output_kb=64,
@@ -41,14 +42,19 @@ LIMITS = Limits(
     descriptors=64,
     restarts=3,
 )
-LONGEST_SECONDS = 14.0 + 4 * PATIENCE * LIMITS.call_seconds
-"""What waits is stopped by the clock alone, which is patient: once for each of two cells and two calls."""
+OPENING_SECONDS = 4.0
+"""Of all boxes of one submission, which is no time of its own."""
+LONGEST_SECONDS = 1.1 * PATIENCE * LIMITS.submission_seconds + OPENING_SECONDS
+"""What waits is stopped by the clock alone, which is patient; what computes, much earlier."""
+MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
+FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}
+"""What an attack does is booked as its own."""
 SEEDS = fresh_seeds(1_000_000)
 WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
 CLASSMATE = (
     HONEST
     + r"""
-import os, socket, threading
+import fcntl, os, socket, threading
 for place in ('/w', '/tmp', '/dev/shm'): open(place + '/note-of-a-classmate', 'w').close()
 open('/dev/shm/redteam-note', 'wb').write(bytes(4096))
 meetings = []
@@ -64,17 +70,19 @@ def strained():
     for descriptor in kept: os.close(descriptor)
     near.close(); far.close()
     a, b = os.pipe()
-    sent = os.write(b, bytes(60_000))
+    size = fcntl.fcntl(a, 1032)
+    sent = os.write(b, bytes(60_000)) if size >= 60_000 else 0
     os.close(a); os.close(b)
     sums = []
     threads = [threading.Thread(target=lambda: sums.append(sum(range(1000)))) for _ in range(8)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()
     if (child := os.fork()) == 0: os._exit(7)
-    return [len(kept), sent, len(sums), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+    return [len(kept), size, sent, len(sums), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
 """
 )
 """What a classmate has lying about, and does while the attack runs: all that the kernel counts by user."""
+OF_USERS = {"neighbours", "quotas", "shared"}
 STRAINED = Scenario("strained", (Call("strained"),))
 
 
@@ -125,7 +133,9 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
             honest = session.ask([WANTED])[0][0]
         reached = session.ask([Scenario("reached", (Call("reached", read=True),))])[0][0]
     elapsed = time.monotonic() - started
-    assert {(8, 60_000, 8, 7)} == set(answers)
+    # An ordinary user's boxes share that user: docs/security.md.
+    if os.geteuid() == 0 or attack.kind not in OF_USERS:
+        assert {(8, 65_536, 60_000, 8, 7)} == set(answers)
     assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0][0].value
     classmate.close()
     sandbox.open(LIMITS, seed=next(SEEDS)).close()  # a restarted session has had one opened ahead
@@ -133,9 +143,11 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     assert outcome(last) in attack.ends, last
     if asked is not None:
         assert outcome(asked) in attack.gives, asked
+    assert [] == [note for note in session.notes if note.code in FALSE_FAULTS]
     assert honest.value == [3, 5, 7] or attack.breaks, honest
     assert reached.value == [] or attack.breaks, reached
     assert elapsed < LONGEST_SECONDS
+    assert session.computed < MOST_COMPUTED
     assert outside == world.state()
     assert 0 == world.visits()
     assert sandbox.alive()

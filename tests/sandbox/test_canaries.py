@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,14 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograder.sandbox.outside import box, cgroups, watch
-from autograder.sandbox.proof import doctor
+from autograder.errors import SandboxUnavailable
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.inside import selfonly
+from autograder.sandbox.inside.seccomp import shipped_filter
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside import box, cgroups, namespaces, watch
+from autograder.sandbox.pool import start_sandbox
+from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.canaries import CANARIES
 from autograder.sandbox.proof.doctor import examine, healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits
@@ -22,6 +30,26 @@ SHARED_NETWORK = "linux.fork_into(linux.ALL_NAMESPACES & ~0x40000000)"
 SHARED_PROCESSES = "linux.fork_into(linux.ALL_NAMESPACES & ~0x20000000)"
 UNSCOPED = {"scoped = 3 if version >= 6 else 0": "scoped = 0"}
 UNFILTERED: Edits = {"jail.py": {"    linux.load_filter(program)": "    pass"}}
+HANDED_ON = (
+    '    files.append((f"{PACKAGES}/reference/__init__.py", b"solution = 42"))\n'
+    '    for name, folder in config["packages"]:'
+)
+CALLS = {
+    "bpf": (321, 280),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "userfaultfd": (323, 282),
+    "perf_event_open": (298, 241),
+}
+"""System call → its number on x86-64 and on ARM64."""
+NUMBERS = {
+    name: both[selfonly.MACHINES.index(platform.machine())]
+    for name, both in {**CALLS, "prlimit64": selfonly.NUMBERS["prlimit64"]}.items()
+}
 VIEWS = '("/proc/cpuinfo", "/sys/devices/system/cpu")'
 
 
@@ -49,6 +77,22 @@ def no_deadline(patch: Patch) -> None:
 def no_flood(patch: Patch) -> None:
     """Any amount of output is taken."""
     patch.setattr(box, "FLOOD_FACTOR", 1 << 20)
+
+
+def allowing(*numbers: int) -> Callable[[Patch], None]:
+    """A system call filter that lets these calls pass, on this machine, before it looks at the others."""
+
+    def weaken(patch: Patch) -> None:
+        load, equal, leave, allow = 0x20, 0x15, 0x06, 0x7FFF_0000
+        number = [selfonly._instruction(load, 0)]
+        passing = [
+            selfonly._instruction(code, value, false=otherwise)
+            for call in numbers
+            for code, value, otherwise in ((equal, call, 1), (leave, allow, 0))
+        ]
+        patch.setattr(namespaces, "shipped_filter", lambda: b"".join((*number, *passing, shipped_filter())))
+
+    return weaken
 
 
 class Broken(Struct, frozen=True):
@@ -107,6 +151,13 @@ BROKEN = {
     "time without end": Broken("bounded time", outside=no_deadline),
     "output without end": Broken("bounded output", outside=no_flood),
     "core files": Broken("bounded resources", {"jail.py": {"resource.RLIMIT_CORE: 0,": ""}}),
+    "a limit of its own": Broken("bounded resources", outside=allowing(NUMBERS["prlimit64"])),
+    "one user for all boxes": Broken("neighbours", {"jail.py": {"else (uid, uid)": "else self._own"}}),
+    "the reference in every box": Broken(
+        "no reference",
+        {"jail.py": {'    for name, folder in config["packages"]:': HANDED_ON}},
+    ),
+    "bpf": Broken("kernel subsystems", outside=allowing(NUMBERS["bpf"])),
     "open files without end": Broken(
         "bounded resources", {"jail.py": {'resource.RLIMIT_NOFILE: limits["descriptors"],': ""}}
     ),
@@ -118,6 +169,8 @@ BROKEN = {
 def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str) -> None:
     """What the layer withholds is reached, and the self-test names the layer and what was reached."""
     broken = BROKEN[case]
+    if broken.canary == "neighbours" and os.geteuid() != 0:
+        pytest.skip("not applicable: an ordinary user's boxes share that user")
     broken.outside(monkeypatch)
     only = tuple(canary for canary in CANARIES if canary.name == broken.canary)
     monkeypatch.setattr(doctor, "CANARIES", only)
@@ -125,6 +178,37 @@ def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str)
     assert (broken.canary, False, True) == (layer.name, layer.ok, layer.finished)
     assert layer.found.startswith("reached: ")
     assert layer.remedy
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("call", CALLS)
+def test_a_filter_that_lets_one_call_pass_is_found(monkeypatch: Patch, call: str) -> None:
+    """Each of the calls to kernel subsystems is tried by itself, and named where it gets through."""
+    allowing(NUMBERS[call])(monkeypatch)
+    only = tuple(canary for canary in CANARIES if canary.name == "kernel subsystems")
+    monkeypatch.setattr(doctor, "CANARIES", only)
+    layer = examine()[-1]
+    assert (False, f"reached: {[call]}") == (layer.ok, layer.found)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("isolation", [Isolation.NAMESPACES, Isolation.REDUCED])
+def test_a_package_in_students_boxes_is_found(
+    monkeypatch: Patch, tmp_path: Path, isolation: Isolation
+) -> None:
+    """Where the environment of students has the reference, the self-test refuses before anybody is graded."""
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions/__init__.py").write_text("ANSWER = 42")
+    only = tuple(canary for canary in CANARIES if canary.name == "no reference")
+    monkeypatch.setattr(doctor, "CANARIES", only)
+    packages = (("reference", tmp_path / "solutions"),)
+
+    def start(environment: Environment) -> Sandbox:
+        return start_sandbox(environment, isolation)
+
+    assert examine(start)[-1].ok
+    with pytest.raises(SandboxUnavailable, match="no reference: reached"):
+        selftest.ensure(start, tmp_path / "private", isolation=isolation.value, packages=packages)
 
 
 @pytest.mark.sandbox

@@ -13,7 +13,7 @@ from autograder.records import Call, Scenario
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.jail import covered
 from autograder.sandbox.outside.box import NamespaceBox
-from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, NamespaceSandbox
 from autograder.sandbox.runtime import current_runtime
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
@@ -183,18 +183,22 @@ def test_packages_are_only_where_they_were_asked_for(box: NamespaceBox) -> None:
 
 
 def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: NamespaceBox) -> None:
-    """Run as root, its processes have a user id that no account and no other zygote has."""
+    """Run as root, its processes have a user id that no account, no zygote and no other box has."""
     if os.geteuid() != 0:
         pytest.skip(
             "not applicable: an ordinary user's boxes have that user's id, and nothing of the user's in view"
         )
     uid = Path(f"/proc/{box.pid}").stat().st_uid
-    assert plain_sandbox._identity is not None
-    assert plain_sandbox._identity.uid == uid
-    second = start_sandbox(Environment())
-    assert second._identity is not None
-    assert uid != second._identity.uid
+    second, beside = start_sandbox(Environment()), plain_sandbox.open(LIMITS)
+    others = [plain_sandbox.pid, second.pid, beside.pid]
+    users = [uid, *(Path(f"/proc/{pid}").stat().st_uid for pid in others)]
+    maps = [Path(f"/proc/{pid}/uid_map").read_text().split() for pid in (box.pid, beside.pid)]
     second.close()
+    beside.close()
+    assert len(users) == len(set(users))
+    assert all(FIRST_UID <= user <= LAST_UID for user in users)
+    # Outside, the number that a box takes for its own is its own user, and there is no other.
+    assert [["1000", str(users[0]), "1"], ["1000", str(users[3]), "1"]] == maps
 
 
 def test_signals_work_however_the_grader_was_started() -> None:

@@ -148,8 +148,8 @@ class Killer:
 
 @pytest.mark.sandbox
 def test_kills_in_one_submission_cost_nothing() -> None:
-    """A box, its zygote and another box are killed; in the end every cell has run, with a note for each."""
-    victims = ["box", "zygote", "box"]
+    """A zygote, a box and another zygote are killed; in the end every cell has run, with a note for each."""
+    victims = ["zygote", "box", "zygote"]
     cells = (Cell("x = 1"), Cell("import time\ntime.sleep(2)\ny = x + 1"), Cell("print(y)"))
     with Pool(start_sandbox) as pool:
         lasting = pool.lasting(Environment())

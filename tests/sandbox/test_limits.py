@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from autograder.errors import BoxEnded
-from autograder.records import Call, Ending, Limits, Scenario
+from autograder.records import Call, Cell, Ending, Limits, Ref, Scenario
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.session import Session
 from tests.conftest import start_sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -190,3 +191,36 @@ def test_usage_is_reported(plain_sandbox: NamespaceSandbox) -> None:
     usage = box.close()
     assert 0.2 <= usage.processor_seconds < 3
     assert 0 < usage.open_seconds < 5
+
+
+SLOW = """
+import time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+    return seconds
+class Slow:
+    def __init__(self, seconds): self.seconds = burn(seconds)
+    def again(self): return burn(self.seconds)
+"""
+
+
+def test_the_time_of_a_call_is_that_of_each_call(plain_sandbox: NamespaceSandbox) -> None:
+    """Several calls of one scenario, each of 80 % of the time, and several such scenarios are answered."""
+    slow = Scenario("slow", tuple(Call("burn", args=(0.4,)) for _ in range(3)))
+    made = Scenario(
+        "made",
+        (
+            Call("Slow", args=(0.4,), keep="slow"),
+            Call(Ref("slow"), "again"),
+            Call(Ref("slow"), "again"),
+        ),
+    )
+    limits = msgspec.structs.replace(SMALL, call_seconds=0.5)
+    with Session(plain_sandbox, (Cell(SLOW),), limits) as session:
+        answers = session.ask([slow, made, slow])
+        assert [[0.4] * 3, [0.4] * 2, [0.4] * 3] == [
+            [one.value for one in some if not isinstance(one.value, Ref)] for some in answers
+        ]
+        late = session.ask([Scenario("late", (Call("burn", args=(0.4,)), Call("burn", args=(0.8,))))])[0]
+    assert [(0.4, None), (None, Ending.CALL_TIME)] == [(one.value, one.ending) for one in late]

@@ -12,7 +12,7 @@ from autograder.errors import SandboxUnavailable
 from autograder.sandbox.inside import seccomp
 
 GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)
-BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl", "setsockopt"}
+BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl", "setsockopt", "prlimit64", "setrlimit"}
 
 
 @pytest.mark.parametrize("machine", seccomp.MACHINES)

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder.errors import SandboxFault
+from autograder.errors import BoxLost, EndedItself, SandboxFault
 from autograder.limits import PATIENCE
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.retry import FAULTS
-from autograder.sandbox.session import ENDINGS_PER_QUESTION, Session
+from autograder.sandbox.retry import FAULTS, LOST
+from autograder.sandbox.session import ENDINGS_PER_QUESTION, LEFT_OUT, Session
 from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeSandbox
 
@@ -116,8 +116,125 @@ def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
         running.run()
 
 
-def test_time_that_a_fault_of_ours_took_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A box that is lost late leaves the next one as much time as it had itself."""
+class _LostOnce(dict[str, CellRun]):
+    """The cell ``two`` takes its time, and its box is lost the first times."""
+
+    def __init__(self, seconds: float, *, times: int) -> None:
+        super().__init__()
+        self._seconds, self._times = seconds, times
+
+    def get(self, source: str, default: object = None) -> CellRun | SandboxFault:  # type: ignore[override]
+        if source != "two":
+            return CellRun()
+        time.sleep(self._seconds)
+        self._times -= 1
+        return CellRun() if self._times < 0 else BoxLost("killed, so it seems")
+
+
+def lossy(seconds: float = 0.0, *, times: int) -> FakeSandbox:
+    """A sandbox that loses so many boxes, each after so many seconds."""
+    fake = FakeSandbox(answers={"q": OK})
+    fake.cells = _LostOnce(seconds, times=times)
+    return fake
+
+
+def test_one_lost_box_is_made_up_for() -> None:
+    """An operator, or a machine out of memory, costs nobody anything."""
+    fake = lossy(times=LOST - 1)
+    with session(fake, restarts=0) as running:
+        assert [OK] == running.ask([scenario("q")])
+    assert LOST == len(fake.boxes)
+    assert ["run-again"] == [note.code for note in running.notes]
+
+
+def test_what_loses_its_boxes_again_gets_no_other() -> None:
+    """After the second nothing is opened, whatever is asked, and each time it is said why."""
+    fake = lossy(times=9)
+    with session(fake) as running:
+        for action in (running.run, lambda: running.ask([scenario("q")]), running.run):
+            with pytest.raises(EndedItself, match="ended itself, perhaps on purpose"):
+                action()
+    assert 2 == LOST == len(fake.boxes)
+
+
+def test_lost_boxes_make_the_time_no_longer() -> None:
+    """What they took is gone; where it would have been enough, a person decides and nothing is lost."""
+    fake = lossy(0.2, times=1)
+    started = time.monotonic()
+    with session(fake, submission_seconds=0.3 / PATIENCE) as running:
+        with pytest.raises(SandboxFault, match=r"time is used up, .+ in boxes"):
+            running.ask([scenario("q")])
+        with pytest.raises(SandboxFault, match="time is used up"):
+            running.ask([scenario("q")])
+    assert time.monotonic() - started < 0.6
+    assert 2 == len(fake.boxes)
+
+
+def test_time_that_was_used_up_anyway_is_the_students_own() -> None:
+    """A fault that took next to nothing is no excuse for what takes too long by itself."""
+    fake = FakeSandbox(answers={"q": OK}, faults=1)
+    fake.cells = _Slow()
+    with session(fake, submission_seconds=0.05 / PATIENCE) as running:
+        runs = running.run()
+    assert [Ending.SUBMISSION_TIME] == [run.ending for run in runs if run and run.ending]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    "source",
+    [
+        "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))",
+        "resource.prlimit(0, resource.RLIMIT_CPU, (1, 1))",
+        "resource.prlimit(os.getpid(), resource.RLIMIT_CPU, (1, 1))",
+        "resource.setrlimit(resource.RLIMIT_CPU, (1, 120))",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))\nopen('f', 'wb').write(bytes(9))",
+        "resource.setrlimit(resource.RLIMIT_AS, (1, 1))",
+        "resource.setrlimit(resource.RLIMIT_STACK, (4096, 4096))\nf = lambda n: n and f(n - 1)\nf(900)",
+        "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0.1)",
+        "import signal\nsignal.setitimer(signal.ITIMER_VIRTUAL, 0.1)",
+        "import signal\nsignal.alarm(1)",
+        "import signal\n[signal.raise_signal(n) for n in (signal.SIGXCPU, signal.SIGXFSZ, signal.SIGKILL)]",
+    ],
+)
+def test_no_code_has_its_box_killed_at_a_moment_of_its_choice(
+    plain_sandbox: NamespaceSandbox, source: str
+) -> None:
+    """A limit or a timer of its own ends nothing before the limit that it was given; nothing is our fault."""
+    cells = (Cell(f"import os, resource\n{source}"), Cell("while True: pass"), Cell("def f(): return 1"))
+    limits = msgspec.structs.replace(LIMITS, cell_seconds=1.5)
+    with Session(plain_sandbox, cells, limits) as running:
+        runs = running.run()
+        answer = running.ask([Scenario("f", (Call("f"),))])[0][0]
+    assert Ending.CELL_TIME is (runs[1] or CellRun()).ending
+    assert 1 == answer.value
+    assert [] == [note for note in running.notes if note.code == "run-again"]
+
+
+def test_files_without_room_in_a_box_are_left_out() -> None:
+    """The student brought them: the others are there, code runs, and staff is told which are not."""
+    fake = FakeSandbox()
+    files = {"small.csv": b"1", "large.bin": bytes(9 << 20)}
+    limits = Limits(scratch_mb=8)
+    with Session(fake, CELLS, limits, files=files) as running:
+        running.run()
+    assert ["small.csv"] == list(fake.boxes[0].files)
+    assert [(LEFT_OUT, True)] == [(note.code, "large.bin" in note.text) for note in running.notes]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("megabytes", [15, 17, 65])
+def test_no_size_of_a_file_is_our_fault(plain_sandbox: NamespaceSandbox, megabytes: int) -> None:
+    """Just below the room there is, just above and far above: the box opens, and code in it runs."""
+    limits = msgspec.structs.replace(LIMITS, scratch_mb=16, memory_mb=64)
+    files = {"weights.bin": bytes(megabytes << 20)}
+    with Session(plain_sandbox, (Cell("print(1)"),), limits, files=files) as running:
+        runs = running.run()
+    assert [""] == [run.error for run in runs if run]
+    assert [LEFT_OUT] * (megabytes > 14) == [note.code for note in running.notes]
+
+
+def test_time_that_opening_takes_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zygote that has to be started again leaves a submission all of its time."""
     fake = FakeSandbox()
     slow = fake.open
 
@@ -182,7 +299,9 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
     class SlowBox:
         def __init__(self, box: Box) -> None:
             self.overhead = 0.0
+            self.crowded = False
             self.run_cell, self.close, self.computed = box.run_cell, box.close, box.computed
+            self.delayed = box.delayed
             self._box = box
 
         def ask(

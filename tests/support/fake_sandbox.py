@@ -24,7 +24,7 @@ class FakeSandbox:
 
     def __init__(
         self,
-        cells: Mapping[str, CellRun | Ending] | None = None,
+        cells: Mapping[str, CellRun | Ending | SandboxFault] | None = None,
         answers: Mapping[str, Observations | Ending] | None = None,
         *,
         faults: int = 0,
@@ -68,6 +68,7 @@ class FakeBox:
         self.seconds: list[float] = []
         self.closed = False
         self.overhead = 0.0
+        self.crowded = False
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """The canned run of this source; an empty one when none is loaded."""
@@ -75,12 +76,19 @@ class FakeBox:
         self.log.append(source)
         self.seconds.append(seconds)
         outcome = self._sandbox.cells.get(source, CellRun())
+        if isinstance(outcome, SandboxFault):
+            self.closed = True
+            raise outcome
         if isinstance(outcome, Ending):
             raise self._end(outcome)
         return outcome
 
     def computed(self) -> float:
         """Nothing: no code runs."""
+        return 0.0
+
+    def delayed(self) -> float:
+        """Nothing either."""
         return 0.0
 
     def ask(

@@ -7,6 +7,10 @@ of bounded size, resource limits, no capabilities, Landlock, and last the system
 
 As root the mounts come first, because only root may read an interpreter below a private home; then the
 dedicated uid; then the user namespace. An ordinary user needs the user namespace to mount at all.
+
+The kernel bounds much by user and not by process: descriptors under way in sockets, memory of pipes, what an
+epoll watches, waiting signals. As root every box therefore has a uid that nothing else has, and the zygote's
+user namespace holds them all. It keeps the right to choose among them, and only among them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import resource
 import signal
 import socket
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,8 @@ SCRATCH = ("/w", "/tmp", "/dev/shm")
 ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
 EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
+PENDING_SIGNALS = 256
+"""Of one box: queued signals and timers, for which a user namespace has one account for all of its boxes."""
 EXIT_NO_MEMORY = 98
 """Exit status of a box whose memory does not even suffice to answer."""
 
@@ -46,7 +52,7 @@ class Jail:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._config = config
-        self._ids = (os.getuid(), os.getgid())
+        self._ids = self._own = (os.getuid(), os.getgid())
         self.proc = open_proc()
 
     def enter(self, control: socket.socket) -> None:
@@ -63,23 +69,43 @@ class Jail:
             os.wait()
             os._exit(0)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        linux.drop_capabilities()
+        linux.drop_capabilities(keep=() if config["uid"] is None else linux.CHANGE_USER)
         linux.no_new_privileges()
+        self._own = os.getuid(), os.getgid()
 
     def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
-        """Process 1 of a box, in namespaces of its own."""
-        del request
-        self._ids = os.getuid(), os.getgid()
-        pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
+        """Process 1 of a box, in namespaces of its own that belong to the box's own user, if it has one."""
+        uid = request["uid"]
+        self._ids = self._own if uid is None else (uid, uid)
+        self._act_as(self._ids)
+        try:
+            pid, pidfd = linux.fork_into(linux.ALL_NAMESPACES)
+        except OSError:
+            self._act_as(self._own)
+            raise
         if pid:
+            self._act_as(self._own)
             socket.send_fds(status, [b"box"], [pidfd])
         return pid, pidfd
 
-    def begin(self, request: dict[str, Any]) -> None:
-        """Die with the zygote, and be somebody in the new user namespace."""
-        del request
+    def _act_as(self, ids: tuple[int, int]) -> None:
+        """Have what is made from here on belong to a user that the zygote's namespace holds."""
+        uid, gid = ids
+        if os.geteuid() == uid:
+            return
+        os.setresgid(-1, gid, -1)
+        os.setresuid(-1, uid, -1)
+        # Both were reset by the change: id maps of another user's belong to root, and who dies with whom.
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def begin(self, request: dict[str, Any]) -> None:
+        """Be somebody in the new user namespace, and die with the zygote."""
         write_id_maps(self.proc, *self._ids)
+        if request["uid"] is not None:  # until here in effect alone; what is charged goes by the real one
+            os.setresgid(INNER_ID, INNER_ID, INNER_ID)
+            os.setresuid(INNER_ID, INNER_ID, INNER_ID)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def confine(self, request: dict[str, Any]) -> None:
         """See `confine_box`."""
@@ -104,13 +130,12 @@ def open_proc() -> int:
 
 def write_id_maps(proc: int, uid: int, gid: int) -> None:
     """Map the given outer ids to the inner ones in this process's new user namespace."""
-    lines = (
-        ("setgroups", "deny"),
-        ("uid_map", f"{INNER_ID} {uid} 1"),
-        ("gid_map", f"{INNER_ID} {gid} 1"),
-    )
-    for name, text in lines:
-        descriptor = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
+    _write_maps(proc, "self", f"{INNER_ID} {uid} 1", f"{INNER_ID} {gid} 1")
+
+
+def _write_maps(proc: int, process: str, uids: str, gids: str) -> None:
+    for name, text in (("setgroups", "deny"), ("uid_map", uids), ("gid_map", gids)):
+        descriptor = os.open(f"{process}/{name}", os.O_WRONLY, dir_fd=proc)
         try:
             os.write(descriptor, text.encode())
         except OSError as error:
@@ -124,14 +149,46 @@ def enter(config: Mapping[str, Any], proc: int) -> None:
     if os.geteuid() == 0:
         linux.unshare(linux.CLONE_NEWNS)
         _build_root(config)
+        hold = _holder(proc, *config["uids"])
         _become(config["uid"])
         linux.unshare(linux.ALL_NAMESPACES)
-        write_id_maps(proc, config["uid"], config["uid"])
+        hold()
     else:
         uid, gid = os.getuid(), os.getgid()
         linux.unshare(linux.ALL_NAMESPACES)
         write_id_maps(proc, uid, gid)
         _build_root(config)
+
+
+def _holder(proc: int, first: int, last: int) -> Callable[[], None]:
+    """Fork a helper that stays root; what is returned has it map these ids, as they are, in our namespace.
+
+    An ordinary process may map its own id alone.
+    """
+    process = os.readlink("self", dir_fd=proc)
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        try:
+            theirs.recv(1)
+            _write_maps(proc, process, *[f"{first} {first} {last - first + 1}"] * 2)
+            theirs.send(b"held")
+        except OSError as error:
+            theirs.send(str(error).encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+
+    def hold() -> None:
+        with ours:
+            ours.send(b"!")
+            said = ours.recv(4096)
+        os.waitpid(pid, 0)
+        if said != b"held":
+            raise OSError(0, said.decode(errors="replace"))
+
+    return hold
 
 
 def _become(uid: int) -> None:
@@ -277,6 +334,7 @@ def limit_resources(limits: Mapping[str, Any]) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: PENDING_SIGNALS,
     }
     if limits.get("address_space"):
         values[resource.RLIMIT_AS] = limits["address_space"]

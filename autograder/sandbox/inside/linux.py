@@ -39,6 +39,8 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+CHANGE_USER = (6, 7)
+"""CAP_SETGID and CAP_SETUID."""
 # noroot, no_setuid_fixup and keep_caps with their locks: no way back to capabilities through uid 0.
 SECUREBITS = 0x2F
 
@@ -197,19 +199,26 @@ def drop_bounding_set() -> None:
             break  # past the last capability this kernel knows
 
 
-def drop_capabilities() -> None:
-    """Give up every capability for good: bounding set, ambient set, securebits, and the sets in force."""
+def drop_capabilities(*, keep: Sequence[int] = ()) -> None:
+    """Give up every capability for good: bounding set, ambient set, securebits, and the sets in force.
+
+    Args:
+        keep: those that stay in force.
+    """
     drop_bounding_set()
     result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     _checked(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
     prctl(PR_SET_SECUREBITS, SECUREBITS)
-    clear_capabilities()
+    clear_capabilities(keep=keep)
 
 
-def clear_capabilities() -> None:
-    """Give up the capabilities in force; always allowed."""
+def clear_capabilities(*, keep: Sequence[int] = ()) -> None:
+    """Give up the capabilities in force, but for some (below 32); always allowed."""
     version_3 = 0x2008_0522
-    syscall(machine_syscall("capset"), struct.pack("Ii", version_3, 0), bytes(24), what="capset")
+    kept = sum(1 << number for number in keep)
+    # In force, permitted and inheritable; then the same for numbers from 32.
+    sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
+    syscall(machine_syscall("capset"), struct.pack("Ii", version_3, 0), sets, what="capset")
 
 
 def no_new_privileges() -> None:

@@ -56,7 +56,7 @@ ALLOWED: tuple[tuple[str, str], ...] = (
     ),
     (
         "ask about oneself and the machine",
-        "getuid geteuid getgid getegid getgroups getresuid getresgid getrlimit setrlimit prlimit64 getrusage "
+        "getuid geteuid getgid getegid getgroups getresuid getresgid getrlimit getrusage "
         "times sysinfo uname getcpu capget getpriority sched_yield sched_getaffinity sched_setaffinity "
         "sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min",
     ),
@@ -135,6 +135,14 @@ def compile_filter(machine: str) -> bytes:
             for name in names.split():
                 _add(rules, action, name)
     argument = libseccomp.Arg
+    # Limits are read and not set: a process that lowers its own could have the kernel kill it at a moment of
+    # its choice, as only this side may. Who sets its own is told that it was done: notebooks do it to be on
+    # the safe side, and need no effect.
+    of_others, new = argument(0, libseccomp.NE, 0), argument(2, libseccomp.NE, 0)
+    _add(rules, allow, "prlimit64", argument(2, libseccomp.EQ, 0))
+    _add(rules, libseccomp.ERRNO(0), "prlimit64", argument(0, libseccomp.EQ, 0), new)
+    _add(rules, refuse, "prlimit64", of_others, new)
+    _add(rules, libseccomp.ERRNO(0), "setrlimit")
     _add(rules, allow, "clone", argument(0, libseccomp.MASKED_EQ, _NAMESPACE_FLAGS, 0))
     _add(rules, allow, "socket", argument(0, libseccomp.EQ, _AF_UNIX))
     _add(rules, libseccomp.ERRNO(errno.EACCES), "socket", argument(0, libseccomp.NE, _AF_UNIX))

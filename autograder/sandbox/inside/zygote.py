@@ -1,9 +1,10 @@
 """The zygote: confines itself once, imports what boxes need, and forks one box per request.
 
 Started by the broker as a fresh program (never forked from it, so nothing of the grader's memory comes
-along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``. The first message on the control socket is the
-configuration; every later one asks for a box and carries three descriptors: requests, replies, output,
-and a fourth, the status socket. Nothing here is trusted once student code runs in a child.
+along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by a descriptor of its own. The first
+message on the control socket is the configuration; every later one asks for a box and carries three
+descriptors: requests, replies, output, and a fourth, the status socket. Nothing here is trusted once
+student code runs in a child.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
     from autograder.sandbox.inside import guest, jail, linux, pages, reduced
 
+    os.close(int(sys.argv[2].rpartition("/")[2]))
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
     way.enter(control)
     _signals_as_usual()
@@ -87,8 +89,11 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     if config["packages"]:
         sys.path.insert(0, way.packages)
     sys.path.remove(sys.argv[2])
+    for place in [place for place in sys.path_importer_cache if place.startswith(sys.argv[2])]:
+        del sys.path_importer_cache[place]
     sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
     sys.argv[:] = ["notebook"]
+    sys.orig_argv[:] = ["python", "notebook"]
     config["address_base"] = pages.address_space(way.proc)
     gc.collect()
     gc.freeze()

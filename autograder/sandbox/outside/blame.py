@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import SandboxFault
+from autograder.errors import BoxLost, SandboxFault
 from autograder.records import Ending
 
 EXIT_SECONDS = 3.0
@@ -66,20 +66,21 @@ def check(
         memory: the most that was used and the limit, in bytes; zeros where unknown.
 
     Raises:
-        SandboxFault: the box was ended from outside.
+        BoxLost: the box was ended from outside.
+        SandboxFault: the zygote was.
     """
     status = report.get("status")
     if ending is Ending.MEMORY:
         used, limit = memory
         if 0 < used < NEAR * limit:
-            raise SandboxFault("the machine ran out of memory and the kernel ended a box within its limit")
+            raise BoxLost("the machine ran out of memory and the kernel ended a box within its limit")
         return
     if ending is not Ending.CRASHED or not by_itself:
         return
     if not isinstance(status, int):
         raise SandboxFault("the zygote ended before it could say how the box ended")
     if process_one and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
-        raise SandboxFault("process 1 of the box was killed from outside")
+        raise BoxLost("process 1 of the box was killed from outside")
 
 
 def is_process_one(status: str) -> bool:

@@ -26,6 +26,7 @@ from autograder.limits import FLOOD_FACTOR, PATIENCE
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 from autograder.sandbox.exchange import replies, values, wire
+from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import blame
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.outside.watch import Watch
@@ -59,6 +60,7 @@ class NamespaceBox:
         self._shown = 0
         self._pidfd = -1
         self.overhead = 0.0
+        self.crowded = False
         self._longest = 0.0
         self._allowances: tuple[Allowance, ...] = ()
         self._late = Ending.CELL_TIME
@@ -143,7 +145,7 @@ class NamespaceBox:
         self._printed.clear()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         started = time.monotonic()
-        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self.delayed))
+        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
         reply, _ = self._reply(request_id)
         self._drain_output()
         try:
@@ -156,7 +158,13 @@ class NamespaceBox:
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         full = len(self._printed) >= self._limits.output_kb << 10
-        return self._watch.mark(run, replies.told(reply), printed=full)
+        told = self._heard(replies.told(reply))
+        return self._watch.mark(run, told, printed=full)
+
+    def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
+        """What a reply says of limits; a user of its own a box can use up for nobody else."""
+        self.crowded = self.crowded or (hints.CROWDED in told and self._watch.shares_user)
+        return told
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
         """Write files into the working directory before any student code runs.
@@ -181,7 +189,7 @@ class NamespaceBox:
         plan = [[values.call_tree(call, encoder) for call in scenario.calls] for scenario in scenarios]
         results: list[tuple[Observation, ...]] = []
         answers: list[Observation] = []
-        altogether = Allowance(total, self.computed, self.delayed)
+        altogether = Allowance(total, self.computed, self._delays)
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
@@ -189,7 +197,7 @@ class NamespaceBox:
                 words: tuple[str, ...] = ()
                 room = [MAX_JSON, self._limits.reply_mb << 20]
                 for call in range(len(scenario.calls)):
-                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self.delayed), altogether)
+                    self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
                     answer, told = self._answer(request_id, number, call, room)
                     answers.append(answer)
                     words = (*words, *told)
@@ -222,7 +230,7 @@ class NamespaceBox:
         reply, arrays = self._reply(request_id, room=room)
         try:
             answer = replies.observation(reply, arrays, number, call)
-            told = replies.told(reply["observed"])
+            told = self._heard(replies.told(reply["observed"]))
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
@@ -236,8 +244,12 @@ class NamespaceBox:
             return self._usage.processor_seconds
         return self._watch.processor_seconds(afresh=True)
 
-    def delayed(self) -> float | None:
-        """Seconds for which other programs kept the box from computing; None where nobody can tell."""
+    def delayed(self) -> float:
+        """See `autograder.sandbox.base.Box.delayed`."""
+        return self._watch.delayed
+
+    def _delays(self) -> float | None:
+        """The same by a new look; None where nobody can tell."""
         return None if self._usage else self._watch.delayed_seconds()
 
     def _allow(self, late: Ending, *allowances: Allowance) -> None:
@@ -386,7 +398,8 @@ class NamespaceBox:
         peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
         self._watch.close()
-        self._usage = Usage(used, peak, getattr(self, "open_seconds", 0.0), self._longest)
+        opened = getattr(self, "open_seconds", 0.0)
+        self._usage = Usage(used, peak, opened, self._longest, self._watch.delayed)
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)

@@ -13,12 +13,12 @@ import difflib
 import importlib.metadata
 import json
 import os
+import secrets
 import select
 import socket
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -85,18 +85,23 @@ class ZygoteSandbox:
             held.callback(self._cgroups.close)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         held.callback(self._control.close)
-        script = str(Path(runtime.package_root, "autograder/sandbox/inside/zygote.py"))
-        program = [runtime.executable, "-s", "-S", "-B", "-P", script]
-        with theirs:
-            self._process = subprocess.Popen(
-                [*program, str(theirs.fileno()), runtime.package_root],
-                pass_fds=[theirs.fileno()],
-                env=_ENVIRONMENT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                cwd="/",
-            )
+        package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        # By its descriptor: where this program lies is in no name that student code finds in its memory.
+        root = f"/proc/self/fd/{package}"
+        program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    [*program, str(theirs.fileno()), root],
+                    pass_fds=[theirs.fileno(), package],
+                    env=_ENVIRONMENT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    cwd="/",
+                )
+        finally:
+            os.close(package)
         held.callback(self._end)
         self._spares = spares.Spares(self._open, spares.depth())
         held.callback(self._spares.close)
@@ -114,9 +119,26 @@ class ZygoteSandbox:
         if self._process.stderr:
             self._process.stderr.close()
 
+    own_users = True
+    """Whether, as root, the zygote and each box have a user id that nobody else has."""
+
     def _claim_identity(self) -> Identity | None:
         """As root, an id that is nobody's; otherwise boxes run as whoever grades."""
-        return Identity() if os.geteuid() == 0 else None
+        return Identity() if self.own_users and os.geteuid() == 0 else None
+
+    @contextlib.contextmanager
+    def _user(self) -> Iterator[Identity | None]:
+        """The user of a new box, if it has one; given back where the box is not opened."""
+        try:
+            identity = self._claim_identity()
+        except SandboxUnavailable as error:
+            raise SandboxFault(f"there is no user for a box: {error}") from error
+        try:
+            yield identity
+        except BaseException:
+            if identity:
+                identity.release()
+            raise
 
     def _particulars(self) -> dict[str, Any]:
         """What this level's zygote has to know besides."""
@@ -132,6 +154,7 @@ class ZygoteSandbox:
             "files": [(name, str(path)) for name, path in environment.files],
             "packages": [(name, str(path)) for name, path in environment.packages],
             "uid": self._identity.uid if self._identity else None,
+            "uids": (FIRST_UID, LAST_UID),
             "filter": base64.b64encode(shipped_filter()).decode(),
             **self._particulars(),
         }
@@ -181,8 +204,9 @@ class ZygoteSandbox:
         return box
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
-        with self._grouped(limits) as group:
-            return NamespaceBox(self._send, self._request(limits, seed, group), limits, Watch(limits, group))
+        with self._user() as identity, self._grouped(limits) as group:
+            request = self._request(limits, seed, group, identity)
+            return NamespaceBox(self._send, request, limits, Watch(limits, group, identity=identity))
 
     @contextlib.contextmanager
     def _grouped(self, limits: Limits) -> Iterator[cgroups.Group | None]:
@@ -200,7 +224,9 @@ class ZygoteSandbox:
                 group.remove()
             raise
 
-    def _request(self, limits: Limits, seed: int, group: cgroups.Group | None) -> dict[str, Any]:
+    def _request(
+        self, limits: Limits, seed: int, group: cgroups.Group | None, identity: Identity | None
+    ) -> dict[str, Any]:
         """What the zygote is told of a new box."""
         bounds = msgspec.to_builtins(limits)
         if group is not None:
@@ -209,6 +235,7 @@ class ZygoteSandbox:
             "limits": bounds,
             "seed": seed,
             "bound_address_space": group is None,
+            "uid": identity.uid if identity else None,
         }
 
     def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
@@ -246,16 +273,17 @@ class NamespaceSandbox(ZygoteSandbox):
 
 
 class Identity:
-    """A user id that no other zygote on this machine uses, held until released or until we die."""
+    """A user id that no other zygote or box on this machine uses, held until released or until we die."""
 
     def __init__(self) -> None:
-        """Claim the first free id.
+        """Claim any id that is free: one given back just now may still be charged for what it left.
 
         Raises:
             SandboxUnavailable: all of them are taken.
         """
         self._claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        for uid in range(FIRST_UID, LAST_UID + 1):
+        begin = secrets.randbelow(LAST_UID - FIRST_UID + 1)
+        for uid in (*range(FIRST_UID + begin, LAST_UID + 1), *range(FIRST_UID, FIRST_UID + begin)):
             try:
                 # An abstract socket name is free again the moment its holder dies, however it dies.
                 self._claim.bind(f"\0autograder-uid-{uid}")

@@ -11,6 +11,7 @@ import itertools
 import os
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,6 @@ class UnjailedSandbox(ZygoteSandbox):
     """What `reduced` and `none` have in common."""
 
     own_users = False
-    """Whether each box has a user id of its own."""
 
     def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
         """Start the zygote; see `ZygoteSandbox`."""
@@ -55,9 +55,6 @@ class UnjailedSandbox(ZygoteSandbox):
             self._remove()
             raise
 
-    def _claim_identity(self) -> Identity | None:
-        return Identity() if self.own_users and os.geteuid() == 0 else None
-
     def _particulars(self) -> dict[str, Any]:
         (self._folder / "zygote").mkdir(mode=0o700)
         (self._folder / "boxes").mkdir(mode=0o711)
@@ -76,34 +73,35 @@ class UnjailedSandbox(ZygoteSandbox):
         return explain_failure(error)
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
-        upkeep = self._make_place(limits)
-        try:
-            with self._grouped(limits) as group:
-                request = self._request(limits, seed, group)
-                request["folder"], request["uid"] = upkeep.folder, upkeep.uid
-                if upkeep.uid is None and os.geteuid() != 0:
-                    # Counted are all processes of the user, not only those of the box.
-                    request["limits"]["processes"] += threads_of(os.getuid())
-                return NamespaceBox(self._send, request, limits, Watch(limits, group, upkeep))
-        except BaseException:
-            upkeep.release()
-            raise
+        with (
+            self._user() as identity,
+            self._place(limits, identity) as place,
+            self._grouped(limits) as group,
+        ):
+            request = self._request(limits, seed, group, identity)
+            request["folder"] = place.folder
+            if identity is None and os.geteuid() != 0:
+                # Counted are all processes of the user, not only those of the box.
+                request["limits"]["processes"] += threads_of(os.getuid())
+            return NamespaceBox(self._send, request, limits, Watch(limits, group, place, identity))
 
-    def _make_place(self, limits: Limits) -> Place:
+    @contextlib.contextmanager
+    def _place(self, limits: Limits, identity: Identity | None) -> Iterator[Place]:
+        """The folder of a new box; removed again where the box is not opened."""
         with self._numbering:
             folder = self._folder / "boxes" / str(next(self._numbers))
-        identity = None
         try:
-            if self._identity:
-                identity = Identity()
             folder.mkdir(mode=0o700)
             if identity:
                 os.chown(folder, identity.uid, identity.uid)
-        except (OSError, SandboxUnavailable) as error:
-            if identity:
-                identity.release()
+        except OSError as error:
             raise SandboxFault(f"no folder could be made for a box: {error}") from error
-        return Place(str(folder), limits, identity)
+        place = Place(str(folder), limits, identity.uid if identity else None)
+        try:
+            yield place
+        except BaseException:
+            place.release()
+            raise
 
     def close(self) -> None:
         """End the zygote and remove the folder; see `autograder.sandbox.base.Sandbox.close`."""

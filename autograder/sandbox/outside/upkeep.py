@@ -30,27 +30,20 @@ class Upkeep(Protocol):
 class Claim(Protocol):
     """A user id that is the box's alone; see `namespaces.Identity`."""
 
-    uid: int
-
     def release(self) -> None:
         """Give it back."""
 
 
 class Place:
-    """The folder of one box and, as root, its user; see `Upkeep`."""
+    """The folder of one box and, as root, what else its user owns; see `Upkeep`."""
 
-    def __init__(self, folder: str, limits: Limits, identity: Claim | None) -> None:
+    def __init__(self, folder: str, limits: Limits, uid: int | None) -> None:
         self.folder = folder
         self._limits = limits
-        self._identity = identity
+        self._uid = uid
         self._keeper = 0
         self._next_look = 0.0
         self._released = False
-
-    @property
-    def uid(self) -> int | None:
-        """The user id of the box alone."""
-        return self._identity.uid if self._identity else None
 
     def attach(self, pid: int) -> int:
         """Remember the keeper, which is the parent of the first process."""
@@ -70,7 +63,7 @@ class Place:
 
     def _too_much(self) -> bool:
         limits, measure = self._limits, scratch.Measure()
-        for path in (self.folder, *(scratch.owned(self.uid) if self.uid is not None else ())):
+        for path in (self.folder, *(scratch.owned(self._uid) if self._uid is not None else ())):
             scratch.measure_tree(path, measure, limits.scratch_files)
         scratch.measure_open_files(below(self._keeper) if self._keeper else (), measure)
         return measure.bytes > limits.scratch_mb << 20 or measure.files > limits.scratch_files
@@ -81,10 +74,9 @@ class Place:
             return
         self._released = True
         scratch.remove_tree(self.folder)
-        if self._identity:
-            for path in scratch.owned(self._identity.uid):
+        if self._uid is not None:
+            for path in scratch.owned(self._uid):
                 scratch.remove_tree(path)
-            self._identity.release()
 
 
 def parent(pid: int) -> int:

@@ -21,7 +21,7 @@ from autograder.sandbox.inside import hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watchdog
 from autograder.sandbox.outside.cgroups import Counts, Group
-from autograder.sandbox.outside.upkeep import Upkeep
+from autograder.sandbox.outside.upkeep import Claim, Upkeep
 from autograder.sandbox.outside.watchdog import Watchdog
 
 SCRATCH = "w"
@@ -36,9 +36,16 @@ _TICK = 0.5
 class Watch:
     """Watches one box. Not thread safe."""
 
-    def __init__(self, limits: Limits, group: Group | None, upkeep: Upkeep | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        group: Group | None,
+        upkeep: Upkeep | None = None,
+        identity: Claim | None = None,
+    ) -> None:
         self._pid = 0
         self._upkeep = upkeep
+        self._identity = identity
         self._limits = limits
         self.group = self._group = group
         self._tree = Watchdog(0)
@@ -48,6 +55,11 @@ class Watch:
         self._crowded = False
         self._scratch = -1
         self._next_look = time.monotonic() + (self._earliest(0.0) if group else 0.0)
+
+    @property
+    def shares_user(self) -> bool:
+        """Whether other programs have the box's user."""
+        return self._identity is None
 
     def attach(self, pid: int) -> None:
         """Begin to watch process 1 of the box, by the number it has on this side."""
@@ -121,6 +133,11 @@ class Watch:
     def delayed_seconds(self) -> float | None:
         """See `Watchdog.delayed_seconds`."""
         return self._tree.delayed_seconds()
+
+    @property
+    def delayed(self) -> float:
+        """The same without a new look."""
+        return self._tree.delayed
 
     def ending(self, report: Mapping[str, Any]) -> Ending:
         """Why the box ended by itself, from the kernel's word.
@@ -214,9 +231,11 @@ class Watch:
         return 0
 
     def release(self) -> None:
-        """Remove what the box has left, when nothing of it runs any more. Idempotent."""
+        """Remove what the box has left and give its user back, when nothing of it runs. Idempotent."""
         if self._upkeep:
             self._upkeep.release()
+        if self._identity:
+            self._identity.release()
 
     def close(self) -> None:
         """Give the descriptor back. Idempotent."""

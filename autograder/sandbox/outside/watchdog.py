@@ -42,7 +42,8 @@ class Watchdog:
         self._proc = proc
         self._own_seconds: dict[tuple[int, str], float] = {}
         self._delays: dict[str, int] = {}
-        self._delayed = 0.0
+        self.delayed = 0.0
+        """What `delayed_seconds` said last."""
         self._delays_read = time.monotonic()
         self.most_tasks = 0
         self.processor_seconds = 0.0
@@ -99,9 +100,9 @@ class Watchdog:
         if not delays:
             return None
         longest = max(waited - self._delays.get(thread, 0) for thread, waited in delays.items())
-        self._delayed += min(max(longest, 0) / 1e9, now - self._delays_read)
+        self.delayed += min(max(longest, 0) / 1e9, now - self._delays_read)
         self._delays, self._delays_read = delays, now
-        return self._delayed
+        return self.delayed
 
     def _seconds(self, pid: int, process: Path) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):

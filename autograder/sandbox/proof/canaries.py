@@ -33,6 +33,8 @@ class Canary(Struct, frozen=True):
     """Endings of the box that show the layer at work."""
     neighbour: str = ""
     """Code that runs in another box of the same zygote, which stays open meanwhile."""
+    own_users: bool = False
+    """Whether it is promised only where each box has a user of its own: where the grader is root."""
     seconds: float = 20.0
     """The deadline of the call."""
 
@@ -180,6 +182,51 @@ def canary():
 """,
     ),
     Canary(
+        "kernel subsystems",
+        "no call reaches bpf, io_uring, keys, userfaultfd or perf events",
+        CONFINED,
+        """
+def canary():
+    import ctypes, errno, os
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    # By machine: x86-64, and ARM64. The arguments are wrong in a way that the kernel finds before it asks
+    # for rights, so that its own refusal is another than the filter's.
+    calls = {
+        'bpf': (321, 280, 0, 0, 1 << 20),
+        'io_uring_setup': (425, 425, 0, 0),
+        'io_uring_enter': (426, 426, -1, 0, 0, 0, 0, 0),
+        'io_uring_register': (427, 427, -1, 0, 0, 0),
+        'add_key': (248, 217, 0, 0, 0, 0, 0),
+        'request_key': (249, 218, 0, 0, 0, 0),
+        'keyctl': (250, 219, 9999, 0, 0, 0, 0),
+        'userfaultfd': (323, 282, 0x40000001),
+        'perf_event_open': (298, 241, 0, 0, -1, -1, -1),
+    }
+    hit = []
+    for name, (x86, arm, *arguments) in calls.items():
+        number = arm if os.uname().machine == 'aarch64' else x86
+        result = libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
+        if result >= 0 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS): hit.append(name)
+    return hit or None
+""",
+    ),
+    Canary(
+        "no reference",
+        "where right solutions are importable in the reference's box, a student's has nothing",
+        CONFINED,
+        """
+def canary():
+    import importlib.util, os, sys
+    beside = os.path.normpath(os.path.join(os.getcwd(), '../../../packages'))
+    places = ['/packages', beside, *(path for path in sys.path if os.path.basename(path) == 'packages')]
+    hit = [place for place in places if os.path.isdir(place) and os.listdir(place)]
+    found = importlib.util.find_spec('reference')
+    if found is not None and (found.origin or hit): hit.append('import reference')
+    return sorted(set(hit)) or None
+""",
+    ),
+    Canary(
         "no descriptors of the grader",
         "a box holds its three pipes and nothing else",
         CONFINED,
@@ -231,6 +278,45 @@ listener = socket.socket(socket.AF_UNIX)
 listener.bind('\\0' + 'box-' + SOCKET)
 listener.listen()
 """,
+    ),
+    Canary(
+        "neighbours",
+        "what the kernel grants to a user, descriptors under way and memory of pipes, is each box's own",
+        CONFINED,
+        """
+def canary():
+    import errno, fcntl, os, socket
+    hit = []
+    one, other = socket.socketpair()
+    try: socket.send_fds(one, [b'x'], [0])
+    except OSError as error: hit.append(f'descriptors under way: {errno.errorcode.get(error.errno)}')
+    pipes = [os.pipe() for _ in range(4)]
+    size = min(fcntl.fcntl(reading, 1032) for reading, _ in pipes)
+    if size < 65536: hit.append(f'pipes of {size} bytes')
+    return hit or None
+""",
+        neighbour="""
+import fcntl, os, socket
+held = []
+try:
+    while True:
+        one, other = socket.socketpair()
+        held += [one, other]
+        for _ in range(16): socket.send_fds(one, [b'x'], [0] * 16)
+except OSError: pass
+for _ in range(6):
+    if os.fork() == 0:
+        held.clear()
+        pipes = []
+        try:
+            while True:
+                pipes.append(os.pipe())
+                fcntl.fcntl(pipes[-1][0], 1031, 1 << 20)
+        except OSError: pass
+        while True: __import__('time').sleep(9)
+__import__('time').sleep(0.3)
+""",
+        own_users=True,
     ),
     Canary(
         "bounded processes",
@@ -337,8 +423,10 @@ def canary():
         hit.append('descriptors')
     except OSError: pass
     for descriptor in taken: os.close(descriptor)
-    try: r.setrlimit(r.RLIMIT_CORE, (1, 1)); hit.append('limits can be raised')
-    except (OSError, ValueError): pass
+    for name, value in ((r.RLIMIT_CORE, 1), (r.RLIMIT_CPU, PROCESSOR - 1), (r.RLIMIT_FSIZE, SCRATCH - 1)):
+        try: r.setrlimit(name, (value, value))
+        except (OSError, ValueError): pass
+        if r.getrlimit(name)[0] == value: hit.append(f'limit {name} can be changed')
     return hit or None
 """,
     ),

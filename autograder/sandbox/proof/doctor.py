@@ -7,6 +7,7 @@ is reported, and so is a canary that could not be tried: what is not known to ho
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import secrets
 import socket
@@ -24,6 +25,9 @@ Start = Callable[[Environment], Sandbox]
 
 HOLE = "do not grade on this machine; report this as a hole"
 UNFINISHED = "see the message; the self-test could not finish"
+SHARED = "boxes share your user: what the kernel grants to a user, one can use up for the others"
+ALONE = "optional: grade as root, or with --workers 1 what the note shared-user names"
+_EMPTY = Environment()
 
 
 class Layer(Struct, frozen=True):
@@ -38,11 +42,16 @@ class Layer(Struct, frozen=True):
     """False when our own side failed, so that trying again is worth it."""
 
 
-def examine(make: Start = start_sandbox) -> list[Layer]:
-    """Start a sandbox, run every canary of its level, and say what was found; raises no SandboxError."""
+def examine(make: Start = start_sandbox, environment: Environment = _EMPTY) -> list[Layer]:
+    """Start a sandbox, run every canary of its level, and say what was found; raises no SandboxError.
+
+    Args:
+        make: starts a sandbox.
+        environment: what is in it.
+    """
     layers = [Layer("system", platform.system() == "Linux", f"{platform.system()} {platform.release()}")]
     try:
-        sandbox = make(Environment())
+        sandbox = make(environment)
     except SandboxError as error:
         finished = not isinstance(error, SandboxFault)
         missing = Layer("namespaces and mounts", ok=False, found="not available", remedy=str(error))
@@ -51,6 +60,9 @@ def examine(make: Start = start_sandbox) -> list[Layer]:
         layers += _equipment(sandbox)
         with _listeners(sandbox.isolation) as names:
             for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
+                if canary.own_users and os.geteuid() != 0:
+                    layers.append(Layer(canary.name, ok=False, found=SHARED, remedy=ALONE, required=False))
+                    continue
                 layers.append(_try_once(sandbox, names, canary))
                 if not layers[-1].finished and not sandbox.alive():
                     break  # the others would say the same

@@ -13,6 +13,7 @@ import platform
 import stat
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from autograder.sandbox.system import refuse_other_systems
 FILE_NAME = "selftest.json"
 MOST_BYTES = 1 << 16
 MOST_NAMED = 3
+_EMPTY = Environment()
 _OF_PROCESS = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters")
 
 
@@ -42,24 +44,32 @@ class Proof(Struct, frozen=True, forbid_unknown_fields=True):
     canaries: tuple[str, ...]
 
 
-def ensure(start: Start, private: Path, *, isolation: str = "namespaces") -> Proof:
+def ensure(
+    start: Start,
+    private: Path,
+    *,
+    isolation: str = "namespaces",
+    packages: Sequence[tuple[str, Path]] = (),
+) -> Proof:
     """Prove that the sandbox holds, or that it was proven under the same circumstances.
 
     Args:
         start: starts the sandbox to be tested, the same way as those that grade.
         private: the course's private folder, where the proof is kept.
         isolation: the level of what ``start`` starts.
+        packages: those that students' boxes have, by their environments; there must be none.
 
     Raises:
         SandboxUnavailable: something was reached, or the self-test could not be finished; names the
             layer, what was found and what to do.
     """
     refuse_other_systems()
-    now = standing(isolation)
+    environment = Environment(packages=tuple(packages))
+    now = standing(isolation, environment)
     known = last_proof(private)
     if known is not None and known.standing == now:
         return known
-    layers = _layers(_only(start, isolation))
+    layers = _layers(_only(start, isolation), environment)
     _refuse(layers)
     proof = Proof(now, time.time(), tuple(layer.name for layer in layers if layer.ok))
     with contextlib.suppress(OSError):  # not kept: then it is tested again next time
@@ -68,12 +78,12 @@ def ensure(start: Start, private: Path, *, isolation: str = "namespaces") -> Pro
     return proof
 
 
-def _layers(start: Start) -> list[Layer]:
+def _layers(start: Start, environment: Environment) -> list[Layer]:
     """Examine, and again while it could not be finished: a killed process says nothing about the machine."""
     layers: list[Layer] = []
 
     def examine() -> None:
-        layers[:] = doctor.examine(start)
+        layers[:] = doctor.examine(start, environment)
         holes = [layer for layer in layers if layer.required and layer.finished and not layer.ok]
         unfinished = [layer.name for layer in layers if not layer.finished]
         if unfinished and not holes:
@@ -139,7 +149,7 @@ def remembered(private: Path, isolation: str = "namespaces") -> str:
     return f"{len(proof.canaries)} layers held at {when}, {what}"
 
 
-def standing(isolation: str) -> str:
+def standing(isolation: str, environment: Environment = _EMPTY) -> str:
     """A digest of all that decides whether the sandbox holds: boot, kernel, rights, interpreter, our code."""
     parts = [
         Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),
@@ -150,6 +160,7 @@ def standing(isolation: str) -> str:
         sys.executable,
         sys.prefix,
         isolation,
+        *(f"{name} {path}" for name, path in environment.packages),
         f"{os.getuid()} {os.geteuid()} {os.getgid()}",
         *(f"{name} {Path('/proc/self/ns', name).readlink()}" for name in ("user", "mnt", "pid", "net")),
         *_rights(),

@@ -44,6 +44,9 @@ CLASSES = [
 ]
 
 
+NO_PYTHON = {"source": "class L(:", "name": "L", "right": True}
+
+
 @pytest.mark.parametrize("trial", PLANTED)
 def test_planted_tests_lose_what_they_say(trial: dict[str, Any]) -> None:
     """A test that looks at enough earns everything; one that says the same of all earns nothing."""
@@ -151,12 +154,23 @@ def test_missing_answers_of_ours_go_to_a_person() -> None:
     broken = (Observation(ok=False, error="SyntaxError"),)
     for bad in (
         replace(evidence, again=()),
-        replace(evidence, again=(broken * 5,) * 12),
+        replace(evidence, again=(broken * 5,) * 12, expected=(observed([NO_PYTHON, *CLASSES[1:]]),)),
         replace(evidence, expected=()),
         replace(evidence, expected=(observed("classes"),)),
         replace(evidence, expected=(observed([{"source": 1}]),)),
     ):
         assert {Status.NEEDS_REVIEW} == {one.status for one in check.judge(bad)}
+
+
+def test_a_box_that_makes_no_classes_has_no_word_on_them() -> None:
+    """An error that student code raises in place of ours, whatever its name, is the answer's own."""
+    check = check_from(QUESTION)
+    refused = (Observation(ok=False, error="SyntaxError", message="invalid syntax"),)
+    evidence = replace(asked_with([True] * 12), again=(refused * 5,) * 12)
+    results = check.judge(evidence)
+    assert {Status.FAILED} == {one.status for one in results}
+    assert {Decimal(0)} == {one.points for one in results}
+    assert "SyntaxError: invalid syntax" in render(results[0].student, "en")
 
 
 @pytest.mark.parametrize(

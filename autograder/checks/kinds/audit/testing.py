@@ -29,6 +29,7 @@ from autograder.checks.values.quoting import quote, quote_value
 from autograder.messages import SENTENCES
 from autograder.records import Call, Message, Observation, Ref, Scenario, Status, Tensor
 from autograder.rubric import Item, Question
+from autograder.syntax import UNREADABLE, parsed
 
 _CALLS = 5
 """Of the scenario of one class."""
@@ -102,7 +103,7 @@ class TestForm:
         unknown = set(options.groups) - {one.group for one in specimens if not one.right}
         if unknown or len({one.right for one, _ in asked}) < 2:
             return review(f"no wrong classes of the groups {', '.join(sorted(unknown)) or 'asked for'}")
-        ours = [bad for _, some in asked if (bad := _our_fault(some)) is not None]
+        ours = [bad for one, some in asked if (bad := _our_fault(one, some)) is not None]
         if ours:
             return ours[0]
         return _rated([(one, _said(some), some) for one, some in asked], item, options)
@@ -167,13 +168,18 @@ def _said(observations: Observations) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _our_fault(observations: Observations) -> Finding | None:
-    """What kept a class from being asked about, where that was not the test."""
+def _our_fault(specimen: Specimen, observations: Observations) -> Finding | None:
+    """What kept a class from being asked about, where that was not the test.
+
+    Whether a class is Python is found out here: in the box, whatever makes it can have been replaced.
+    """
     if not observations:
         return review("a class was not asked about")
-    for one in observations[: _CALLS - 1]:
-        if one.ending is None and not one.ok and one.error == "SyntaxError":
-            return review(f"a class is no Python: {one.message}")
+    if "SyntaxError" in {one.error for one in observations[: _CALLS - 1]}:
+        try:
+            parsed(specimen.source)
+        except UNREADABLE as error:
+            return review(f"a class is no Python: {error}")
     return None
 
 
