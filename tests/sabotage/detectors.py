@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-LONGEST_SECONDS = 240
+LONGEST_SECONDS = 300
 """Whoever takes longer has not noticed: a guard that hangs says nothing."""
 _NOTHING_RAN = (2, 3, 4, 5)
 """Exit codes of pytest after which no test has spoken, and of commands that could not begin."""
@@ -55,9 +55,11 @@ DETECTORS: Mapping[str, Detector] = {
     "selftest": Detector(("tests.sabotage.selftest",), suite=False),
     "attacks on the kernel": _boxes("kernel"),
     "attacks on the network": _boxes("network"),
+    "attacks on neighbours": _boxes("neighbours"),
     "attacks on files": _boxes("files"),
-    "attacks on identity": _boxes("identity"),
-    "attacks on the protocol": _boxes("protocol"),
+    "attacks on the protocol": _boxes(
+        "protocol and (another or ahead or constants or handle or terabyte or shape or observation)"
+    ),
     "attacks on what is shared": _boxes("shared"),
     "attacks on the answers": _redteam("answers:"),
     "lies": _redteam("numbers:"),
@@ -84,7 +86,13 @@ DETECTORS: Mapping[str, Detector] = {
 
 def ask(detector: Detector, folder: Path) -> Verdict:
     """Run a detector in a copy of the program."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "CI": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "OMP_NUM_THREADS": "1",
+        "CI": "1",
+        "COLUMNS": "250",
+    }
     started = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-B", "-m", *detector.words],
@@ -105,8 +113,18 @@ def ask(detector: Detector, folder: Path) -> Verdict:
     seconds, code = time.monotonic() - started, process.returncode
     lines = told.decode(errors="replace").strip().splitlines()
     crashed = not detector.suite and any(line.startswith("Traceback") for line in lines)
-    broken = code < 0 or code in _NOTHING_RAN or crashed
+    silent = detector.suite and code == 1 and all(map(_did_not_start, _failures(lines)))
+    broken = code < 0 or code in _NOTHING_RAN or crashed or silent
     return Verdict(code != 0 and not broken, broken, seconds, "\n".join(_last_words(lines)))
+
+
+def _failures(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+
+
+def _did_not_start(line: str) -> bool:
+    """Whether a test failed because there was no sandbox: one that does not start is no weaker one."""
+    return "SandboxUnavailable" in line or "SandboxFault: the box could not" in line
 
 
 def _last_words(lines: Sequence[str]) -> Sequence[str]:

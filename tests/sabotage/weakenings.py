@@ -169,21 +169,24 @@ MOUNTS = (
 UID = (
     Weakening(
         "uid",
-        "boxes of a grader who is root are root's",
-        (Edit(_OUTSIDE, "FIRST_UID, LAST_UID = 60_578, 61_183", "FIRST_UID, LAST_UID = 0, 605"),),
-        ("selftest", "attacks on identity"),
+        "two graders share one user",
+        (
+            Edit(_OUTSIDE, "begin = secrets.randbelow(LAST_UID - FIRST_UID + 1)", "begin = 0"),
+            Edit(_OUTSIDE, 'self._claim.bind(f"\\0autograder-uid-{uid}")', "pass"),
+        ),
+        ("selftest", "isolation"),
     ),
     Weakening(
         "uid",
-        "two graders share one user",
+        "boxes of one grader share one user",
         (
             Edit(
                 _OUTSIDE,
-                'self._claim.bind(f"\\0autograder-uid-{uid}")',
-                "pass",
+                '"uid": identity.uid if identity else None,',
+                '"uid": self._identity.uid if self._identity and identity else None,',
             ),
         ),
-        ("selftest", "isolation"),
+        ("selftest", "attacks on neighbours"),
     ),
     Weakening(
         "uid",
@@ -248,8 +251,8 @@ LIMITS = (
     _unbounded(
         "time of a submission",
         "autograder/sandbox/session.py",
-        "return min(self._limits.submission_seconds - computed, by_the_clock)",
-        "return self._limits.submission_seconds + 0 * (computed + by_the_clock)",
+        "return min(limit - computed, by_the_clock)",
+        "return limit + 0 * (computed + by_the_clock)",
         "sessions",
     ),
 )
@@ -333,13 +336,13 @@ JUDGES = (
                 "excused = missing",
             ),
         ),
-        ("lies", "arrays"),
+        ("arrays", "lies"),
     ),
     Weakening(
         "judges",
         "the right shape is enough",
         (Edit(_ARRAYS, "    return _compare_numbers(actual, expected, rules)", "    return None"),),
-        ("lies", "arrays"),
+        ("arrays", "lies"),
     ),
     Weakening(
         "judges",
@@ -352,7 +355,7 @@ JUDGES = (
             ),
             Edit(_ARRAYS, "first = tuple(int(index) for index in np.argwhere(wrong)[0])", "return None"),
         ),
-        ("lies", "arrays"),
+        ("arrays", "lies"),
     ),
     Weakening(
         "judges",
@@ -370,7 +373,7 @@ JUDGES = (
         "judges",
         "infinities are right",
         (Edit(_ARRAYS, "np.where(finite, close, given == right)", "np.where(finite, close, True)"),),
-        ("lies", "arrays"),
+        ("arrays", "lies"),
     ),
 )
 
