@@ -18,7 +18,7 @@ from tests.redteam.budgets import Meter, Stay
 from tests.redteam.exam import LIMITS, NAME, Exam, with_cells
 
 SHARE = 0.8
-"""Of its time limit that one cell and one call of theirs need."""
+"""Of its time limit that one call of theirs needs; its own start and end are part of it."""
 
 STRAIN = """
 import os, queue, threading, time, torch
@@ -54,8 +54,9 @@ def strain(seconds):
     while used() - begin < seconds:
         torch.randn(60, 60) @ torch.randn(60, 60)
 """
-IN_CELL = f"ready = False\nstrain({SHARE * LIMITS.cell_seconds - 0.3})\nready = True"
-"""The cell's own start and end are part of its time."""
+IN_CELL = "ready = False\nstrain(0)\nready = True"
+PAUSE_SECONDS = 0.5
+"""Between two of them: else they would take half of a small machine from the attackers."""
 IN_CALL = f"""
 strained = []
 untroubled = MyMultiHeadAttention.forward
@@ -81,7 +82,7 @@ class Loss(Struct, frozen=True):
 
 
 def paper(exam: Exam) -> bytes:
-    """The answer key, with a cell and a call that need nearly all the time they have."""
+    """The answer key, with a call that needs nearly all the time it has, and data loaders in a cell and in that."""
     key = nbformat.reads(exam.key.decode(), as_version=4)
     return with_cells(key, (), (STRAIN, IN_CELL, IN_CALL))
 
@@ -125,6 +126,7 @@ class Strained:
             loss = self._lost(stay, graded)
             if loss is not None:
                 self.losses.append(loss)
+            self._done.wait(PAUSE_SECONDS)
 
     def _lost(self, stay: Stay, graded: Graded) -> Loss | None:
         earned = points(graded)
