@@ -82,7 +82,7 @@ class Loss(Struct, frozen=True):
 
 
 def paper(exam: Exam) -> bytes:
-    """The answer key, with a call that needs nearly all the time it has, and data loaders in a cell and in that."""
+    """The answer key, with a call that needs nearly all the time it has, and data loaders in a cell."""
     key = nbformat.reads(exam.key.decode(), as_version=4)
     return with_cells(key, (), (STRAIN, IN_CELL, IN_CALL))
 
