@@ -8,12 +8,14 @@ DEMO_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_ARGS ?=
 REDTEAM_ARGS ?=
+CROWD_ARGS ?=
+SABOTAGE_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
 AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 
-.PHONY: demo test fuzz exact draws redteam campaign survival again format docs clean
+.PHONY: demo test fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -45,6 +47,14 @@ redteam: $(STAMP)
 # The same run as tests, line by line, as continuous integration makes it.
 campaign: $(STAMP)
 	$(BIN)/pytest -m campaign $(PYTEST_ARGS)
+
+# Forty honest students alone, and with twenty attackers between them: the same marks, and no time but the attackers' own.
+crowd: $(STAMP)
+	$(BIN)/python -m tests.redteam.crowd $(CROWD_ARGS)
+
+# One layer after another is taken away in a copy of the program; the self-test, the red team or the suite must notice.
+sabotage: $(STAMP)
+	$(BIN)/python -m tests.sabotage $(SABOTAGE_ARGS)
 
 # The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
 survival: $(STAMP)

@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.redteam.campaign import run
-from tests.redteam.entrants import entrants
+from tests.redteam.campaign import figures, run
+from tests.redteam.entrants import Entrant, entrants
 from tests.redteam.exam import Exam
 from tests.redteam.report import Line, as_json, table, totals
 from tests.redteam.world import opened
@@ -30,6 +30,11 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", help="attacks whose class or name contains this; controls always"
     )
+    parser.add_argument(
+        "--without", default="nothing at all", help="not those whose class or name contains this"
+    )
+    parser.add_argument("--attackers", action="store_true", help="nobody honest hands in")
+    parser.add_argument("--no-strain", action="store_true", help="nobody with little slack beside them")
     chosen = parser.parse_args()
     faulthandler.dump_traceback_later(LONGEST_SECONDS, exit=True)
     started = time.monotonic()
@@ -38,16 +43,23 @@ def main() -> int:
         exam = Exam.made(root / "course")
         with opened(root / "world") as world:
             hand_in = [
-                one for one in entrants(exam, world) if one.role != "attack" or chosen.only in one.name
+                one
+                for one in entrants(exam, world)
+                if (_is_chosen(chosen, one) if one.role == "attack" else not chosen.attackers)
             ]
-            campaign = run(exam, hand_in, world, (lambda _: None) if chosen.json else show)
+            told = (lambda _: None) if chosen.json else show
+            campaign = run(exam, hand_in, world, told, strain=not chosen.no_strain)
     lines = campaign.all_lines()
     seconds = time.monotonic() - started
     if chosen.json:
         sys.stdout.write(as_json(lines, seconds) + "\n")
     else:
-        summary(lines, seconds)
+        summary(lines, seconds, list(figures(campaign)))
     return int(any(totals(lines).values()))
+
+
+def _is_chosen(chosen: argparse.Namespace, attack: Entrant) -> bool:
+    return chosen.only in attack.name and chosen.without not in attack.name
 
 
 def show(line: Line) -> None:
@@ -56,11 +68,11 @@ def show(line: Line) -> None:
     sys.stdout.flush()
 
 
-def summary(lines: list[Line], seconds: float) -> None:
+def summary(lines: list[Line], seconds: float, measured: list[str]) -> None:
     """What came to light at the end, and the totals."""
     late = [line for line in lines if line.findings]
     sys.stdout.write("\n" + "".join(f"{line.text()}\n" for line in late))
-    sys.stdout.write("\n".join(table(lines)) + f"\n{seconds:.0f} seconds\n")
+    sys.stdout.write("\n".join((*measured, "", *table(lines))) + f"\n{seconds:.0f} seconds\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ and the command line. What it finds stands in the columns of `tests.redteam.repo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,27 +14,30 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from unittest import mock
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from autograder.course import schedule as schedules
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.grading.pipeline import Grader
+from autograder.limits import PATIENCE
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
-from tests.redteam import watch
+from tests.redteam import budgets, watch
+from tests.redteam.budgets import Meter
 from tests.redteam.entrants import Entrant
 from tests.redteam.exam import LIMITS, NAME, TOLD, Exam
 from tests.redteam.published import Published, faults_of_everything
 from tests.redteam.report import WHOLE_RUN, Line
+from tests.redteam.strained import Strained, accused, points
 from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
-LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable"})
-"""What cannot be told from an honest mishap, or from one of ours."""
+LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself"})
+"""What cannot be told from an honest mishap, or from one of ours; each says so to staff."""
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
 """At the same time: one more than cores of a small machine, because many attacks only sleep."""
@@ -57,13 +61,24 @@ class Campaign(Struct):
     graded: dict[str, Graded]
     alone: dict[str, Points]
     """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
+    meter: Meter = field(default_factory=Meter)
+    strained: Strained | None = None
+    costs: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    """What was measured → student → how much."""
 
     def all_lines(self) -> list[Line]:
         """The entrants' in order, and the whole run's."""
         return [*self.lines.values(), self.whole]
 
 
-def run(exam: Exam, entrants: Sequence[Entrant], world: World, told: Told = lambda _: None) -> Campaign:
+def run(
+    exam: Exam,
+    entrants: Sequence[Entrant],
+    world: World,
+    told: Told = lambda _: None,
+    *,
+    strain: bool = True,
+) -> Campaign:
     """Let them all hand in, grade, publish, and look at everything.
 
     Args:
@@ -71,6 +86,7 @@ def run(exam: Exam, entrants: Sequence[Entrant], world: World, told: Told = lamb
         entrants: who hands in, in the order of grading.
         world: what the attacks would like to reach; they were told.
         told: is given each line when it is complete but for what only the end shows.
+        strain: whether classmates with little slack are graded beside them, again and again.
     """
     campaign = Campaign(
         exam=exam,
@@ -88,15 +104,43 @@ def run(exam: Exam, entrants: Sequence[Entrant], world: World, told: Told = lamb
         write_hostile_roster(exam.course.root, [one.student for one in entrants if one.role == "attack"])
         files = watch.contents(exam.course.root)
         with Pool() as pool:
-            _grade_alone(campaign, pool)
+            _grade_alone(campaign, pool, strain=strain)
             _grade_class(campaign, pool, told)
+        _look_at_classmates(campaign)
         _look_at_files(campaign, state, temporary)
         _look_at_processes(campaign, before)
         published = Published.by_command_line(exam.course, list(campaign.graded), world.folder.parent)
         for student, column, fault in faults_of_everything(published, exam, campaign.graded, entrants):
             campaign.lines.get(student, campaign.whole).found(column, fault)
+        _look_at_costs(campaign)
         campaign.whole.found("files touched outside", *watch.changes(files, watch.contents(exam.course.root)))
     return campaign
+
+
+def figures(campaign: Campaign) -> Iterator[str]:
+    """What came nearest to each bound, in words."""
+    stays, strained = campaign.meter.stays.values(), campaign.strained
+    if strained is not None:
+        yield f"{strained.graded} classmates with little slack, the longest took {strained.longest:.1f} s"
+    for what, most, found in (
+        (
+            "s of the grader's processor",
+            budgets.MOST_PROCESSOR_SECONDS,
+            {one.student: one.processor_seconds for one in stays},
+        ),
+        ("MB in the grader", budgets.MOST_MEMORY_MB, {one.student: one.memory_mb for one in stays}),
+        ("s for a page", budgets.MOST_PAGE_SECONDS, campaign.costs.get("page", {})),
+        ("bytes in the gradebook", budgets.MOST_STORED_BYTES, campaign.costs.get("stored", {})),
+        ("bytes of pages", budgets.MOST_PAGE_BYTES, campaign.costs.get("pages", {})),
+    ):
+        first = sorted(found, key=found.__getitem__, reverse=True)[:3]
+        named = [f"{found[one]:,.1f} ({_title(campaign, one)})" for one in first]
+        yield f"most {what}, of {most:,.0f}: {'; '.join(named)}"
+
+
+def _title(campaign: Campaign, student: str) -> str:
+    line = campaign.lines.get(student)
+    return f"{line.kind}: {line.name}" if line else student
 
 
 def _line(entrant: Entrant) -> Line:
@@ -120,9 +164,9 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
             os.environ["TMPDIR"] = environment
 
 
-def _grade_alone(campaign: Campaign, pool: Pool) -> None:
+def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
     """What each honest student earns with no attacker about, and what the attackers' paper is worth."""
-    grader = Grader(campaign.exam.assignment, pool)
+    grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
     handins = {one.student: one for one in campaign.exam.course.handins(NAME)}
     honest = [entrant.student for entrant in campaign.entrants if entrant.role != "attack"]
     with ThreadPoolExecutor(WORKERS) as threads:
@@ -130,12 +174,23 @@ def _grade_alone(campaign: Campaign, pool: Pool) -> None:
         for student, graded in zip(honest, threads.map(grader.grade, handed), strict=True):
             campaign.alone[student] = points(graded)
     campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
+    if not strain:
+        return
+    campaign.strained = Strained(campaign.exam, grader)
+    if campaign.strained.alone != campaign.exam.full:
+        text = f"a classmate with little slack earns {campaign.strained.alone} with nobody beside it"
+        campaign.whole.found("classmates' marks", text)
 
 
 def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
     course = campaign.exam.course
     glance = watch.glance(course.root)
-    with Gradebook(course.gradebook) as gradebook:
+    with (
+        Gradebook(course.gradebook) as gradebook,
+        mock.patch.object(batch, "Grader", budgets.measured(campaign.meter)),
+        campaign.meter.sampling(),
+        campaign.strained or contextlib.nullcontext(),
+    ):
         schedule = schedules.load(course, campaign.exam.assignment.rubric)
         handins = schedules.settled(course, schedule, course.handins(NAME), NAME)
         for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
@@ -162,13 +217,13 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
         if not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
             waits = waiting(graded) - campaign.exam.manual - unrecorded(graded)
-            line.found("marks changed", *(f"{item} waits for a person" for item in sorted(waits)))
+            line.found("false our fault", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
         alone = campaign.alone[line.student]
-        line.found("classmates affected", *(item for item, got in earned.items() if got != alone[item]))
+        line.found("classmates' marks", *(item for item, got in earned.items() if got != alone[item]))
         full = campaign.exam.full
         if line.role == "control" and sum(earned.values()) != full:
-            line.found("classmates affected", f"a control earns {sum(earned.values())} instead of {full}")
+            line.found("classmates' marks", f"a control earns {sum(earned.values())} instead of {full}")
     line.found("files touched outside", *reached(graded))
     line.found("grader failures", *(note.text for note in graded.score.notes if note.code in OUR_FAULTS))
     line.found(
@@ -176,11 +231,6 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
     )
     if graded.seconds > LIMITS.submission_seconds + SLACK_SECONDS:
         line.found("grader failures", f"took {graded.seconds:.0f} seconds")
-
-
-def points(graded: Graded) -> Points:
-    """Points by item."""
-    return {f"{item.question}.{item.item}": item.points for item in graded.score.items}
 
 
 def waiting(graded: Graded) -> frozenset[str]:
@@ -215,6 +265,44 @@ def outcome_text(graded: Graded) -> str:
     waiting = f" ({graded.score.pending.normalize():f} wait for a person)" if graded.score.pending else ""
     told = ", ".join(dict.fromkeys(ends)) or "ran to the end"
     return f"{graded.score.points.normalize():f} points{waiting}; {told}"
+
+
+def _look_at_classmates(campaign: Campaign) -> None:
+    """What classmates with little slack lost is laid at the doors of all who were graded meanwhile."""
+    if campaign.strained is None:
+        return
+    for student, loss in accused(campaign.strained.losses, campaign.meter):
+        column = "classmates' time" if loss.late else "classmates' marks"
+        text = f"a classmate lost {loss.points} points meanwhile: {loss.said}"
+        campaign.lines.get(student, campaign.whole).found(column, text)
+    longest = campaign.strained.longest
+    if longest > PATIENCE * LIMITS.submission_seconds:
+        campaign.whole.found("classmates' time", f"a classmate took {longest:.0f} seconds")
+
+
+def _look_at_costs(campaign: Campaign) -> None:
+    """What each cost the grader: processor, memory, room in the store and on the disk."""
+    course = campaign.exam.course
+    for student, stay in campaign.meter.stays.items():
+        line = campaign.lines.get(student, campaign.whole)
+        if stay.processor_seconds > budgets.MOST_PROCESSOR_SECONDS:
+            line.found("grader's time", f"{stay.processor_seconds:.1f} s of the grader's processor")
+        if stay.memory_mb > budgets.MOST_MEMORY_MB:
+            line.found("grader's memory", f"{stay.memory_mb:.0f} MB while it was graded")
+    named = {student: course.feedback(student, NAME) / f"{NAME}.html" for student in campaign.graded}
+    campaign.costs["page"] = budgets.page_seconds(named)
+    campaign.costs["stored"] = budgets.stored(course.gradebook)
+    campaign.costs["pages"] = budgets.pages(course.root, campaign.graded)
+    for student, seconds in campaign.costs["page"].items():
+        if seconds > budgets.MOST_PAGE_SECONDS:
+            campaign.lines[student].found("grader's time", f"{seconds:.1f} s for its page")
+    for most, found in (
+        (budgets.MOST_STORED_BYTES, campaign.costs["stored"]),
+        (budgets.MOST_PAGE_BYTES, campaign.costs["pages"]),
+    ):
+        for student, size in found.items():
+            if size > most:
+                campaign.lines.get(student, campaign.whole).found("bytes stored", f"{size:,} of {most:,}")
 
 
 def _look_at_files(campaign: Campaign, state: tuple[object, ...], temporary: Path) -> None:

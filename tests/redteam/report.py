@@ -1,4 +1,4 @@
-"""What came of a red team's run: one line per entrant, five columns that must be zero, and the total."""
+"""What came of a red team's run: one line per entrant, columns that must be zero, and the total."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ COLUMNS = (
     "marks changed",
     "files touched outside",
     "processes left",
-    "classmates affected",
+    "classmates' marks",
+    "classmates' time",
+    "grader's time",
+    "grader's memory",
+    "bytes stored",
+    "false our fault",
     "grader failures",
 )
 """What an attack could do; every one must be zero."""

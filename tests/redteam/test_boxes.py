@@ -7,8 +7,10 @@ its own honest function still answers, and so does the classmate's.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 from autograder.limits import PATIENCE
 from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
+from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import ATTACKS, FOLDER, HONEST, PRELUDE, Attack, load
@@ -27,9 +30,9 @@ from tests.support.leftovers import fresh_seeds, settled, traces
 pytestmark = pytest.mark.sandbox
 
 LIMITS = Limits(
-    cell_seconds=1.5,
+    cell_seconds=2.5,
     call_seconds=1.5,
-    submission_seconds=6,
+    submission_seconds=8,
     memory_mb=96,
     processes=32,
     output_kb=64,
@@ -47,23 +50,40 @@ MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
 FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}
 """What an attack does is booked as its own."""
 SEEDS = fresh_seeds(1_000_000)
-NEEDY = """
-import fcntl, os, socket
-def needy():
-    one, other = socket.socketpair()
-    socket.send_fds(one, [b'x'], [0])
-    received = socket.recv_fds(other, 1, 1)[1]
-    sizes = []
-    for _ in range(3):
-        reading, writing = os.pipe()
-        sizes.append(fcntl.fcntl(reading, 1032))
-        received += (reading, writing)
-    for descriptor in received: os.close(descriptor)
-    return min(sizes)
-"""
-"""What data loaders and pipes of processes need of the kernel."""
-NEEDS = Scenario("needy", (Call("needy"),))
 WANTED = Scenario("honest", (Call("honest", args=([1, 2, 3],)),))
+CLASSMATE = (
+    HONEST
+    + r"""
+import fcntl, os, socket, threading
+for place in ('/w', '/tmp', '/dev/shm'): open(place + '/note-of-a-classmate', 'w').close()
+open('/dev/shm/redteam-note', 'wb').write(bytes(4096))
+meetings = []
+for name in ('redteam-meeting', 'redteam-meeting-of-another'):
+    meetings.append(socket.socket(socket.AF_UNIX))
+    meetings[-1].bind('\0' + name)
+    meetings[-1].listen()
+
+def strained():
+    near, far = socket.socketpair()
+    socket.send_fds(near, [b'x'], [0] * 8)
+    _, kept, _, _ = socket.recv_fds(far, 1, 8)
+    for descriptor in kept: os.close(descriptor)
+    near.close(); far.close()
+    a, b = os.pipe()
+    size = fcntl.fcntl(a, 1032)
+    sent = os.write(b, bytes(60_000)) if size >= 60_000 else 0
+    os.close(a); os.close(b)
+    sums = []
+    threads = [threading.Thread(target=lambda: sums.append(sum(range(1000)))) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    if (child := os.fork()) == 0: os._exit(7)
+    return [len(kept), size, sent, len(sums), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+"""
+)
+"""What a classmate has lying about, and does while the attack runs: all that the kernel counts by user."""
+OF_USERS = {"neighbours", "quotas", "shared"}
+STRAINED = Scenario("strained", (Call("strained"),))
 
 
 @pytest.fixture(scope="module")
@@ -100,17 +120,22 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     sandbox.open(LIMITS, seed=next(SEEDS)).close()  # lets go of a box that was opened ahead
     before, outside = traces(), world.state()
     classmate = sandbox.open(LIMITS, seed=next(SEEDS))
-    classmate.run_cell(HONEST + NEEDY, seconds=LIMITS.cell_seconds)
+    assert "" == classmate.run_cell(CLASSMATE, seconds=LIMITS.cell_seconds).error
     started = time.monotonic()
-    with Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session:
+    with (
+        strained(classmate) as answers,
+        Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session,
+    ):
         last = [run for run in session.run() if run][-1]
         asked = session.ask([Scenario("attack", (Call("attack"),))])[0][0] if attack.gives else None
-        beside = classmate.ask([NEEDS], seconds=LIMITS.call_seconds)[0][0]
         honest = session.ask([WANTED])[0][0]
         if honest.ending:  # what an attack left behind may end its box only now; the next one is clean
             honest = session.ask([WANTED])[0][0]
         reached = session.ask([Scenario("reached", (Call("reached", read=True),))])[0][0]
     elapsed = time.monotonic() - started
+    # An ordinary user's boxes share that user: docs/security.md.
+    if os.geteuid() == 0 or attack.kind not in OF_USERS:
+        assert {(8, 65_536, 60_000, 8, 7)} == set(answers)
     assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0][0].value
     classmate.close()
     sandbox.open(LIMITS, seed=next(SEEDS)).close()  # a restarted session has had one opened ahead
@@ -118,8 +143,6 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     assert outcome(last) in attack.ends, last
     if asked is not None:
         assert outcome(asked) in attack.gives, asked
-    if os.geteuid() == 0:  # an ordinary user's boxes share that user: docs/security.md
-        assert 65_536 == beside.value, beside
     assert [] == [note for note in session.notes if note.code in FALSE_FAULTS]
     assert honest.value == [3, 5, 7] or attack.breaks, honest
     assert reached.value == [] or attack.breaks, reached
@@ -129,6 +152,27 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     assert 0 == world.visits()
     assert sandbox.alive()
     assert before == settled(before)
+
+
+@contextlib.contextmanager
+def strained(classmate: NamespaceBox) -> Iterator[list[object]]:
+    """Ask a classmate again and again meanwhile; yields what came of it, in the end."""
+    answers: list[object] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set() or not answers:
+            found = classmate.ask([STRAINED], seconds=LIMITS.call_seconds)[0][0]
+            answers.append(tuple(found.value) if found.ok else (found.error, found.message, found.ending))
+            done.wait(0.05)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield answers
+    finally:
+        done.set()
+        thread.join()
 
 
 def program(attack: Attack, world: World) -> list[Cell]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tests.redteam.tables import cell_faults
 from tests.redteam.uploads import FILE, UPLOADS
 from tests.redteam.world import opened
 
+ROOT = Path(__file__).parents[2]
 PAGE = f'<html lang="en"><head><meta http-equiv="Content-Security-Policy" content="{POLICY}"></head><body>'
 
 
@@ -30,6 +32,27 @@ def test_every_known_attack_is_among_ours(listed: dict[str, tuple[str, ...]]) ->
     ours = {*ATTACKS, *(upload.name for upload in UPLOADS)}
     assert set() == {name for names in listed.values() for name in names} - ours
     assert all(listed.values())
+
+
+def test_every_promise_names_what_holds_it() -> None:
+    """Each promise of docs/security.md names classes of attacks, files of tests or targets that exist."""
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    listed = text[text.index("## Promised") : text.index("All of this holds")]
+    promises = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
+    kinds = {*(one.kind for one in ATTACKS.values()), *(upload.kind for upload in UPLOADS)}
+    targets = {
+        f"make {name}" for name in re.findall(r"^([a-z]+): ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    }
+    held: set[str] = set()
+    for promise in promises:
+        names = re.findall(r"`([^`]+)`", promise.partition("Held by")[2])
+        assert names, promise
+        files = {name for name in names if "/" in name}
+        assert [] == [name for name in files if not (ROOT / name).is_file()]
+        assert set() == {*names} - files - kinds - targets, promise
+        held |= {*names}
+    assert len(promises) >= 10
+    assert set() == kinds - held
 
 
 def test_there_are_as_many_attacks_as_promised() -> None:
@@ -185,5 +208,5 @@ def test_a_red_team_that_succeeds_is_noticed(tmp_path: Path) -> None:
     cheat, fool = campaign.lines.values()
     assert {"marks changed"} == set(cheat.findings)
     assert cheat.count("marks changed") > 20
-    assert {"classmates affected"} == set(fool.findings)
+    assert {"classmates' marks"} == set(fool.findings)
     assert {"files touched outside"} == set(campaign.whole.findings)

@@ -191,6 +191,20 @@ def _cells(number: int) -> Callable[[bytes], bytes]:
     return made
 
 
+def _notes(kind: str, text: str) -> Callable[[bytes], bytes]:
+    """Own cells that hold a text of megabytes each, forty megabytes together."""
+
+    def made(paper: bytes) -> bytes:
+        notebook = json.loads(paper)
+        extra = {"cell_type": kind, "metadata": {}, "source": "# " + text * ((2 << 20) // len(text))}
+        if kind == "code":
+            extra |= {"outputs": [], "execution_count": None}
+        notebook["cells"] += [extra] * 19
+        return json.dumps(notebook, ensure_ascii=False).encode()
+
+    return made
+
+
 def _huge_metadata(paper: bytes) -> bytes:
     notebook = json.loads(paper)
     notebook["metadata"]["widgets"] = {str(number): "x" * 1000 for number in range(20_000)}
@@ -214,6 +228,10 @@ CONTENTS: tuple[tuple[str, Callable[[Path, Case], None]], ...] = (
     ("an archive with a bomb in it", _bytes(_zip_bomb)),
     ("a hundred thousand cells", _bytes(_cells(100_000))),
     ("nearly two thousand cells", _bytes(_cells(1900))),
+    ("forty megabytes of notes", _bytes(_notes("markdown", "my notes "))),
+    ("forty megabytes of comments in code", _bytes(_notes("code", "x"))),
+    ("forty megabytes of accents", _bytes(_notes("markdown", "a\u0316\u0301\u0327"))),
+    ("forty megabytes of pages that are quotes", _bytes(_notes("markdown", "> - `<b>&amp;$\\frac{"))),
     ("forty megabytes of metadata", _bytes(_huge_metadata)),
     (
         "JSON nested without end",

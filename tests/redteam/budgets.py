@@ -1,0 +1,148 @@
+"""What one hand-in may cost others: the bounds of the red team's report, and how they are measured."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from autograder.grading.pipeline import Grader, Handed
+from autograder.records import Graded
+
+MOST_PROCESSOR_SECONDS = 8.0
+"""Of the grader's own, for one submission. An honest one takes about one."""
+MOST_MEMORY_MB = 600
+"""Of the grader, whoever is graded at the time."""
+MOST_STORED_BYTES = 4 << 20
+"""In the gradebook, for one attempt."""
+MOST_PAGE_BYTES = 16 << 20
+"""Of one student's pages: the feedback and the executed notebook."""
+MOST_PAGE_SECONDS = 3.0
+"""For the writing of one student's page."""
+_SAMPLE_SECONDS = 0.05
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Stay(Struct):
+    """How long one submission was being graded, and what the grader spent on it meanwhile."""
+
+    student: str
+    begin: float
+    """On the monotonic clock."""
+    end: float = float("inf")
+    processor_seconds: float = 0.0
+    memory_mb: float = 0.0
+    """The most that the grader had meanwhile, by whomever."""
+
+    def meets(self, other: Stay) -> bool:
+        """Whether both were there at some moment."""
+        return self.begin < other.end and other.begin < self.end
+
+
+class Meter(Struct):
+    """Keeps the stays of all submissions. Safe to use from several threads."""
+
+    stays: dict[str, Stay] = field(default_factory=dict)
+    """By student; the last one where there are several."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextlib.contextmanager
+    def measuring(self, student: str) -> Iterator[Stay]:
+        """Of what is done in this thread meanwhile."""
+        stay = Stay(student, time.monotonic())
+        with self.lock:
+            self.stays[student] = stay
+        before = time.thread_time()
+        try:
+            yield stay
+        finally:
+            stay.end, stay.processor_seconds = time.monotonic(), time.thread_time() - before
+
+    @contextlib.contextmanager
+    def sampling(self) -> Iterator[None]:
+        """Look at the grader's memory again and again, and note it with all who are being graded."""
+        done = threading.Event()
+
+        def sample() -> None:
+            while not done.wait(_SAMPLE_SECONDS):
+                used = resident_mb()
+                with self.lock:
+                    present = [stay for stay in self.stays.values() if stay.end == float("inf")]
+                for stay in present:
+                    stay.memory_mb = max(stay.memory_mb, used)
+
+        thread = threading.Thread(target=sample, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def beside(self, stay: Stay) -> list[str]:
+        """Whose submission was being graded at some moment of a stay."""
+        with self.lock:
+            return [one.student for one in self.stays.values() if one is not stay and one.meets(stay)]
+
+
+def measured(meter: Meter) -> type[Grader]:
+    """The grader, with every submission measured."""
+
+    class Measured(Grader):
+        def grade(self, handed: Handed) -> Graded:
+            with meter.measuring(handed.student):
+                return super().grade(handed)
+
+    return Measured
+
+
+def resident_mb() -> float:
+    """What this process has in memory."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE / (1 << 20)
+
+
+def stored(gradebook: Path) -> Mapping[str, int]:
+    """Bytes by student in the gradebook: results, and the comments of automatic marks."""
+    results = "SELECT student, SUM(LENGTH(graded)) FROM autograder_result GROUP BY student"
+    comments = (
+        "SELECT s.student_id, SUM(LENGTH(c.auto_comment)) FROM comment c JOIN submitted_notebook n"
+        " ON n.id = c.notebook_id JOIN submitted_assignment s ON s.id = n.assignment_id GROUP BY s.student_id"
+    )
+    found: dict[str, int] = {}
+    database = sqlite3.connect(f"file:{gradebook}?mode=ro", uri=True)
+    try:
+        for query in (results, comments):
+            for student, size in database.execute(query):
+                found[student] = found.get(student, 0) + (size or 0)
+    finally:
+        database.close()
+    return found
+
+
+def pages(root: Path, students: Collection[str]) -> Mapping[str, int]:
+    """Bytes by student of what was written for people to read: feedback and executed notebooks."""
+    folders = [root / "feedback", root / "autograded"]
+    return {
+        student: sum(
+            path.stat().st_size
+            for folder in folders
+            for path in (folder / student).rglob("*")
+            if path.is_file() and not path.is_symlink()
+        )
+        for student in students
+    }
+
+
+def page_seconds(pages_of: Mapping[str, Path]) -> Mapping[str, float]:
+    """How long each page took: they are written one after the other, and each keeps when it was."""
+    written = sorted(
+        (path.stat().st_mtime_ns, student) for student, path in pages_of.items() if path.is_file()
+    )
+    return {student: (now - before) / 1e9 for (before, _), (now, student) in itertools.pairwise(written)}

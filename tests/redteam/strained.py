@@ -1,0 +1,154 @@
+"""Honest classmates with little slack: graded again and again while attackers are, they must lose nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from decimal import Decimal
+from types import TracebackType
+from typing import Self
+
+import nbformat
+from msgspec import Struct
+
+from autograder.grading.pipeline import Grader, Handed
+from autograder.records import Graded
+from tests.redteam.budgets import Meter, Stay
+from tests.redteam.exam import LIMITS, NAME, Exam, with_cells
+
+SHARE = 0.8
+"""Of its time limit that one call of theirs needs; its own start and end are part of it."""
+
+STRAIN = """
+import os, queue, threading, time, torch
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe, Queue
+from torch.utils.data import DataLoader, TensorDataset
+
+def used():
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+def one_round():
+    data = TensorDataset(torch.arange(64.0).reshape(16, 4))
+    seen = sum(float(batch.sum()) for (batch,) in DataLoader(data, batch_size=4, num_workers=2))
+    assert seen == 2016.0, seen
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(lambda x: x * x, range(200))) == 2646700
+    near, far = Pipe()
+    sender = threading.Thread(target=near.send, args=(bytes(300_000),))
+    sender.start()
+    assert len(far.recv()) == 300_000
+    sender.join()
+    numbers = Queue()
+    numbers.put(list(range(5_000)))
+    assert len(numbers.get(timeout=60)) == 5_000
+    kept = [os.pipe() for _ in range(8)]
+    for pair in kept: os.close(pair[0]); os.close(pair[1])
+    open('/tmp/mine', 'wb').write(bytes(2 << 20)); os.remove('/tmp/mine')
+
+def strain(seconds):
+    begin = used()
+    one_round()
+    while used() - begin < seconds:
+        torch.randn(60, 60) @ torch.randn(60, 60)
+"""
+IN_CELL = "ready = False\nstrain(0)\nready = True"
+PAUSE_SECONDS = 0.5
+"""Between two of them: else they would take half of a small machine from the attackers."""
+IN_CALL = f"""
+strained = []
+untroubled = MyMultiHeadAttention.forward
+def forward(self, *args, **kwargs):
+    assert ready, 'an earlier cell did not run to its end'
+    if not strained:
+        strained.append(1)
+        strain({SHARE * LIMITS.call_seconds - 0.3})
+    return untroubled(self, *args, **kwargs)
+MyMultiHeadAttention.forward = forward
+"""
+
+
+class Loss(Struct, frozen=True):
+    """What a strained classmate did not get, and when."""
+
+    stay: Stay
+    points: Decimal
+    """Fewer than alone."""
+    said: str
+    late: bool
+    """A time limit took it."""
+
+
+def paper(exam: Exam) -> bytes:
+    """The answer key, with a call that needs nearly all the time it has, and data loaders in a cell."""
+    key = nbformat.reads(exam.key.decode(), as_version=4)
+    return with_cells(key, (), (STRAIN, IN_CELL, IN_CALL))
+
+
+class Strained:
+    """Grades such classmates, one after the other, in a thread of its own."""
+
+    def __init__(self, exam: Exam, grader: Grader) -> None:
+        self._grader = grader
+        self._handed = Handed("strained", {NAME: paper(exam)})
+        self._alone = points(grader.grade(self._handed))
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self.full = exam.full
+        self.graded = 0
+        self.longest = 0.0
+        self.losses: list[Loss] = []
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    @property
+    def alone(self) -> Decimal:
+        """What one earns with nobody beside it."""
+        return sum(self._alone.values(), Decimal(0))
+
+    def _go_on(self) -> None:
+        while not self._done.is_set():
+            stay = Stay("strained", time.monotonic())
+            graded = self._grader.grade(self._handed)
+            stay.end = time.monotonic()
+            self.graded += 1
+            self.longest = max(self.longest, stay.end - stay.begin)
+            loss = self._lost(stay, graded)
+            if loss is not None:
+                self.losses.append(loss)
+            self._done.wait(PAUSE_SECONDS)
+
+    def _lost(self, stay: Stay, graded: Graded) -> Loss | None:
+        earned = points(graded)
+        lost = {item: self._alone[item] - got for item, got in earned.items() if got != self._alone[item]}
+        troubled = [
+            run for book in graded.notebooks for run in book.runs if run and (run.ending or run.error)
+        ]
+        if not lost and not troubled:
+            return None
+        endings = [str(run.ending or run.error) for run in troubled]
+        said = [
+            f"{one.item}: {one.staff}" for one in graded.score.items if f"{one.question}.{one.item}" in lost
+        ]
+        late = any("time" in text for text in (*endings, *said))
+        return Loss(stay, sum(lost.values(), Decimal(0)), "; ".join((*endings, *said))[:200], late)
+
+
+def points(graded: Graded) -> Mapping[str, Decimal]:
+    """Points by item."""
+    return {f"{item.question}.{item.item}": item.points for item in graded.score.items}
+
+
+def accused(losses: list[Loss], meter: Meter) -> list[tuple[str, Loss]]:
+    """Who was being graded while a strained classmate lost something."""
+    return [(student, loss) for loss in losses for student in meter.beside(loss.stay)]

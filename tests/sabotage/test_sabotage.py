@@ -1,0 +1,67 @@
+"""The weakenings fit the program as it is, each takes something away, and each has somebody to notice it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.sabotage.detectors import DETECTORS, Detector, ask
+from tests.sabotage.weakening import LAYERS, ROOT, Edit, StaleEditError, Weakening, weakened
+from tests.sabotage.weakenings import WEAKENINGS
+
+NAMES = [f"{one.layer}: {one.name}" for one in WEAKENINGS]
+
+
+@pytest.mark.parametrize("one", WEAKENINGS, ids=NAMES)
+def test_a_weakening_fits_the_program(one: Weakening) -> None:
+    """Every text stands exactly once, the new one differs, and what comes of it is still Python."""
+    contents = {edit.file: (ROOT / edit.file).read_text(encoding="utf-8") for edit in one.edits}
+    changed = weakened(contents, one.edits)
+    assert set(contents) == set(changed)
+    for name, text in changed.items():
+        assert text != contents[name]
+        if name.endswith(".py"):
+            ast.parse(text)
+
+
+def test_every_layer_is_weakened_and_every_weakening_has_detectors() -> None:
+    """At least forty, with names of their own; no detector is misspelt, and none is there for nothing."""
+    assert len(WEAKENINGS) >= 40
+    assert len(NAMES) == len(set(NAMES))
+    assert set(LAYERS) == {one.layer for one in WEAKENINGS}
+    assert all(one.noticed_by for one in WEAKENINGS)
+    assert set(DETECTORS) == {name for one in WEAKENINGS for name in one.noticed_by}
+
+
+def test_detectors_name_files_that_exist() -> None:
+    """A file of tests that was renamed would notice nothing."""
+    files = [word for one in DETECTORS.values() for word in one.words if word.endswith(".py")]
+    assert [] == [name for name in files if not (ROOT / name).is_file()]
+
+
+def test_a_weakening_that_no_longer_fits_says_so() -> None:
+    """A text that is gone, or stands twice, is an error that names file and text."""
+    for content in ("b", "aa"):
+        with pytest.raises(StaleEditError, match=r"x\.py: expected once, found [02] times: 'a'"):
+            weakened({"x.py": content}, (Edit("x.py", "a", "c"),))
+
+
+@pytest.mark.parametrize(
+    ("source", "noticed", "broken"),
+    [
+        ("def test_x():\n    '''x'''\n    assert True", False, False),
+        ("def test_x():\n    '''x'''\n    assert False", True, False),
+        ("import nothing_of_this_name", False, True),
+        ("", False, True),
+        ("import os\nos.abort()", False, True),
+    ],
+)
+def test_only_a_test_that_fails_has_noticed(
+    tmp_path: Path, source: str, *, noticed: bool, broken: bool
+) -> None:
+    """A file that cannot be imported, holds no test or crashes has noticed nothing."""
+    (tmp_path / "test_it.py").write_text(source)
+    verdict = ask(Detector(("pytest", "-q", "test_it.py")), tmp_path)
+    assert (noticed, broken) == (verdict.noticed, verdict.broken)

@@ -1,0 +1,112 @@
+"""What a weakening of the program is: a change of its text that takes one layer away, and who must notice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+ROOT = Path(__file__).parents[2]
+FILTERS = "autograder/sandbox/inside/seccomp.py"
+
+
+class Edit(Struct, frozen=True):
+    """One text of one file, exchanged for another."""
+
+    file: str
+    before: str
+    after: str
+
+    def applied(self, content: str) -> str:
+        """The content with the text exchanged.
+
+        Raises:
+            StaleEditError: the text does not stand there exactly once, so the program has moved on.
+        """
+        count = content.count(self.before)
+        if count != 1:
+            raise StaleEditError(f"{self.file}: expected once, found {count} times: {self.before!r}")
+        return content.replace(self.before, self.after)
+
+
+class StaleEditError(Exception):
+    """A weakening no longer fits the program; it must be written anew, not dropped."""
+
+
+class Weakening(Struct, frozen=True):
+    """One layer taken away."""
+
+    layer: str
+    """Of what it is: `LAYERS`."""
+    name: str
+    """What the weakened program does, in a few words."""
+    edits: tuple[Edit, ...]
+    noticed_by: tuple[str, ...]
+    """Names of `DETECTORS`, the one that is expected first; one that notices is enough."""
+
+
+LAYERS = ("filter", "mounts", "uid", "limits", "wire", "judges", "scoring", "escaping", "store")
+
+
+def weakened(contents: Mapping[str, str], edits: tuple[Edit, ...]) -> dict[str, str]:
+    """The files that change, with their new text.
+
+    Args:
+        contents: file → text; of all files that the edits name.
+        edits: in order; several may be of one file.
+
+    Raises:
+        StaleEditError: one of them does not fit.
+    """
+    changed: dict[str, str] = {}
+    for edit in edits:
+        changed[edit.file] = edit.applied(changed.get(edit.file, contents[edit.file]))
+    return changed
+
+
+class Copy:
+    """The program in a folder of its own, to be weakened there; the working tree is never written to."""
+
+    def __init__(self, folder: Path) -> None:
+        """Copy what is under version control, as it stands in the working tree."""
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        for name in listed.stdout.decode().split("\0"):
+            source = ROOT / name
+            if name and source.is_file() and not source.is_symlink():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(source.read_bytes())
+
+    def weaken(self, weakening: Weakening) -> dict[str, bytes]:
+        """Apply the edits; returns what stood in the files before.
+
+        Raises:
+            StaleEditError: an edit does not fit; nothing has been changed.
+        """
+        files = {edit.file for edit in weakening.edits}
+        contents = {name: (self.folder / name).read_text(encoding="utf-8") for name in files}
+        changed = weakened(contents, weakening.edits)
+        before = {name: contents[name].encode() for name in changed}
+        if FILTERS in changed:
+            filters = sorted((self.folder / FILTERS).with_name("filters").iterdir())
+            before |= {str(path.relative_to(self.folder)): path.read_bytes() for path in filters}
+        for name, text in changed.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        if FILTERS in changed:  # what is loaded is what was compiled ahead of time
+            subprocess.run(
+                [sys.executable, "-B", "-m", "autograder.sandbox.inside.seccomp"], cwd=self.folder, check=True
+            )
+        return before
+
+    def restore(self, before: Mapping[str, bytes]) -> None:
+        """Undo it."""
+        for name, content in before.items():
+            (self.folder / name).write_bytes(content)
