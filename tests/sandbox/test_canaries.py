@@ -34,6 +34,7 @@ HANDED_ON = (
     '    files.append((f"{PACKAGES}/reference/__init__.py", b"solution = 42"))\n'
     '    for name, folder in config["packages"]:'
 )
+OWN_USER = "else (uid, uid)"
 CALLS = {
     "bpf": (321, 280),
     "io_uring_setup": (425, 425),
@@ -152,7 +153,7 @@ BROKEN = {
     "output without end": Broken("bounded output", outside=no_flood),
     "core files": Broken("bounded resources", {"jail.py": {"resource.RLIMIT_CORE: 0,": ""}}),
     "a limit of its own": Broken("bounded resources", outside=allowing(NUMBERS["prlimit64"])),
-    "one user for all boxes": Broken("neighbours", {"jail.py": {"else (uid, uid)": "else self._own"}}),
+    "one user for all boxes": Broken("neighbours", {"jail.py": {OWN_USER: "else self._own"}}),
     "the reference in every box": Broken(
         "no reference",
         {"jail.py": {'    for name, folder in config["packages"]:': HANDED_ON}},
@@ -178,6 +179,17 @@ def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str)
     assert (broken.canary, False, True) == (layer.name, layer.ok, layer.finished)
     assert layer.found.startswith("reached: ")
     assert layer.remedy
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: an ordinary user's boxes share that user")
+def test_both_quotas_of_a_shared_user_are_found(monkeypatch: Patch, tmp_path: Path) -> None:
+    """Descriptors under way and memory of pipes: each is used up by the neighbour, and each is named."""
+    only = tuple(canary for canary in CANARIES if canary.name == "neighbours")
+    monkeypatch.setattr(doctor, "CANARIES", only)
+    found = examine(BrokenSandbox(tmp_path, {"jail.py": {OWN_USER: "else self._own"}}).start)[-1].found
+    assert "ETOOMANYREFS" in found
+    assert "pipes of " in found
 
 
 @pytest.mark.sandbox

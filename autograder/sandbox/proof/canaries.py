@@ -311,7 +311,8 @@ for _ in range(6):
         try:
             while True:
                 pipes.append(os.pipe())
-                fcntl.fcntl(pipes[-1][0], 1031, 1 << 20)
+                try: fcntl.fcntl(pipes[-1][0], 1031, 1 << 20)
+                except PermissionError: pass
         except OSError: pass
         while True: __import__('time').sleep(9)
 __import__('time').sleep(0.3)
