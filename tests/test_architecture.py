@@ -64,6 +64,7 @@ ROOMS = {
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
+    "autograder.sandbox.inside.recorder",
     "autograder.sandbox.inside.shell",
     "autograder.notebook.coursecheck",
 }

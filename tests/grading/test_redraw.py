@@ -85,7 +85,7 @@ def constants(grader: Grader, handed: Handed) -> str:
 
 
 FULL = {"rows": Decimal(2), "batch": Decimal(1), "overflow": Decimal(0)}
-NOTHING = {"rows": Decimal(0), "batch": Decimal(0), "overflow": Decimal("-0.5")}
+NOTHING = dict.fromkeys(FULL, Decimal(0))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -106,8 +106,7 @@ def test_right_answers_are_right_whatever_is_drawn(mode: str, graders: Mapping[s
 def test_a_table_of_constants_is_worth_what_the_rubric_says(
     mode: str, own: dict[str, Decimal], others: dict[str, Decimal], graders: Mapping[str, Grader]
 ) -> None:
-    """Built from a first attempt, it earns nothing in the next one where each attempt is drawn anew, and
-    nothing for a classmate where each student is."""
+    """Drawn for each attempt, it earns nothing in the next one; for each student, nothing for a classmate."""
     grader = graders[mode]
     table = constants(grader, attempt(grader, "ada", "def softmax(scores): return scores"))
     assert own == points(grader.grade(attempt(grader, "ada", table)))

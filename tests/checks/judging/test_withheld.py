@@ -17,6 +17,23 @@ from tests.support.local_box import LocalBox
 
 SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask at all")\n'
 
+HIDDEN = """
+[[question]]
+id = "q"
+kind = "behaviour"
+points = 1
+answer = "f"
+sizes = { width = [777, 779] }
+[[question.case]]
+args = [{ size = "width" }, { draw = "normal", shape = [2, 3] }, 12.75]
+kwargs = { most = 31337 }
+value = 1
+[[question.item]]
+id = "i"
+points = 1
+text = { en = "i" }
+"""
+
 
 def page(code: str, /, **params: Phrase) -> str:
     """Both sentences of a result with these words, as a page shows them."""
@@ -62,24 +79,7 @@ def test_numbers_that_were_returned_are_short() -> None:
 
 def test_no_sentence_of_ours_holds_a_hidden_number() -> None:
     """Sizes of arrays are told; numbers among the arguments are for staff."""
-    check = check_of(
-        """
-        [[question]]
-        id = "q"
-        kind = "behaviour"
-        points = 1
-        answer = "f"
-        sizes = { width = [777, 779] }
-        [[question.case]]
-        args = [{ size = "width" }, { draw = "normal", shape = [2, 3] }, 12.75]
-        kwargs = { most = 31337 }
-        value = 1
-        [[question.item]]
-        id = "i"
-        points = 1
-        text = { en = "i" }
-        """
-    )
+    check = check_of(HIDDEN)
     source = "def f(width, x, share, most): return 2"
     plan = check.plan(answer(source), DRAW)
     observed = LocalBox(source).ask(plan)
