@@ -12,7 +12,7 @@
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
         │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's slip
         ├── SandboxFault       our own infrastructure failed; never the student's fault
-        │   ├── BoxLost        only a box was ended or kept waiting, by all signs from outside
+        │   ├── BoxLost        a box was ended, and nothing else of ours, by all signs from outside
         │   └── EndedItself    that happened again and again in one submission, perhaps on purpose
         └── BoxEnded           student code ended its box (exit, crash or limit); carries the Ending
 
@@ -99,7 +99,7 @@ class SandboxFault(SandboxError):
 
 
 class BoxLost(SandboxFault):
-    """One box, and nothing else of ours, was ended from outside or kept from computing, by all signs.
+    """One box, and nothing else of ours, was ended, by all signs from outside.
 
     Whoever finds a way to bring the signs about must gain nothing by it, so these are counted for each
     submission.

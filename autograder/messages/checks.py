@@ -66,10 +66,10 @@ _GENERAL: Mapping[str, Text] = {
         "verloren.",
     },
     "review.ended": {
-        "en": "While your notebook was run, its process was ended or stood still more than once, for no "
-        "reason that we can see. This was therefore not judged automatically. A person looks at it.",
-        "de": "Während dein Notebook lief, wurde sein Prozess mehr als einmal beendet oder stand still, ohne "
-        "einen Grund, den wir sehen. Das wurde deshalb nicht automatisch bewertet. Eine Person sieht es sich "
+        "en": "While your notebook was run, its process was ended more than once, for no reason that we "
+        "can see. This was therefore not judged automatically. A person looks at it.",
+        "de": "Während dein Notebook lief, wurde sein Prozess mehr als einmal beendet, aus keinem Grund, "
+        "den wir sehen. Das wurde deshalb nicht automatisch bewertet. Eine Person sieht es sich "
         "an.",
     },
     "review.person": {

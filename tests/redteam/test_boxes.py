@@ -30,9 +30,9 @@ from tests.support.leftovers import fresh_seeds, settled, traces
 pytestmark = pytest.mark.sandbox
 
 LIMITS = Limits(
-    cell_seconds=1.5,
+    cell_seconds=2.5,
     call_seconds=1.5,
-    submission_seconds=6,
+    submission_seconds=8,
     memory_mb=96,
     processes=32,
     output_kb=64,

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable
 
-from autograder.errors import BoxLost
+from autograder.errors import SandboxFault
 from autograder.limits import PATIENCE
 
 GRACE = 0.005
@@ -60,7 +60,7 @@ class Allowance:
         """Whether the time is used up; looks only when it is time to.
 
         Raises:
-            BoxLost: it is by the clock, and the machine was too busy.
+            SandboxFault: it is by the clock, and the machine was too busy.
         """
         now = time.monotonic()
         if now < self._next_look:
@@ -78,7 +78,7 @@ class Allowance:
             return True
         latest = self._by_the_clock * (1 if delayed is None else LATEST)
         if passed >= latest:
-            raise BoxLost(
+            raise SandboxFault(
                 f"the machine was too busy: {computed:.1f} s of {self._seconds:.1f} s were computed "
                 f"within {passed:.1f} s"
             )
