@@ -266,15 +266,9 @@ WIRE = (
     ),
     Weakening(
         "wire",
-        "bytes that nobody asked for are kept",
-        (
-            Edit(
-                _BOX,
-                "if any(event & select.POLLIN for _, event in waiting.poll(0)):",
-                "if False:",
-            ),
-        ),
-        ("attacks on the protocol",),
+        "the ids of requests can be guessed",
+        (Edit(_BOX, "request_id = secrets.token_hex(16)", 'request_id = "0" * 32'),),
+        ("marks of forgeries",),
     ),
     Weakening(
         "wire",
