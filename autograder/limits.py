@@ -15,11 +15,18 @@ from autograder.records import Ending, Limits, Met
 FLOOD_FACTOR = 4
 """So many times the output that is kept ends the box."""
 
-PATIENCE = 6
+PATIENCE = 2
 """How many times as long a cell, a call or a submission may take by the clock as it may compute.
 
-What it computes is the same on a busy machine; how long that takes is not, and must not decide a mark.
+What it computes is the same on a busy machine; how long that takes is not, and must not decide a mark. The
+clock stands still while the box waits for a processor.
 """
+
+LATEST = 6
+"""So many times its time by the clock a box gets altogether, where it has to wait for a processor."""
+
+UNTOLD = 3
+"""The same where the kernel does not tell what waits."""
 
 BYTES_OF_TEXT = 4
 """What one byte of text in a reply counts: so much memory its letters can take."""

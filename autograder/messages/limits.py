@@ -26,23 +26,22 @@ _ENDED: Mapping[str, Text] = {
         "de": "{what} störte die Verbindung zur Bewertung. Bitte keine fremden Dateideskriptoren benutzen.",
     },
     "ending.cell-time": {
-        "en": "{what}: a cell was stopped: it may compute for {limit}, and wait for something six times as "
-        "long.",
-        "de": "{what}: eine Zelle wurde beendet: erlaubt sind {limit} Rechenzeit und sechsmal so langes "
+        "en": "{what}: a cell was stopped: it may compute for {limit}, and wait for something twice as long.",
+        "de": "{what}: eine Zelle wurde beendet: erlaubt sind {limit} Rechenzeit und doppelt so langes "
         "Warten.",
     },
     "ending.call-time": {
-        "en": "{what} was stopped: it may compute for {limit}, and wait for something six times as long. "
+        "en": "{what} was stopped: it may compute for {limit}, and wait for something twice as long. "
         "Look for needless work, a loop that does not end, or something that cannot be had here, such as a "
         "download.",
-        "de": "{what} wurde beendet: erlaubt sind {limit} Rechenzeit und sechsmal so langes Warten. Bitte "
+        "de": "{what} wurde beendet: erlaubt sind {limit} Rechenzeit und doppelt so langes Warten. Bitte "
         "nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder nach etwas, das es hier nicht "
         "gibt, etwa einem Download.",
     },
     "ending.submission-time": {
-        "en": "{what} was not finished: the notebook as a whole may compute for {limit}, and take six times "
+        "en": "{what} was not finished: the notebook as a whole may compute for {limit}, and take twice "
         "as long. Find the cells and functions that take long.",
-        "de": "{what} wurde nicht fertig: das Notebook als Ganzes hat {limit} Rechenzeit und darf sechsmal "
+        "de": "{what} wurde nicht fertig: das Notebook als Ganzes hat {limit} Rechenzeit und darf doppelt "
         "so lange dauern. Bitte die langsamen Zellen und Funktionen suchen.",
     },
     "ending.not-asked": {
@@ -162,23 +161,23 @@ _CELL_ENDED: Mapping[str, Text] = {
     },
     "cell.ending.cell-time": {
         "en": "This cell was stopped; the rest was run without it. A cell may compute for {limit}, and wait "
-        "for something six times as long. Look for needless work, a loop that does not end, or something "
+        "for something twice as long. Look for needless work, a loop that does not end, or something "
         "that cannot be had here, such as a download.",
         "de": "Diese Zelle wurde angehalten; der Rest lief ohne sie. Erlaubt sind {limit} Rechenzeit und "
-        "sechsmal so langes Warten. Bitte nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder "
+        "doppelt so langes Warten. Bitte nach unnötiger Arbeit suchen, nach einer endlosen Schleife, oder "
         "nach etwas, das es hier nicht gibt, etwa einem Download.",
     },
     "cell.ending.call-time": {
         "en": "A call of your code was stopped; the rest was run without this cell. A call may compute for "
-        "{limit}, and wait for something six times as long.",
+        "{limit}, and wait for something twice as long.",
         "de": "Ein Aufruf Ihres Codes wurde angehalten; der Rest lief ohne diese Zelle. Erlaubt sind {limit} "
-        "Rechenzeit und sechsmal so langes Warten.",
+        "Rechenzeit und doppelt so langes Warten.",
     },
     "cell.ending.submission-time": {
         "en": "In this cell the time for the whole notebook was used up: it may compute for {limit}, and "
-        "take six times as long. Find the cells that take long.",
+        "take twice as long. Find the cells that take long.",
         "de": "In dieser Zelle war die Zeit für das ganze Notebook aufgebraucht: {limit} Rechenzeit, und "
-        "sechsmal so lange insgesamt. Bitte die langsamen Zellen suchen.",
+        "doppelt so lange insgesamt. Bitte die langsamen Zellen suchen.",
     },
     "cell.ending.not-asked": {
         "en": "This cell was not run: others had ended Python before. Mend those first.",

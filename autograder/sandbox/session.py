@@ -10,6 +10,7 @@ submission that is short of time for it waits for a person instead of losing poi
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -17,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
-from autograder.limits import PATIENCE, Room, budgets
+from autograder.limits import LATEST, PATIENCE, Room, budgets
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import remarks
 from autograder.sandbox.base import Box, Sandbox, Usage
@@ -50,7 +51,7 @@ class Session:
         self._seed = seed
         self._files = _fitting(files or {}, limits)
         self._started = time.monotonic()
-        self._opening = 0.0
+        self._passed = 0.0
         self._computed = 0.0
         self._delayed = 0.0
         self._taken = 0.0
@@ -152,16 +153,16 @@ class Session:
         prepared = kept = 0.0
         try:
             self._run_again(box, started)
-            prepared, kept, taken = box.computed(), box.delayed(), time.monotonic() - started
-            self._again_left -= max(prepared, taken / PATIENCE)
-            self._opening += taken
+            prepared, kept = box.computed(), box.delayed()
+            self._again_left -= max(prepared, (time.monotonic() - started) / PATIENCE)
             left = self._left()
             if left <= 0:
                 self._out_of_time()
                 return _ended(scenario, Ending.SUBMISSION_TIME)
-            (answer,) = box.ask(
-                [scenario], seconds=min(self._limits.call_seconds, left), total=left, room=self._room
-            )
+            with self._passing():
+                (answer,) = box.ask(
+                    [scenario], seconds=min(self._limits.call_seconds, left), total=left, room=self._room
+                )
             if left < self._limits.call_seconds and _ending(answer) is Ending.CALL_TIME:
                 self._out_of_time()
             return remarks.out_of_time(answer) if left < self._limits.call_seconds else answer
@@ -225,7 +226,8 @@ class Session:
             self._out_of_time()
             self._give_up(Ending.SUBMISSION_TIME)
             return [_ended(scenario, Ending.SUBMISSION_TIME) for scenario in scenarios]
-        answers = self._box.ask(scenarios, seconds=seconds, total=self._left(), room=self._room)
+        with self._passing():
+            answers = self._box.ask(scenarios, seconds=seconds, total=self._left(), room=self._room)
         if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
             if _ending(answers[-1]) is Ending.CALL_TIME:
                 self._out_of_time()
@@ -252,14 +254,20 @@ class Session:
         return self._box is not None
 
     def _opened(self) -> Box:
-        """A new box; what opening takes is no time of the submission's."""
+        """A new box."""
         started = time.monotonic()
-        try:
-            box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
-        finally:
-            self._opening += time.monotonic() - started
+        box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
         self.seconds_in_sandbox += time.monotonic() - started
         return box
+
+    @contextlib.contextmanager
+    def _passing(self) -> Iterator[None]:
+        """The clock of the submission runs: not while a box is opened, nor while answers are judged."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._passed += time.monotonic() - started
 
     def _run_cells(self, box: Box) -> None:
         for number, cell in self._runnable():
@@ -270,7 +278,8 @@ class Session:
                 self._end_cell(number, Ending.SUBMISSION_TIME)
                 raise BoxEnded(Ending.SUBMISSION_TIME)
             try:
-                run = box.run_cell(cell.source, seconds=seconds)
+                with self._passing():
+                    run = box.run_cell(cell.source, seconds=seconds)
             except BoxEnded as ended:
                 late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
                 if late:
@@ -346,14 +355,13 @@ class Session:
     def _left(self) -> float:
         """Seconds that the submission may still compute; see `autograder.limits.PATIENCE`.
 
-        The clock stands still while a box is opened, and while it waits for a processor, as it does for a
-        cell or a call: but not for longer than it may run.
+        The clock stands still while a box waits for a processor, as it does for a cell or a call: but not
+        for longer than `autograder.limits.LATEST` lets it.
         """
         limit, box = self._limits.submission_seconds, self._box
         computed = self._computed + (box.computed() if box is not None else 0.0)
         delayed = self._delayed + (box.delayed() if box is not None else 0.0)
-        passed = time.monotonic() - self._started - self._opening
-        by_the_clock = limit - (passed - min(delayed, PATIENCE * limit)) / PATIENCE
+        by_the_clock = limit - (self._passed - min(delayed, (LATEST - 1) * PATIENCE * limit)) / PATIENCE
         return min(limit - computed, by_the_clock)
 
 

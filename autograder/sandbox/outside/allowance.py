@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from autograder.errors import SandboxFault
-from autograder.limits import PATIENCE
+from autograder.limits import LATEST, PATIENCE, UNTOLD
 
 GRACE = 0.005
 """Seconds at the beginning that are not counted: nearly every call is done by then, and looking costs."""
@@ -23,8 +23,6 @@ INTERVAL = 0.01
 IDLE = 0.02
 """Where the kernel does not tell what waits for a processor: what computes for a smaller share of its time
 waits for something else; others were kept from computing."""
-LATEST = 2
-"""So many times its time by the clock a box gets altogether, where it has to wait for a processor."""
 _CORES = os.cpu_count() or 1
 
 
@@ -76,7 +74,7 @@ class Allowance:
         waiting = self._by_the_clock - (passed - kept)
         if waiting <= 0 and (delayed is not None or computed < IDLE * passed):
             return True
-        latest = self._by_the_clock * (1 if delayed is None else LATEST)
+        latest = self._by_the_clock * (UNTOLD if delayed is None else LATEST)
         if passed >= latest:
             raise SandboxFault(
                 f"the machine was too busy: {computed:.1f} s of {self._seconds:.1f} s were computed "

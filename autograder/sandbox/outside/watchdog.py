@@ -13,6 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder.limits import UNTOLD
+
 INTERVAL = 0.05
 """Seconds between two looks."""
 
@@ -90,19 +92,19 @@ class Watchdog:
         Between two looks that is what one thread waited at most for a processor: of several that wait at the
         same time none is kept for longer by the others' waiting. None where the kernel does not tell.
         """
-        now, delays = time.monotonic(), {}
+        now, delays = time.monotonic(), dict[str, int]()
         for _, threads in self._walk():
             for thread in threads:
                 with contextlib.suppress(OSError, ValueError):
                     ran, waited, _ = map(int, (thread / "schedstat").read_text().split())
                     if ran or waited:  # zeros are all that a kernel gives that does not count
                         delays[str(thread)] = waited
-        if not delays:
-            return None
-        longest = max(waited - self._delays.get(thread, 0) for thread, waited in delays.items())
-        self.delayed += min(max(longest, 0) / 1e9, now - self._delays_read)
+        passed = now - self._delays_read
+        longest = max((waited - self._delays.get(one, 0) for one, waited in delays.items()), default=0)
+        # Where nobody can tell, as much as a call may be kept before that is a fault of ours.
+        self.delayed += min(max(longest, 0) / 1e9, passed) if delays else passed * (1 - 1 / UNTOLD)
         self._delays, self._delays_read = delays, now
-        return self.delayed
+        return self.delayed if delays else None
 
     def _seconds(self, pid: int, process: Path) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):
