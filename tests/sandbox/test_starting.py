@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -152,3 +154,14 @@ def test_a_box_that_nobody_could_watch_leaves_no_group(isolation: Isolation) -> 
     assert with_sandbox == settled(with_sandbox)
     sandbox.close()
     assert before == settled(before)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_only_regular_files_are_given_to_boxes(tmp_path: Path, kind: str) -> None:
+    """A pipe that lies in a release is refused by name, at once: the zygote would wait for its writer."""
+    place = tmp_path / "corpus.txt"
+    (os.mkfifo if kind == "pipe" else os.mkdir)(place)
+    started = time.monotonic()
+    with pytest.raises(SandboxUnavailable, match=r"corpus\.txt: not a regular file"):
+        start_sandbox(Environment(files=(("corpus.txt", place),)))
+    assert time.monotonic() - started < 20

@@ -145,6 +145,9 @@ class ZygoteSandbox:
         return {}
 
     def _configure(self, environment: Environment, runtime: Runtime) -> None:
+        for _, path in environment.files:
+            if path.exists() and not path.is_file():  # a pipe would be waited for
+                raise SandboxUnavailable(f"{path}: not a regular file; boxes are given nothing else")
         config = {
             "isolation": self.isolation,
             "sys_path": runtime.sys_path,
