@@ -22,7 +22,7 @@ NOTEBOOK = ExecutedNotebook(
     "exam",
     (
         Cell("own " * 250),
-        Cell("given " * 999, "given", locked=True),
+        Cell("given " * 999, "g", locked=True),
         Cell("y = 2", "a"),
         Markdown("why", "b"),
     ),

@@ -90,7 +90,7 @@ def test_none_of_it_is_taken_for_a_fault_of_ours(found: dict[str, dict[str, Any]
 def test_what_takes_too_long_to_judge_waits_for_a_person(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the time for judging is used up, no question is judged; nobody loses a point, and it is said why."""
+    """Once the time for judging is used up, nothing is judged; nobody loses a point, and it is said why."""
     assignment = worst.load(tmp_path)
     monkeypatch.setattr(pipeline, "budgets", lambda _: Budgets(judging_seconds=-1))
     with Pool(start_sandbox) as pool:
