@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from autograder.gradebook import ledger as ledgers
 from autograder.gradebook.ledger import Key, Ledger
-from autograder.records import Graded
+from autograder.limits import Budgets
+from autograder.records import Cell, ExecutedNotebook, Graded, Note
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 
 MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)
@@ -169,3 +170,51 @@ def test_opening_twice_keeps_the_results(engine: sa.Engine) -> None:
     """The tables are made once."""
     Ledger(engine).record(key(good()), good())
     assert good() == Ledger(engine).find(key(good()))
+
+
+def attempt(number: int, size: int = 0) -> Graded:
+    """One of several submissions of a student, with a cell of so many characters."""
+    cells = (Cell("x" * size or "x = 1"),)
+    notebook = ExecutedNotebook("exam", cells, (None,))
+    return msgspec.structs.replace(good(), digest=f"{number:064}", notebooks=(notebook,))
+
+
+def test_older_attempts_keep_their_marks_and_lose_their_notebooks(engine: sa.Engine) -> None:
+    """The database does not grow with every attempt; what counts, and the latest, are as they were."""
+    ledger = Ledger(engine)
+    graded = [attempt(number, 100_000) for number in range(8)]
+    for one in graded:
+        ledger.record(key(one), one)
+    kept = [one for one in graded if ledger.find(key(one)) == one]
+    assert graded[-Budgets().attempts :] == kept
+    stored = rows(engine)["autograder_result"]
+    assert 8 == len(stored)
+    assert sum(len(row[-1]) for row in stored) < 100_000 * (Budgets().attempts + 1)
+    marks = [msgspec.json.decode(row[-1].removeprefix(b"pruned:"), type=Graded) for row in stored]
+    assert [one.score for one in graded] == [one.score for one in marks]
+    assert 8 == len(ledger.attempts(graded[0].score.student, graded[0].score.assignment))
+
+
+def test_the_attempt_that_counts_stays_however_old(engine: sa.Engine) -> None:
+    """An earlier attempt that was made the current one again is not touched by later recordings of others."""
+    ledger = Ledger(engine)
+    graded = [attempt(number) for number in range(6)]
+    for one in graded:
+        ledger.record(key(one), one)
+    ledger.record(key(graded[0]), graded[0])
+    assert graded[0] == ledger.find(key(graded[0]))
+    assert {graded[0].score.student: graded[0]} == ledger.current(graded[0].score.assignment)
+
+
+def test_a_result_that_is_too_large_keeps_its_marks() -> None:
+    """Notebooks, long texts and too many notes go, and a note says so; no mark changes."""
+    honest = attempt(0, 5 << 20)
+    notes = tuple(Note("kernel", "n" * 9000) for _ in range(2000))
+    large = msgspec.structs.replace(honest, score=msgspec.structs.replace(honest.score, notes=notes))
+    stored = ledgers.bounded(large, 4)
+    found = ledgers.decode(stored)
+    assert len(stored) < 4 << 20
+    assert found is not None
+    assert [one.points for one in honest.score.items] == [one.points for one in found.score.items]
+    assert "result-cut" == found.score.notes[-1].code
+    assert honest == ledgers.decode(ledgers.bounded(honest, 8))

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from autograder.grading import pipeline
 from autograder.limits import PATIENCE, Budgets
+from autograder.messages import SENTENCES
+from autograder.records import Status
+from autograder.sandbox.pool import Pool
+from tests.conftest import start_sandbox
 from tests.grading import worst
 
 pytestmark = pytest.mark.sandbox
@@ -79,3 +85,19 @@ def test_none_of_it_is_taken_for_a_fault_of_ours(found: dict[str, dict[str, Any]
         waiting = {item for item, code in one["codes"].items() if code.startswith("review")}
         assert waiting <= {"formula.why"}, name
         assert not {"our-fault", "sandbox-fault", "judging-time"} & set(one["notes"]), name
+
+
+def test_what_takes_too_long_to_judge_waits_for_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the time for judging is used up, nothing is judged; nobody loses a point, and it is said why."""
+    assignment = worst.load(tmp_path)
+    monkeypatch.setattr(pipeline, "budgets", lambda _: Budgets(judging_seconds=-1))
+    with Pool(start_sandbox) as pool:
+        graded = pipeline.Grader(assignment, pool).grade(
+            pipeline.Handed("ada", {worst.NAME: assignment.release_bytes[worst.NAME]})
+        )
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
+    assert {"review.judging"} == {item.code for item in graded.score.items}
+    assert {pipeline.JUDGING_TIME} == {note.code for note in graded.score.notes}
+    assert {"en", "de"} == set(SENTENCES["review.judging"])
