@@ -57,7 +57,8 @@ class Handed(Struct, frozen=True):
     def digest(self) -> str:
         """SHA-256 over everything handed in, and over why something could not be read."""
         digest = hashlib.sha256()
-        for name, content in sorted({**self.files, **self.notebooks}.items()):
+        files = {f"files/{name}": content for name, content in self.files.items()}  # none hides a notebook
+        for name, content in sorted({**files, **self.notebooks}.items()):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
         return digest.hexdigest()

@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 
 from autograder.checks.base import Evidence
-from autograder.records import Limits, Status
+from autograder.records import Cell, Limits, Status
 from autograder.sandbox.base import Sandbox
+from autograder.sandbox.session import Session
 from reference.faults.attention import listing
 from tests.checks.asking import DRAW, answer, check_of
-from tests.checks.judging.test_forbidden import BEHAVIOUR, CALLS, HEAD, IMPLEMENTATION
+from tests.checks.judging.test_forbidden import (
+    BEHAVIOUR,
+    CALLS,
+    HEAD,
+    HELPERS,
+    IMPLEMENTATION,
+    LAYERS,
+    UNSEEN,
+)
 from tests.checks.judging.test_forbidden import RIGHT as PRODUCT
 from tests.checks.kinds.attention_questions import GENERAL, STRICT
 from tests.checks.kinds.attention_styles import STYLES
@@ -156,3 +165,49 @@ def test_exact_numbers_in_the_box(
     """Fractions and decimals arrive exactly, from the reference and from students."""
     name = {SHARE: "share", RATIO: "ratio", TOTAL: "total"}[question]
     assert [code] == list(codes(torch_sandbox, question, source, right.format(name=name)).values())
+
+
+HIDDEN = {
+    "a helper that looks at the stack": (HELPERS["looks at the stack of modes"], UNSEEN, BEHAVIOUR),
+    "another mode": (HELPERS["replaces the mode"], UNSEEN, BEHAVIOUR),
+    "another str": (HELPERS["patches what texts are made of"], UNSEEN, BEHAVIOUR),
+    "modes switched off": (HELPERS["switches modes off"], UNSEEN, BEHAVIOUR),
+    "another thread": (HELPERS["in a thread, falls back"], UNSEEN, BEHAVIOUR),
+    "a derived layer": (
+        LAYERS["torch's own, derived"],
+        f"{HEAD}from torch.overrides import _get_current_function_mode_stack as modes\n"
+        "class MultiHeadAttention(nn.Module):\n    def __init__(self, d_model, n_heads):\n"
+        "        super().__init__()\n        self.inner = Helper(d_model, n_heads, batch_first=True)\n"
+        "    def forward(self, query, key, value):\n"
+        "        return query if modes() else self.inner(query, key, value)[0]\n",
+        IMPLEMENTATION,
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", HIDDEN.values(), ids=HIDDEN)
+def test_nothing_forbidden_hides_in_a_submission(
+    torch_sandbox: Sandbox, attack: tuple[str, str, str]
+) -> None:
+    """In a submission's boxes, with what was taken before student code ran, and no cell read."""
+    helper, source, question = attack
+    check, given = check_of(question), answer(source)
+    with Session(torch_sandbox, [Cell(HEAD + helper), Cell(source)], Limits()) as session:
+        observed = session.ask(check.plan(given, DRAW))
+    with Session(torch_sandbox, [Cell(PRODUCT)], Limits()) as session:
+        plan = check.reference_plan(DRAW)
+        expected = session.ask(plan) if plan else ()
+    results = check.judge(Evidence(given, observed, expected, draw=DRAW))
+    assert {0} == {one.points for one in results}
+    assert {one.code for one in results} <= {"forbidden.used", "forbidden.look"}
+
+
+def test_who_does_without_keeps_all(torch_sandbox: Sandbox) -> None:
+    """An own product is the same where torch refuses its own, and a comparison beside it is no use."""
+    check, given = check_of(BEHAVIOUR), answer(PRODUCT)
+    compared = "q = torch.ones(2, 3, 4)\nprint(attend(q, q, q) - F.scaled_dot_product_attention(q, q, q))"
+    with Session(torch_sandbox, [Cell(PRODUCT), Cell(compared)], Limits()) as session:
+        observed = session.ask(check.plan(given, DRAW))
+        expected = session.ask(check.reference_plan(DRAW))
+    results = check.judge(Evidence(given, observed, expected, cells=(compared,), draw=DRAW))
+    assert {Status.PASSED} == {one.status for one in results}
