@@ -123,25 +123,29 @@ class Strained:
             stay.end = time.monotonic()
             self.graded += 1
             self.longest = max(self.longest, stay.end - stay.begin)
-            loss = self._lost(stay, graded)
+            loss = lost(self._alone, stay, graded)
             if loss is not None:
                 self.losses.append(loss)
             self._done.wait(PAUSE_SECONDS)
 
-    def _lost(self, stay: Stay, graded: Graded) -> Loss | None:
-        earned = points(graded)
-        lost = {item: self._alone[item] - got for item, got in earned.items() if got != self._alone[item]}
-        troubled = [
-            run for book in graded.notebooks for run in book.runs if run and (run.ending or run.error)
-        ]
-        if not lost and not troubled:
-            return None
-        endings = [str(run.ending or run.error) for run in troubled]
-        said = [
-            f"{one.item}: {one.staff}" for one in graded.score.items if f"{one.question}.{one.item}" in lost
-        ]
-        late = any("time" in text for text in (*endings, *said))
-        return Loss(stay, sum(lost.values(), Decimal(0)), "; ".join((*endings, *said))[:200], late)
+
+def lost(alone: Mapping[str, Decimal], stay: Stay, graded: Graded) -> Loss | None:
+    """What one did not get of what it gets alone; None for nothing.
+
+    Args:
+        alone: points by item.
+        stay: when it was graded.
+        graded: what came of it.
+    """
+    earned = points(graded)
+    fewer = {item: alone[item] - got for item, got in earned.items() if got != alone[item]}
+    troubled = [run for book in graded.notebooks for run in book.runs if run and (run.ending or run.error)]
+    if not fewer and not troubled:
+        return None
+    endings = [str(run.ending or run.error) for run in troubled]
+    said = [f"{one.item}: {one.staff}" for one in graded.score.items if f"{one.question}.{one.item}" in fewer]
+    late = any("time" in text for text in (*endings, *said))
+    return Loss(stay, sum(fewer.values(), Decimal(0)), "; ".join((*endings, *said))[:200], late)
 
 
 def points(graded: Graded) -> Mapping[str, Decimal]:

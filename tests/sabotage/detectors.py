@@ -58,7 +58,7 @@ DETECTORS: Mapping[str, Detector] = {
     "attacks on neighbours": _boxes("neighbours"),
     "attacks on files": _boxes("files"),
     "attacks on the protocol": _boxes(
-        "protocol and (another or ahead or constants or handle or terabyte or shape or observation)"
+        "protocol and (another or ahead or constants or tag or terabyte or shape or observation)"
     ),
     "attacks on what is shared": _boxes("shared"),
     "attacks on the answers": _redteam("answers:"),
