@@ -29,6 +29,8 @@ LEFT_OUT = "left-out"
 _OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
 """What files that were handed in may take, so that there is room left for what code does with them."""
 _PAGE = 4096
+_SPARE = 0.01
+"""Share of a submission's time that is as good as none: a box does not measure just like its submission."""
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
 
@@ -284,6 +286,7 @@ class Session:
                 late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
                 if late:
                     self._out_of_time()
+                    self._give_up(Ending.SUBMISSION_TIME)
                 self._skipped.add(number)
                 self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
                 raise
@@ -346,13 +349,18 @@ class Session:
         Raises:
             SandboxFault: failures of ours took time that would have been enough.
         """
-        if self._taken > 0 and self._left() + self._taken > 0:
+        if self._taken > 0 and self._rest() + self._taken > 0:
             self._over = SandboxFault(
                 f"the submission's time is used up, {self._taken:.1f} s of it in boxes that our side lost"
             )
             raise self._over
 
     def _left(self) -> float:
+        """Seconds that the submission may still compute; none where it is too little to be worth a box."""
+        rest = self._rest()
+        return rest if rest > _SPARE * self._limits.submission_seconds else 0.0
+
+    def _rest(self) -> float:
         """Seconds that the submission may still compute; see `autograder.limits.PATIENCE`.
 
         The clock stands still while a box waits for a processor, as it does for a cell or a call: but not

@@ -66,6 +66,7 @@ class NamespaceBox:
         self._pidfd = -1
         self.overhead = 0.0
         self.crowded = False
+        self._delayed_before = 0.0
         self._longest = 0.0
         self._allowances: tuple[Allowance, ...] = ()
         self._late = Ending.CELL_TIME
@@ -81,6 +82,7 @@ class NamespaceBox:
         except BaseException:
             self.close()
             raise
+        self._delayed_before = self._watch.delayed_seconds() or 0.0
         self.open_seconds = time.monotonic() - started
 
     def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
@@ -260,7 +262,7 @@ class NamespaceBox:
 
     def delayed(self) -> float:
         """See `autograder.sandbox.base.Box.delayed`."""
-        return self._watch.delayed
+        return max(0.0, self._watch.delayed - self._delayed_before)
 
     def _delays(self) -> float | None:
         """The same by a new look; None where nobody can tell."""
@@ -436,7 +438,7 @@ class NamespaceBox:
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
         self._watch.close()
         opened = getattr(self, "open_seconds", 0.0)
-        self._usage = Usage(used, peak, opened, self._longest, self._watch.delayed)
+        self._usage = Usage(used, peak, opened, self._longest, self.delayed())
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
