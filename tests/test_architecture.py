@@ -44,7 +44,7 @@ ROOMS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected"},
+        {"scoring", "expected", "keeping"},
         {"coincidence"},
         {"sitting"},
         {"pipeline"},
