@@ -171,6 +171,12 @@ def test_pages_are_short() -> None:
     assert {} == {page: lines for page, lines in long.items() if lines > LINES}
 
 
+def test_table_of_budgets() -> None:
+    """The operators' page lists every budget of the grader with its number."""
+    found = re.findall(r"^\| `(\w+)` \| (\d+) \| \D", PAGES["docs/operators.md"], re.MULTILINE)
+    assert msgspec.to_builtins(limits.Budgets()) == {name: int(most) for name, most in found}
+
+
 def test_table_of_limits() -> None:
     """The operators' page lists every limit with its default and its range."""
     found = re.findall(
