@@ -31,7 +31,8 @@ None True False NoneType bool int float complex str bytes list tuple dict set fr
 object module range generator map filter zip slice builtin_function_or_method partial Tensor Parameter Size
 ndarray Sequential ModuleList ModuleDict Linear Embedding Dropout LayerNorm Fraction Decimal float16 float32
 float64 bfloat16 int8 int16 int32 int64 uint8 complex64 complex128 cpu meta weight bias in_proj_weight
-in_proj_bias running_mean running_var num_batches_tracked ReplyTooLarge e inf nan
+in_proj_bias running_mean running_var num_batches_tracked ReplyTooLarge e inf nan _ArrayMemoryError
+OutOfMemoryError UFuncTypeError AxisError LinAlgError JSONDecodeError UnpicklingError Empty Full
 """
 _KNOWN = _EXCEPTIONS | frozenset(_TYPES.split()) | {word for one in Ending for word in one.value.split("-")}
 _NAMED: dict[str, Phrase] = {
