@@ -17,6 +17,9 @@ _NOTHING_RAN = (2, 3, 4, 5)
 """Exit codes of pytest after which no test has spoken, and of commands that could not begin."""
 
 
+_REFUSED = "the self-test of the sandbox failed, and nothing was graded"
+
+
 class Detector(Struct, frozen=True):
     """A command that succeeds on the program as it is, and fails where it notices something."""
 
@@ -60,7 +63,6 @@ DETECTORS: Mapping[str, Detector] = {
     "attacks on the protocol": _boxes(
         "protocol and (another or ahead or constants or tag or terabyte or shape or observation)"
     ),
-    "attacks on what is shared": _boxes("shared"),
     "attacks on the answers": _redteam("answers:"),
     "lies": _redteam("numbers:"),
     "injections": _redteam("injection:"),
@@ -112,7 +114,8 @@ def ask(detector: Detector, folder: Path) -> Verdict:
             )
     seconds, code = time.monotonic() - started, process.returncode
     lines = told.decode(errors="replace").strip().splitlines()
-    crashed = not detector.suite and any(line.startswith("Traceback") for line in lines)
+    refused = any(_REFUSED in line for line in lines)  # the product's own self-test, before anybody is graded
+    crashed = not (detector.suite or refused) and any(line.startswith("Traceback") for line in lines)
     silent = detector.suite and code == 1 and all(map(_did_not_start, _failures(lines)))
     broken = code < 0 or code in _NOTHING_RAN or crashed or silent
     return Verdict(code != 0 and not broken, broken, seconds, "\n".join(_last_words(lines)))

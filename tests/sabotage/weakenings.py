@@ -138,20 +138,6 @@ MOUNTS = (
     ),
     Weakening(
         "mounts",
-        "boxes share one scratch space",
-        (
-            Edit(
-                _JAIL,
-                '    _scratch("/w", '
-                "f\"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}\")\n",
-                "",
-            ),
-            Edit(_JAIL, 'Path("/w", folder).mkdir()', 'Path("/w", folder).mkdir(exist_ok=True)'),
-        ),
-        ("selftest", "attacks on what is shared"),
-    ),
-    Weakening(
-        "mounts",
         "what was written can be run",
         (
             Edit(
