@@ -18,8 +18,8 @@ from autograder.records import Graded
 
 MOST_PROCESSOR_SECONDS = 8.0
 """Of the grader's own, for one submission. An honest one takes about one."""
-MOST_MEMORY_MB = 600
-"""Of the grader, whoever is graded at the time."""
+MOST_MEMORY_MB = 450
+"""Of the grader beyond what it had before the first submission, whoever is graded at the time."""
 MOST_STORED_BYTES = 4 << 20
 """In the gradebook, for one attempt."""
 MOST_PAGE_BYTES = 16 << 20
@@ -39,7 +39,7 @@ class Stay(Struct):
     end: float = float("inf")
     processor_seconds: float = 0.0
     memory_mb: float = 0.0
-    """The most that the grader had meanwhile, by whomever."""
+    """The most that the grader took meanwhile, by whomever."""
 
     def meets(self, other: Stay) -> bool:
         """Whether both were there at some moment."""
@@ -68,11 +68,11 @@ class Meter(Struct):
     @contextlib.contextmanager
     def sampling(self) -> Iterator[None]:
         """Look at the grader's memory again and again, and note it with all who are being graded."""
-        done = threading.Event()
+        done, before = threading.Event(), resident_mb()  # the tests themselves are large, too
 
         def sample() -> None:
             while not done.wait(_SAMPLE_SECONDS):
-                used = resident_mb()
+                used = resident_mb() - before
                 with self.lock:
                     present = [stay for stay in self.stays.values() if stay.end == float("inf")]
                 for stay in present:
