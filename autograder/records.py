@@ -152,9 +152,10 @@ class Scenario(Struct, frozen=True, eq=False):
 
     name: str
     calls: tuple[Call, ...]
-    alone: bool = False
-    """Asked in a box of its own, in which the notebook's cells ran again and nothing else is ever asked. What
-    it is asked is then known to no other call, and no other call's doing to it."""
+    alone: str = ""
+    """Asked in a box apart, in which the notebook's cells ran again. Scenarios that follow one another under
+    the same name share it, and nothing else is ever asked there: what they are asked is known to no other
+    call, and no other call's doing to them."""
 
 
 class Ending(enum.StrEnum):

@@ -119,34 +119,30 @@ class Session:
 
     def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         results: list[tuple[Observation, ...]] = []
-        endings = 0
+        endings = apart = 0
         while len(results) < len(scenarios):
-            remaining = scenarios[len(results) :]
-            if self._room.ending:
-                results += [_ended(scenario, self._room.ending) for scenario in remaining]
-                break
-            if endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
-                ending = self._given_up or Ending.NOT_ASKED
-                results += [_ended(scenario, ending) for scenario in remaining]
-                break
-            alone = remaining[0].alone
+            name = scenarios[len(results)].alone
+            together = _together(scenarios[len(results) :])
+            # What ended the submission's box may end a box apart in the same way.
+            over = apart >= ENDINGS_PER_QUESTION + endings if name else endings >= ENDINGS_PER_QUESTION
+            if self._room.ending or over or not self._ensure_box():
+                ending = self._room.ending or self._given_up or Ending.NOT_ASKED
+                results += [_ended(scenario, ending) for scenario in together]
+                continue
             try:
-                if alone:
-                    answers = [self._ask_alone(remaining[0])]
-                else:
-                    answers = self._ask_box(tuple(takewhile(lambda one: not one.alone, remaining)))
+                answers = self._ask_apart(together) if name else self._ask_box(together)
             except SandboxFault as fault:
                 self._after_fault(fault)
                 continue
             results += answers
             if answers and _ending(answers[-1]):
-                endings += 1
-                if not alone:
+                apart, endings = apart + bool(name), endings + (not name)
+                if not name:
                     self._lose_box()
         return results
 
-    def _ask_alone(self, scenario: Scenario) -> tuple[Observation, ...]:
-        """In a box of its own, where the cells run again first; the submission's box stays for the others.
+    def _ask_apart(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+        """In another box, where the cells run again first; the submission's box stays for the others.
 
         That they run again is our wish: it is not counted as the student's time, but bounded by as much.
         """
@@ -160,16 +156,19 @@ class Session:
             left = self._left()
             if left <= 0:
                 self._out_of_time()
-                return _ended(scenario, Ending.SUBMISSION_TIME)
+                return [_ended(scenarios[0], Ending.SUBMISSION_TIME)]
             with self._passing():
-                (answer,) = box.ask(
-                    [scenario], seconds=min(self._limits.call_seconds, left), total=left, room=self._room
+                answers = box.ask(
+                    scenarios, seconds=min(self._limits.call_seconds, left), total=left, room=self._room
                 )
-            if left < self._limits.call_seconds and _ending(answer) is Ending.CALL_TIME:
-                self._out_of_time()
-            return remarks.out_of_time(answer) if left < self._limits.call_seconds else answer
+            if answers and left < self._limits.call_seconds:
+                if _ending(answers[-1]) is Ending.CALL_TIME:
+                    self._out_of_time()
+                answers[-1] = remarks.out_of_time(answers[-1])
         except BoxEnded as ended:
-            return _ended(scenario, ended.ending)
+            return [_ended(scenarios[0], ended.ending)]
+        else:
+            return answers
         finally:
             usage = box.close()
             self.seconds_in_sandbox += box.overhead
@@ -385,6 +384,11 @@ def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
         if room >= 0 and len(kept) < _OF_SCRATCH * limits.scratch_files - 8:
             kept[name] = files[name]
     return kept
+
+
+def _together(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
+    """The first ones that are asked in the same box."""
+    return tuple(takewhile(lambda one: one.alone == scenarios[0].alone, scenarios))
 
 
 def _ending(observations: tuple[Observation, ...]) -> Ending | None:

@@ -137,7 +137,7 @@ def _codes_in_source() -> set[str]:
     own = {path for path in (folder / "checks").rglob("*.py") if path.parent.name not in elsewhere}
     areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in checks.SENTENCES if "." in code}))
     found: set[str] = set()
-    for path in (*own, folder / "grading" / "scoring.py"):
+    for path in (*own, *(folder / "grading").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= set(re.findall(rf"^(?:{areas})\.[a-z-]+$", node.value))

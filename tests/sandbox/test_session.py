@@ -94,7 +94,7 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
 def test_a_scenario_may_have_a_box_of_its_own() -> None:
     """The cells run again there, but for those that end boxes; what comes after it is asked where it was."""
     fake = FakeSandbox({"two": Ending.CRASHED}, answers={"a": OK, "own": OK, "bad": Ending.CRASHED, "b": OK})
-    own, bad = (msgspec.structs.replace(scenario(name), alone=True) for name in ("own", "bad"))
+    own, bad = (msgspec.structs.replace(scenario(name), alone=name) for name in ("own", "bad"))
     with session(fake, restarts=1) as running:
         answers = running.ask([scenario("a"), own, bad, scenario("b")])
         assert fake.boxes[2].closed
@@ -112,10 +112,10 @@ def test_cells_that_run_again_for_us_have_a_time_of_their_own(monkeypatch: pytes
     """As much as the submission, all boxes together; it costs the student none of theirs."""
     fake = FakeSandbox(answers={"own": OK, "q": OK})
     monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.computed", lambda box: 3.0 * len(box.log))
-    own = msgspec.structs.replace(scenario("own"), alone=True)
+    own = [msgspec.structs.replace(scenario("own"), alone=str(place + 1)) for place in range(3)]
     with session(fake, submission_seconds=20) as running:
         running.run()  # 9 seconds
-        answers = running.ask([own] * 3)
+        answers = running.ask(own)
         assert [None, None, Ending.SUBMISSION_TIME] == [one[0].ending for one in answers]
         assert [OK] == running.ask([scenario("q")])
 

@@ -6,15 +6,17 @@ It is no sandbox: nothing a student wrote may ever be run here, and no mark come
 from __future__ import annotations
 
 import contextlib
+import itertools
 import operator
 import os
 import pickle
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 
@@ -35,12 +37,29 @@ class LocalBox:
 
     def ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """One tuple per scenario, one observation per call; the first failure skips the rest."""
-        return [
-            _apart(LocalBox(*self._sources)._scenario, scenario)
-            if scenario.alone
-            else self._scenario(scenario)
-            for scenario in scenarios
-        ]
+        found: list[tuple[Observation, ...]] = []
+        for alone, group in itertools.groupby(scenarios, lambda one: one.alone):
+            together = [*group]
+            found += LocalBox(*self._sources)._apart(together) if alone else map(self._scenario, together)
+        return found
+
+    def _apart(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+        """Asked in a process of its own: what is forbidden there stays forbidden."""
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                with warnings.catch_warnings(), os.fdopen(write, "wb") as pipe:
+                    warnings.simplefilter("ignore")
+                    told = [map(msgspec.structs.astuple, self._scenario(one)) for one in scenarios]
+                    pickle.dump([[*one] for one in told], pipe)
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            told = pickle.load(pipe)
+        os.waitpid(child, 0)
+        return [tuple(Observation(*one) for one in some) for some in told]
 
     def _scenario(self, scenario: Scenario) -> tuple[Observation, ...]:
         kept: dict[str, Any] = {}
@@ -81,30 +100,6 @@ class LocalBox:
             return found
         args = [_inside(value, kept) for value in call.args]
         return found(*args, **{name: _inside(value, kept) for name, value in call.kwargs.items()})
-
-
-def _apart(
-    asked: Callable[[Scenario], tuple[Observation, ...]], scenario: Scenario
-) -> tuple[Observation, ...]:
-    """Asked in a process of its own: what is forbidden there stays forbidden."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        with warnings.catch_warnings(), os.fdopen(write, "wb") as pipe:
-            warnings.simplefilter("ignore")
-            pickle.dump(
-                [(one.ok, one.value, one.error, one.message, one.kinds) for one in asked(scenario)], pipe
-            )
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        told = pickle.load(pipe)
-    os.waitpid(child, 0)
-    return tuple(
-        Observation(ok=ok, value=value, error=error, message=text, kinds=kinds)
-        for ok, value, error, text, kinds in told
-    )
 
 
 @contextlib.contextmanager

@@ -13,7 +13,6 @@ without, whatever the box says of itself.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -62,8 +61,6 @@ _HARMLESS = frozenset(
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MOST_RECORDED = 2000
 RECORDER = "@recorder"
-ADDED = 1
-"""Calls that recording adds to each group."""
 _SAME = Rules(rtol=1e-4, atol=1e-6, dtype="any", nan="equal")
 
 
@@ -76,41 +73,37 @@ class Mention(msgspec.Struct, frozen=True):
     """Empty in the answer's own cell."""
 
 
-def recording(title: str, groups: Sequence[Sequence[Call]], forbidden: Sequence[str]) -> Scenario:
-    """Calls once more, each group's last one recorded, in a box where what is forbidden fails.
+def recording(title: str, calls: Sequence[Call], forbidden: Sequence[str]) -> Scenario:
+    """A call that is judged once more, and recorded, in a box where what is forbidden fails.
 
     Args:
         title: of the scenario.
-        groups: the calls that are judged, each with those that have to come before it.
+        calls: the last one is judged; the others have to come before it.
         forbidden: the question's names.
     """
     patterns = [one for name in forbidden for one in (name, *INSIDE.get(name, ()))]
-    calls = [Call(RECORDER, attribute="forbid", args=(patterns,))]
-    for *before, last in groups:
-        target, called = last.target, Ref("called")
-        read = Call(target, attribute=last.attribute, read=True, keep=called.name)
-        recorded = msgspec.structs.replace(
-            last, target=RECORDER, attribute="call", args=(called, *last.args), keep=""
-        )
-        calls += [*before, read, recorded]
-    return Scenario(title, tuple(calls), alone=True)
-
-
-class Watched(msgspec.Struct, frozen=True, eq=False):
-    """One call that is judged, as it is asked and recorded."""
-
-    calls: int
-    """Of its group."""
-    usual: Observation | None
-    """What came of it where nothing was forbidden."""
+    *before, last = calls
+    called = Ref("called")
+    return Scenario(
+        title,
+        (
+            Call(RECORDER, attribute="forbid", args=(patterns,)),
+            *before,
+            Call(last.target, attribute=last.attribute, read=True, keep=called.name),
+            msgspec.structs.replace(
+                last, target=RECORDER, attribute="call", args=(called, *last.args), keep=""
+            ),
+        ),
+        alone="forbidden",
+    )
 
 
 def finding(
     evidence: Evidence,
     entry: str,
     forbidden: Sequence[str],
-    observations: Observations,
-    watched: Sequence[Watched],
+    recorded: Sequence[Observations],
+    usual: Sequence[Observation | None],
 ) -> Finding | None:
     """What is to be said of the whole answer.
 
@@ -118,15 +111,14 @@ def finding(
         evidence: of the answer, with the cells around it.
         entry: the name that is called.
         forbidden: the question's names.
-        observations: of the scenario of `recording`.
-        watched: its groups; none when nothing was to be recorded.
+        recorded: what came of each `recording`; none when nothing was to be recorded.
+        usual: what came of the same calls where nothing was forbidden.
 
     Returns:
         None when nothing was found; FAILED when a forbidden function was called; NEEDS_REVIEW when the
         source gives reason to look, or the answer is another one where nothing forbidden works.
     """
-    ends = itertools.accumulate(one.calls + ADDED for one in watched)
-    told = [observations[end].value if end < len(observations) else None for end in ends]
+    told = [observations[-1].value if observations else None for observations in recorded]
     texts = [text for one in told for text in _seen(one)]
     used = [name for name in forbidden if any(_within(name, text) for text in texts)]
     found = mentions(evidence.answer.source, entry, forbidden, evidence.cells)
@@ -137,7 +129,7 @@ def finding(
         return failed("forbidden.used", staff, what=entry, names=names)
     if found:
         return review(f"{entry}: in the source, but not seen to be called: {quote(places)}", "forbidden.look")
-    if any(not _as_usual(one, came) for one, came in zip(watched, told, strict=True)):
+    if any(not _as_usual(one, came) for one, came in zip(usual, told, strict=True)):
         staff = f"{entry}: not the same, or nothing, where what is forbidden fails"
         return review(staff, "forbidden.look")
     return None
@@ -152,13 +144,13 @@ def _seen(told: Any) -> list[str]:
     return [one for one in (*names, *refused) if isinstance(one, str)]
 
 
-def _as_usual(watched: Watched, told: Any) -> bool:
+def _as_usual(usual: Observation | None, told: Any) -> bool:
     """Whether a call gave the same where what is forbidden fails; what gave nothing before is wrong."""
-    if watched.usual is None or not watched.usual.ok:
+    if usual is None or not usual.ok:
         return True
     if not isinstance(told, Mapping) or "value" not in told:
         return False
-    difference = compare_values(told["value"], watched.usual.value, _SAME)
+    difference = compare_values(told["value"], usual.value, _SAME)
     return difference is None or difference.code == INCOMPARABLE
 
 

@@ -136,9 +136,14 @@ class GradientCheck:
             Scenario(f"{self.question.id}: {name}", (self._call(name, draw),) * times) for name in self.cases
         ]
         if self.options.forbidden:
-            groups = [(self._call(name, draw),) for name in self.cases]
-            title = f"{self.question.id}: forbidden"
-            asked.append(forbidden.recording(title, groups, self.options.forbidden))
+            asked += [
+                forbidden.recording(
+                    f"{self.question.id}: {name}, forbidden",
+                    (self._call(name, draw),),
+                    self.options.forbidden,
+                )
+                for name in self.cases
+            ]
         return tuple(asked)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
@@ -168,10 +173,10 @@ class GradientCheck:
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
             return None
-        observations = observations_at(evidence.observed, len(self.cases))
-        usual = [observations_at(evidence.observed, place) for place in range(len(self.cases))]
-        groups = [forbidden.Watched(1, one[0] if one else None) for one in usual]
-        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, observations, groups)
+        cases = len(self.cases)
+        seen = [observations_at(evidence.observed, place) for place in range(2 * cases)]
+        usual = [one[0] if one else None for one in seen[:cases]]
+        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, seen[cases:], usual)
 
     def _case(
         self, name: str, item: GradientItem, evidence: Evidence

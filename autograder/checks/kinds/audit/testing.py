@@ -87,7 +87,7 @@ class TestForm:
                 Call(module, specimen.name, read=True, keep=made.name),
                 Call(self._name, args=(made,), seed=0, grad=True),
             ),
-            alone=True,
+            alone=f"class {number + 1}",
         )
 
     def judge(self, item: Item, options: AuditItem, evidence: Evidence) -> Finding | None:

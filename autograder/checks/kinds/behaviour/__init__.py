@@ -118,19 +118,22 @@ class BehaviourCheck:
         """The cases once more, to record what they go through; only where something is forbidden."""
         if not (self.options.forbidden and self._used and self.options.library == "torch"):
             return ()
-        groups = [one.calls[: self._start + 1] for one in self._scenarios(inputs, self._used)]
-        return (forbidden.recording(f"{self.question.id}: forbidden", groups, self.options.forbidden),)
+        return tuple(
+            forbidden.recording(
+                f"{one.name}: forbidden", one.calls[: self._start + 1], self.options.forbidden
+            )
+            for one in self._scenarios(inputs, self._used)
+        )
 
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
             return None
-        observations = observations_at(evidence.observed, len(self._used) + len(self._probes))
-        usual = [observations_at(evidence.observed, place) for place in range(len(self._used))]
-        groups = [
-            forbidden.Watched(self._start + 1, one[self._start] if len(one) > self._start else None)
-            for one in (usual if self.options.library == "torch" else ())
-        ]
-        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, observations, groups)
+        first = len(self._used) + len(self._probes)
+        places = range(len(self._used)) if self.options.library == "torch" else ()
+        seen = [observations_at(evidence.observed, place) for place in places]
+        usual = [one[self._start] if len(one) > self._start else None for one in seen]
+        recorded = [observations_at(evidence.observed, first + place) for place in places]
+        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, recorded, usual)
 
     def _explained(self, name: str, item: BehaviourItem, evidence: Evidence) -> Finding | None:
         """The finding of one case; only a case that is wrong is drawn again, to name its sizes."""

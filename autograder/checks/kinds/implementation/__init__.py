@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.checks.base import Evidence
 from autograder.checks.judging import forbidden
@@ -34,7 +35,7 @@ from autograder.checks.kinds.implementation import formula
 from autograder.checks.kinds.implementation.agreement import kept
 from autograder.checks.kinds.implementation.mapping import near
 from autograder.checks.kinds.implementation.options import ImplementationItem, ImplementationQuestion
-from autograder.checks.kinds.implementation.plan import FORBIDDEN, WEIGHTS, Key, Plan, by_keyword
+from autograder.checks.kinds.implementation.plan import WEIGHTS, Key, Plan, by_keyword
 from autograder.checks.kinds.implementation.recognition import Recognised, recognise
 from autograder.checks.kinds.implementation.signature import read
 from autograder.checks.kinds.implementation.slips import MASKS
@@ -148,15 +149,17 @@ class ImplementationCheck:
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
             return None
-        plan, groups = self._plan, []
-        for at, key in enumerate(plan.keys if FORBIDDEN in plan.counts else ()):
-            if key.sort == "case":
-                calls = plan.counts[key] - 1
-                usual = observations_at(evidence.observed, at)
-                groups.append(forbidden.Watched(calls, usual[calls - 1] if len(usual) >= calls else None))
-        last = plan.keys.index(FORBIDDEN) if groups else len(plan.keys)
-        observations = observations_at(evidence.observed, last)
-        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, observations, groups)
+        keys, usual, recorded = self._plan.keys, [], []
+        for at, key in enumerate(keys):
+            if key.sort == "forbidden":
+                case = replace(key, sort="case")
+                seen, calls = (
+                    observations_at(evidence.observed, keys.index(case)),
+                    self._plan.counts[case] - 1,
+                )
+                usual.append(seen[calls - 1] if len(seen) >= calls else None)
+                recorded.append(observations_at(evidence.observed, at))
+        return forbidden.finding(evidence, self.question.answer, self.options.forbidden, recorded, usual)
 
     def _probed(self, key: Key, evidence: Evidence, seen: _Seen) -> Finding | None:
         probe = self._plan.probes[key]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.checks.base import Draw
 from autograder.checks.judging import forbidden
@@ -63,7 +64,6 @@ class Key(Struct, frozen=True):
 
 
 WEIGHTS = Key("weights")
-FORBIDDEN = Key("forbidden")
 UNKNOWN = Signature()
 
 
@@ -111,8 +111,8 @@ class Plan:
             for key in self.keys_of(item_id, item):
                 if key not in self.probes:
                     self.probes[key] = self._probe(item, key)
-        recorded = (FORBIDDEN,) if options.forbidden and used else ()
-        cases_keys = (key for one in used for key in self.keys_of_case(one))
+        cases_keys = [key for one in used for key in self.keys_of_case(one)]
+        recorded = [replace(key, sort="forbidden") for key in cases_keys if options.forbidden]
         # What only constructs comes first: a forward pass that ends the box must not cost it.
         made = tuple(key for key, probe in self.probes.items() if isinstance(probe, Raises))
         others = tuple(key for key in self.probes if key not in made)
@@ -150,21 +150,17 @@ class Plan:
     def scenarios(self, title: str, signature: Signature, inputs: Inputs) -> tuple[Scenario, ...]:
         """All scenarios for a class of a signature, in the order of the keys."""
         numbers = hidden_numbers(inputs)  # one array, which is sent once
-        return tuple(
-            forbidden.recording(f"{title}: forbidden", self._watched(signature, numbers, inputs), names)
-            if key == FORBIDDEN
-            else Scenario(" ".join(filter(None, (f"{title}:", key.sort, key.name, key.convention))), calls)
-            for names in (self._options.forbidden,)
-            for key in self.keys
-            for calls in (
-                () if key == FORBIDDEN else self.calls(key, self.layer(key, signature, numbers), inputs),
-            )
-        )
+        return tuple(self._scenario(key, title, signature, numbers, inputs) for key in self.keys)
 
-    def _watched(self, signature: Signature, numbers: Tensor, inputs: Inputs) -> list[tuple[Call, ...]]:
-        """The calls of every case without the second pass, in the order of the keys."""
-        cases = [key for key in self.keys if key.sort == "case"]
-        return [self.calls(key, self.layer(key, signature, numbers), inputs)[:-1] for key in cases]
+    def _scenario(
+        self, key: Key, title: str, signature: Signature, numbers: Tensor, inputs: Inputs
+    ) -> Scenario:
+        asked = replace(key, sort="case") if key.sort == "forbidden" else key
+        calls = self.calls(asked, self.layer(asked, signature, numbers), inputs)
+        name = " ".join(filter(None, (f"{title}:", key.sort, key.name, key.convention)))
+        if key.sort == "forbidden":  # without the second pass
+            return forbidden.recording(name, calls[:-1], self._options.forbidden)
+        return Scenario(name, calls)
 
     def inputs(self, draw: Draw) -> Inputs:
         """The hidden sizes and numbers."""
