@@ -12,7 +12,7 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.growth.landau import parse_landau
+from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.growth.order import Comparison, compared, constant, order, surplus
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.algebra.notation.parse import parse

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import SIGNS, body_of, sign_of
+from autograder.algebra.notation.landau import SIGNS, body_of, sign_of
 from autograder.algebra.nodes import Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse_canonical
 from autograder.algebra.notation.vocabulary import Vocabulary

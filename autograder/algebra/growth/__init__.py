@@ -1,1 +1,1 @@
-"""Asymptotic answers: how formulas grow, read and compared."""
+"""How fast formulas grow: products ordered by growth, and the order of growth of a formula."""

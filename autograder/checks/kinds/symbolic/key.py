@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import parse_landau
+from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import body_of, sign_of
+from autograder.algebra.notation.landau import body_of, sign_of
 from autograder.algebra.mistakes.bases import Base
 from autograder.algebra.mistakes.slips import Slip
 from autograder.algebra.nodes import (
