@@ -33,7 +33,7 @@ class Pair(Struct, frozen=True):
 
 def drawn(count: int, seed: int) -> Iterator[Pair]:
     """Pairs of all families in turn, the same ones for the same seed."""
-    draw = Random(seed)  # noqa: S311  (tests, not secrets)
+    draw = Random(seed)
     families = (_one_symbol, _two_symbols, _three_symbols)
     for number in range(count):
         yield families[number % len(families)](draw)
@@ -44,7 +44,12 @@ def _power(draw: Random, base: str, by: Fraction) -> str:
     if by == 0:
         return draw.choice(["1", f"{base}^0", "7"])
     shown = str(by) if by.denominator == 1 and by > 0 else f"({by})"
-    ways = [f"{base}^{shown}", f"{base}^({by + 1})/{base}", f"({base}^({by / 2}))^2", f"exp({by}*log({base}))"]
+    ways = [
+        f"{base}^{shown}",
+        f"{base}^({by + 1})/{base}",
+        f"({base}^({by / 2}))^2",
+        f"exp({by}*log({base}))",
+    ]
     ways += [f"sqrt({base}^({2 * by}))", f"2^({by}*log_2({base}))", f"{base}^{shown}*3/2"]
     return draw.choice(ways)
 

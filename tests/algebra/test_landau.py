@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of
-from autograder.algebra.growth.order import compared, order, surplus
+from autograder.algebra.growth import compared, order, surplus
 from autograder.algebra.nodes import Fn, Node, Relation
+from autograder.algebra.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.relations import parse_chain, parse_single

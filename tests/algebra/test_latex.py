@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import assume, given
 
-from autograder.algebra.notation.landau import SIGNS, parse_landau
 from autograder.algebra.nodes import FUNCTIONS, Fn, Node, Num, Pow, Relation, Sym, Tuple
+from autograder.algebra.notation.landau import SIGNS, parse_landau
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.relations import parse_single

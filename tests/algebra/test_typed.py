@@ -9,8 +9,8 @@ import pytest
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.notation.landau import SIGNS, body_of, sign_of
 from autograder.algebra.nodes import Relation, Tree, Tuple
+from autograder.algebra.notation.landau import SIGNS, body_of, sign_of
 from autograder.algebra.notation.parse import parse_canonical
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.reading import read_text

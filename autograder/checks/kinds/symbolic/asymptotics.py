@@ -10,9 +10,9 @@ from typing import ClassVar
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.notation.landau import parse_statements, sign_of
-from autograder.algebra.growth.order import Comparison, Order, compared, constant, order, surplus
+from autograder.algebra.growth import Comparison, Order, compared, constant, order, surplus
 from autograder.algebra.nodes import Node, Tree, symbols
+from autograder.algebra.notation.landau import parse_statements, sign_of
 from autograder.algebra.printing.text import to_text
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding

@@ -1,1 +1,0 @@
-"""How fast formulas grow: products ordered by growth, and the order of growth of a formula."""
