@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, islice, permutations
-from typing import TypeVar
+from typing import Any
 
 from flint import arb, fmpz
 from msgspec import Struct
@@ -25,7 +25,19 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Assumption
 from autograder.algebra.forms.linear import feasible
 from autograder.algebra.nodes import (
-    Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, substitute, symbols,
+    Add,
+    Const,
+    Div,
+    Fn,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    substitute,
+    symbols,
 )  # fmt: skip
 from autograder.algebra.notation.landau import body_of
 from autograder.algebra.terms import terms
@@ -56,7 +68,8 @@ Growth = tuple[Sum, Sum]
 """A sum, and the sum below it, which is positive from somewhere on."""
 Order = tuple[tuple[Product, ...], tuple[Product, ...]]
 """An order of growth: the leading terms of a numerator, and those of a denominator."""
-_Key = TypeVar("_Key", Atom, Scale, Product)
+_Part = tuple[tuple[Any, Rational], ...]
+"""A scale or a product."""
 
 ONE: Product = ()
 UNIT: Sum = {ONE: 1}
@@ -64,34 +77,18 @@ UNKNOWN = "#?"
 
 
 class Comparison(Struct, frozen=True):
-    """How the growth asked for compares with an answer's.
-
-    Attributes:
-        at_most: it is at most a constant times the answer.
-        at_least: it is at least a constant times the answer.
-        asked: its leading terms, brought to one denominator with those of the answer.
-        answer: the answer's.
-    """
+    """How the growth asked for compares with an answer's: at most, or at least, a constant times as large."""
 
     at_most: bool
     at_least: bool
-    asked: tuple[Product, ...]
-    answer: tuple[Product, ...]
+    faster_in: tuple[str, ...] = ()
+    """Symbols in which it grows faster than the answer, the others being fixed."""
+    slower_in: tuple[str, ...] = ()
 
     @property
     def alike(self) -> bool:
         """Both are of the same order."""
         return self.at_most and self.at_least
-
-    @property
-    def faster_in(self) -> tuple[str, ...]:
-        """Symbols in which it grows faster than the answer, the others being fixed."""
-        return _faster_in(self.asked, self.answer)
-
-    @property
-    def slower_in(self) -> tuple[str, ...]:
-        """Symbols in which it grows more slowly."""
-        return _faster_in(self.answer, self.asked)
 
 
 def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
@@ -109,7 +106,7 @@ def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
         node = substitute(node, name, formula)
     growing = _Growing()
     above, below = growing.of(node)
-    return _few(growing.leading(above)), _few(growing.leading(below))
+    return growing.leading(above), growing.leading(below)
 
 
 def compared(asked: Order, answer: Order) -> Comparison:
@@ -119,10 +116,14 @@ def compared(asked: Order, answer: Order) -> Comparison:
         Undecided: neither that one bounds the other, nor that it does not, could be proven.
     """
     left, right = (
-        _few(_Growing().leading({_times(one, other): 1 for one in above for other in below}))
+        _Growing().leading({_times(one, other): 1 for one in above for other in below})
         for above, below in ((asked[0], answer[1]), (answer[0], asked[1]))
     )
-    return Comparison(_bounded(left, right), _bounded(right, left), left, right)
+    if set(left) == set(right):
+        return Comparison(at_most=True, at_least=True)
+    return Comparison(
+        _bounded(left, right), _bounded(right, left), _faster_in(left, right), _faster_in(right, left)
+    )
 
 
 def surplus(statement: Node) -> Node | None:
@@ -151,36 +152,27 @@ def surplus(statement: Node) -> Node | None:
 def constant(statement: Node) -> Node | None:
     """A constant factor, which says nothing; None where there is none. Exponents and bases are none."""
     node = body_of(statement)
+    looked_at: tuple[Node, ...] = ()
     match node:
         case Num() | Const():
             return node if node != Num(1) else None
-        case Neg(operand):
-            return node if isinstance(operand, Num) else constant(operand)
+        case Neg(Num()):
+            return node
         case Add(parts):
-            growing = [part for part in parts if symbols(part)]
-            return _first(growing) if growing else node
-        case Mul() | Div():
-            return _first(children(node))
+            looked_at = tuple(part for part in parts if symbols(part))
+            if not looked_at:
+                return node
         case Pow(base, exponent):
-            return node if not symbols(exponent) and constant(base) is not None else None
-        case Fn("sqrt" | "max" | "min", arguments):
-            return node if _first(arguments) is not None else None
-    return None
+            looked_at = () if symbols(exponent) else (base,)
+        case Neg() | Mul() | Div() | Fn("sqrt" | "max" | "min"):
+            looked_at = children(node)
+    found = next((found for part in looked_at if (found := constant(part)) is not None), None)
+    return node if found is not None and isinstance(node, (Pow, Fn)) else found
 
 
-def _first(parts: Iterable[Node]) -> Node | None:
-    return next((found for part in parts if (found := constant(part)) is not None), None)
-
-
-def _few(found: tuple[Product, ...]) -> tuple[Product, ...]:
-    if len(found) > MAX_LEADING:
-        raise Undecided("too many leading terms")
-    return found
-
-
-def _collected(parts: Iterable[tuple[_Key, Rational]]) -> tuple[tuple[_Key, Rational], ...]:
+def _collected(parts: Iterable[tuple[Any, Rational]]) -> _Part:
     """Add up the numbers of equal keys."""
-    total: dict[_Key, Rational] = {}
+    total: dict[Any, Rational] = {}
     for key, number in parts:
         total[key] = total.get(key, 0) + number
     return tuple(sorted((key, number) for key, number in total.items() if number))
@@ -193,17 +185,9 @@ def _plus(*sums: Sum) -> Sum:
     return found
 
 
-def _times(first: Product, second: Product) -> Product:
-    return _collected((*first, *second)) if first and second else first or second
-
-
-def _raised(base: Product, exponent: Rational) -> Product:
-    return tuple((scale, coefficient * exponent) for scale, coefficient in base)
-
-
-def _ratio(first: Scale | Product, second: Scale | Product) -> Product:
-    """One scale or product divided by another."""
-    return _collected((*first, *((key, -number) for key, number in second)))
+def _times(first: _Part, second: _Part, by: Rational = 1) -> _Part:
+    """A product or scale times another one to a power."""
+    return _collected((*first, *((key, number * by) for key, number in second)))
 
 
 def _named(name: str) -> Product:
@@ -223,9 +207,10 @@ def _to_scale(base: Product) -> Scale | None:
     return _collected(((scale[0][0][0], scale[0][0][1] - 1), power) for scale, power in base)
 
 
-def _moving(scale: Scale) -> Scale:
-    """A scale without its constants."""
-    return tuple(part for part in scale if part[0][0][0] != "#")
+def _apart(scale: Scale) -> tuple[Scale, Scale]:
+    """What grows or shrinks in a scale, and its constants."""
+    moving = tuple(part for part in scale if part[0][0][0] != "#")
+    return moving, tuple(part for part in scale if part[0][0][0] == "#") if len(moving) < len(scale) else ()
 
 
 def _known(scale: Scale | None) -> bool:
@@ -235,13 +220,12 @@ def _known(scale: Scale | None) -> bool:
     )
 
 
-def _signs(parts: Iterable[tuple[_Key, Scale | None, Rational]]) -> dict[_Key, int]:
-    """The signs of the sums of constants with one key; 0 where that is not seen.
+def _signs(parts: Iterable[tuple[Any, Scale | None, Rational]]) -> dict[Any, int]:
+    """For each key the sign of the sum of its constants, each with a number before it; 0 where that is not seen.
 
-    Args:
-        parts: key, a constant (None for a positive one that is not known), and a number before it.
+    None stands for a positive constant that is not known.
     """
-    groups: dict[_Key, list[tuple[Scale | None, Rational]]] = {}
+    groups: dict[Any, list[tuple[Scale | None, Rational]]] = {}
     for key, scale, number in parts:
         groups.setdefault(key, []).append((scale, number))
     return {key: _sign(group) for key, group in groups.items()}
@@ -265,8 +249,7 @@ def _sign(parts: Sequence[tuple[Scale | None, Rational]]) -> int:
 
 def _pulls(base: Product) -> dict[Scale, int]:
     """The scales of a product that grow or shrink, and the signs of their coefficients."""
-    parts = ((moving, scale, coefficient) for scale, coefficient in base if (moving := _moving(scale)))
-    return _signs((key, tuple(part for part in scale if part not in key), number) for key, scale, number in parts)
+    return _signs((*_apart(scale), coefficient) for scale, coefficient in base if _apart(scale)[0])
 
 
 def _vanishes(scale: Scale) -> bool:
@@ -282,17 +265,16 @@ def _has_bound(base: Product) -> bool:
     pulls = _pulls(base)
     shrinking = [scale for scale, way in pulls.items() if way < 0]
     return all(
-        way < 0 or _vanishes(scale) or any(_vanishes(_ratio(scale, other)) for other in shrinking)
+        way < 0 or _vanishes(scale) or any(_vanishes(_times(scale, other, -1)) for other in shrinking)
         for scale, way in pulls.items()
     )
 
 
 def _outgrown(product: Product, others: Iterable[Product]) -> bool:
     """Whether the quotient of a product and one of some others surely goes to zero."""
-    ratios = [_ratio(product, other) for other in others]
     return any(
-        any(way < 0 and _vanishes(_ratio((), scale)) for scale, way in _pulls(ratio).items()) and _has_bound(ratio)
-        for ratio in ratios
+        _has_bound(ratio) and any(way < 0 and _vanishes(_times((), scale, -1)) for scale, way in _pulls(ratio).items())
+        for ratio in (_times(product, other, -1) for other in others)
     )
 
 
@@ -308,14 +290,14 @@ def _escapes(base: Product, groups: Sequence[Iterable[str]]) -> str:
     ))  # fmt: skip
     highest: Scale = ()
     for scale in pulls:
-        difference = _ratio(scale, highest)
+        difference = _times(scale, highest, -1)
         if difference and difference[0][1] > 0:  # the first power that differs decides
             highest = scale
     return highest[0][0][0] if highest and pulls[highest] > 0 else ""
 
 
 def _names(several: Iterable[Product]) -> list[str]:
-    return sorted({name for product in several for scale, _ in product for (name, _), _ in _moving(scale)})
+    return sorted({name for product in several for scale, _ in product for (name, _), _ in _apart(scale)[0]})
 
 
 def _faster_in(left: Sequence[Product], right: Sequence[Product]) -> tuple[str, ...]:
@@ -325,14 +307,14 @@ def _faster_in(left: Sequence[Product], right: Sequence[Product]) -> tuple[str, 
         name
         for name in names
         if any(
-            all(_escapes(_ratio(one, other), (name, {*names} - {name})) == "0" for other in right) for one in left
+            all(_escapes(_times(one, other, -1), (name, {*names} - {name})) == "0" for other in right) for one in left
         )
     )
 
 
 def _bounded(left: Sequence[Product], right: Sequence[Product]) -> bool:
     """Whether the sum of some products is at most a constant times the sum of others."""
-    verdicts = [bool(right) and (product in right or _bounds(right, product)) for product in left]
+    verdicts = [_bounds(right, product) for product in left]
     if None in verdicts and False not in verdicts:
         raise Undecided("the growth could not be compared")
     return False not in verdicts
@@ -345,9 +327,9 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
     the convex hull of theirs. For pure powers of symbols that decides; where logarithms take part, a point in
     the hull is enough, and beside it other proofs are tried.
     """
-    ratios = [_ratio(product, other) for other in several]
-    if any(map(_has_bound, ratios)):
-        return True
+    ratios = [_times(product, other, -1) for other in several]
+    if any(map(_has_bound, ratios)) or not several:
+        return bool(several)
     rows = [dict(scale) for ratio in ratios if (scale := _to_scale(ratio)) is not None]
     if len(rows) == len(ratios):
         every = {atom for row in rows for atom in row}
@@ -416,13 +398,13 @@ class _Growing:
             case Const(name):
                 return {(((), 1),) if name == "e" else _named(UNKNOWN): 1}, UNIT
             case Neg(operand):
-                return self._product([self.of(operand), ({ONE: -1}, UNIT)])
+                return self._product(({ONE: -1}, UNIT), self.of(operand))
             case Add(parts):
-                return self._total([self.of(part) for part in parts])
+                return self._total(*map(self.of, parts))
             case Mul(parts):
-                return self._product([self.of(part) for part in parts])
+                return self._product(*map(self.of, parts))
             case Div(above, below):
-                return self._product([self.of(above), self._inverse(self.of(below))])
+                return self._product(self.of(above), self._inverse(self.of(below)))
             case Pow(base, exponent):
                 return self._power(self.of(base), self.of(exponent))
         return self._function(node.name, node.arguments)
@@ -435,14 +417,15 @@ class _Growing:
             case "exp":
                 return self.of(Pow(Const("e"), first))
             case "log" | "ln" | "lg":
-                found, *bases = [self.of(part) for part in (first, *([Num(10)] if name == "lg" else others))]
-                return self._product([self._logarithm(found), *(self._inverse(self._logarithm(base)) for base in bases)])
+                bases = [Num(10)] if name == "lg" else others
+                found, *below = ((self._logarithm(self.of(part)), UNIT) for part in (first, *bases))
+                return self._product(found, *map(self._inverse, below))
             case "max":  # between the mean of positive values and their sum
-                return self._total([self._positive(part) for part in parts])
+                return self._total(*map(self._positive, parts))
             case "min":  # between the harmonic sum of positive values and a multiple of it
-                return self._inverse(self._total([self._inverse(self._positive(part)) for part in parts]))
+                return self._inverse(self._total(*map(self._inverse, map(self._positive, parts))))
             case "ceil":  # what is positive is rounded up to 1 at least
-                return self._total([self._positive(first), (self._vague((ONE,)), UNIT)])
+                return self._total(self._positive(first), (self._vague(), UNIT))
             case "floor" if (found := self.of(first))[1] == UNIT:  # from 1 on it halves at most
                 return self._vague(self._large(found[0])), UNIT
             case "factorial":
@@ -460,17 +443,21 @@ class _Growing:
             Undecided: the sum is not seen to become and stay positive.
         """
         self._spend(len(one) * len(one))
-        moving = {product: tuple(part for part in product if _moving(part[0])) for product in one}
-        constants = {product: tuple(part for part in product if not _moving(part[0])) for product in one}
-        signs = _signs((moving[product], _to_scale(constants[product]), one[product]) for product in one)
+        moving = {product: tuple(part for part in product if _apart(part[0])[0]) for product in one}
+        signs = _signs(
+            (key, _to_scale(tuple(part for part in product if part not in key)), one[product])
+            for product, key in moving.items()
+        )
         positive = [product for product, way in signs.items() if way > 0]
         if not all(way > 0 or _outgrown(product, positive) for product, way in signs.items()):
             raise Undecided("a difference that may be negative or smaller than either side")
         kept: list[Product] = []
         for place, product in enumerate(positive):
             others = (*kept, *positive[place + 1 :])
-            if not any(_has_bound(_ratio(product, other)) for other in others):
+            if not any(_has_bound(_times(product, other, -1)) for other in others):
                 kept.append(product)
+        if len(kept) > MAX_LEADING:
+            raise Undecided("too many leading terms")
         return tuple(kept)
 
     def _large(self, one: Sum) -> tuple[Product, ...]:
@@ -485,14 +472,10 @@ class _Growing:
         if self._left < 0:
             raise Undecided("a formula that takes too long")
 
-    def _unknown(self) -> Product:
-        self._unknowns += 1
-        return _named(f"{UNKNOWN}{self._unknowns}")
-
-    def _vague(self, several: Iterable[Product]) -> Sum:
+    def _vague(self, several: Iterable[Product] = (ONE,)) -> Sum:
         """A sum that is between constants times the sum of some products."""
-        factor = self._unknown()
-        return {_times(product, factor): 1 for product in several}
+        self._unknowns += 1
+        return {_times(product, _named(f"{UNKNOWN}{self._unknowns}")): 1 for product in several}
 
     def _positive(self, part: Node) -> Growth:
         above, below = self.of(part)
@@ -502,7 +485,7 @@ class _Growing:
         self._spend(len(first) * len(second))
         return _plus(*({_times(one, other): first[one] * second[other] for other in second} for one in first))
 
-    def _total(self, parts: Sequence[Growth]) -> Growth:
+    def _total(self, *parts: Growth) -> Growth:
         above, below = parts[0]
         for over, under in parts[1:]:
             if under == below:
@@ -512,7 +495,7 @@ class _Growing:
                 below = self._times(below, under)
         return above, below
 
-    def _product(self, parts: Sequence[Growth]) -> Growth:
+    def _product(self, *parts: Growth) -> Growth:
         above, below = parts[0]
         for over, under in parts[1:]:
             above, below = self._times(above, over), self._times(below, under)
@@ -526,15 +509,15 @@ class _Growing:
             raise Undecided("division by zero")
         if len(divisor) > 1:
             return below, divisor
-        return self._times(below, {_raised(part, -1): Fraction(1, by) for part, by in divisor.items()}), UNIT
+        return self._times(below, {_times((), part, -1): Fraction(1, by) for part, by in divisor.items()}), UNIT
 
     def _power(self, base: Growth, exponent: Growth) -> Growth:
         by, below = exponent
-        if below != UNIT or by.keys() - {ONE}:
-            return self._exponential(self._product([exponent, self._logarithm(base)]))
+        if below != UNIT:
+            raise Undecided("a fraction in an exponent")
+        if by.keys() - {ONE}:
+            return self._exponential(self._times(by, self._logarithm(base))), UNIT
         number = by.get(ONE, 0)
-        if abs(number) > MAX_POWER:
-            raise Undecided("a large power")
         above, under = base if number >= 0 else self._inverse(base)
         return self._raised(above, abs(number)), self._raised(under, abs(number))
 
@@ -542,29 +525,31 @@ class _Growing:
         """A sum to a power from zero on."""
         if exponent == 0 or base == UNIT:
             return UNIT
+        if exponent > MAX_POWER:
+            raise Undecided("a large power")
         if len(base) == 1:
             ((product, number),) = base.items()
             if exponent.denominator != 1:
-                return {_times(_raised(product, exponent), _raised(_primes(number), exponent)): 1}
+                return {_times((), _times(product, _primes(number)), exponent): 1}
             if max(number.numerator.bit_length(), number.denominator.bit_length()) * exponent > MAX_BITS:
                 raise Undecided("a constant is too large")
-            return {_raised(product, exponent): number**exponent.numerator}
+            return {_times((), product, exponent): number**exponent.numerator}
         if exponent.denominator == 1 and len(base) ** exponent.numerator <= MAX_TERMS:
             result = UNIT
             for _ in range(exponent.numerator):
                 result = self._times(result, base)
             return result
-        return self._vague(_raised(product, exponent) for product in self.leading(base))
+        return self._vague(_times((), product, exponent) for product in self.leading(base))
 
-    def _logarithm(self, one: Growth) -> Growth:
+    def _logarithm(self, one: Growth) -> Sum:
         """The natural logarithm."""
         above, below = map(self._logarithm_of, one)
-        return _plus(above, {product: -number for product, number in below.items()}), UNIT
+        return _plus(above, {product: -number for product, number in below.items()})
 
     def _logarithm_of(self, one: Sum) -> Sum:
         if len(one) == 1:
             ((product, number),) = one.items()
-            if all(_moving(scale) or _known(scale) for scale, _ in product):
+            if all(_apart(scale)[0] or _known(scale) for scale, _ in product):
                 parts = (*product, *_primes(number))
                 return _plus(*({_of_scale(scale): coefficient} for scale, coefficient in parts))
         found = self.leading(one)
@@ -575,26 +560,23 @@ class _Growing:
 
     def _factorial(self, argument: Node) -> Growth:
         """Stirling: ``n!`` is ``n^(n + 1/2) * e^-n`` up to a factor."""
-        if not symbols(argument):
-            return self._vague((ONE,)), UNIT
         above, below = self.of(argument)
+        if not symbols(argument):
+            return self._vague(), UNIT
         if len(above) != 1 or below != UNIT or not self._large(above):
             raise Undecided("the factorial of a sum")
-        power = Div(Pow(argument, argument), Pow(Const("e"), argument))
-        return self._product([self.of(Mul((power, Fn("sqrt", (argument,))))), (self._vague((ONE,)), UNIT)])
+        power = Pow(Div(argument, Const("e")), argument)
+        return self._vague(self.of(Mul((power, Fn("sqrt", (argument,)))))[0]), UNIT
 
-    def _exponential(self, exponent: Growth) -> Growth:
-        """e to the power of a growth that is known up to an added constant."""
-        above, below = exponent
-        if below != UNIT:
-            raise Undecided("a fraction in an exponent")
+    def _exponential(self, exponent: Sum) -> Sum:
+        """e to the power of a sum that is known up to an added constant."""
         parts: list[tuple[Scale, Rational]] = []
-        for product, number in above.items():
+        for product, number in exponent.items():
             scale = _to_scale(product)
             if _outgrown(product, (ONE,)) or not (_known(scale) or _names((product,))):
-                parts.extend(self._unknown())
+                parts.extend(*self._vague())
             elif scale is not None and _known(scale):
                 parts.append((scale, number))
             else:
                 raise Undecided("an exponent known only up to a constant factor, or an exponential itself")
-        return {_collected(parts): 1}, UNIT
+        return {_collected(parts): 1}
