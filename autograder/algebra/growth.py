@@ -57,7 +57,7 @@ BITS = 512  # of precision, where the sign of a constant is looked for
 
 Rational = int | Fraction
 Atom = tuple[str, int]
-"""A symbol or constant, and how often its logarithm is taken. Constants are primes, as ``#2``, and ``#?1`` …"""
+"""A symbol or constant, and how often its logarithm is taken. Constants: primes, as ``#2``, and ``#?1`` …"""
 Scale = tuple[tuple[Atom, Rational], ...]
 """Atoms with powers other than zero, sorted."""
 Product = tuple[tuple[Scale, Rational], ...]
@@ -105,8 +105,8 @@ def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
     for name, formula in reversed(tuple(assumptions)):
         node = substitute(node, name, formula)
     growing = _Growing()
-    above, below = growing.of(node)
-    return growing.leading(above), growing.leading(below)
+    above, below = map(growing.leading, growing.of(node))
+    return above, below
 
 
 def compared(asked: Order, answer: Order) -> Comparison:
@@ -187,6 +187,8 @@ def _plus(*sums: Sum) -> Sum:
 
 def _times(first: _Part, second: _Part, by: Rational = 1) -> _Part:
     """A product or scale times another one to a power."""
+    if not second:
+        return first
     return _collected((*first, *((key, number * by) for key, number in second)))
 
 
@@ -221,7 +223,7 @@ def _known(scale: Scale | None) -> bool:
 
 
 def _signs(parts: Iterable[tuple[Any, Scale | None, Rational]]) -> dict[Any, int]:
-    """For each key the sign of the sum of its constants, each with a number before it; 0 where that is not seen.
+    """For each key the sign of the sum of its constants with numbers before them; 0 where it is not seen.
 
     None stands for a positive constant that is not known.
     """
@@ -272,9 +274,11 @@ def _has_bound(base: Product) -> bool:
 
 def _outgrown(product: Product, others: Iterable[Product]) -> bool:
     """Whether the quotient of a product and one of some others surely goes to zero."""
+    ratios = [_times(product, other, -1) for other in others]
     return any(
-        _has_bound(ratio) and any(way < 0 and _vanishes(_times((), scale, -1)) for scale, way in _pulls(ratio).items())
-        for ratio in (_times(product, other, -1) for other in others)
+        any(way < 0 and _vanishes(_times((), scale, -1)) for scale, way in _pulls(ratio).items())
+        for ratio in ratios
+        if _has_bound(ratio)
     )
 
 
@@ -303,12 +307,12 @@ def _names(several: Iterable[Product]) -> list[str]:
 def _faster_in(left: Sequence[Product], right: Sequence[Product]) -> tuple[str, ...]:
     """The symbols in which a sum of products grows faster than another, all others being fixed."""
     names = _names((*left, *right))
+    ratios = [[_times(one, other, -1) for other in right] for one in left]
+    ways = {name: (name, {*names} - {name}) for name in names}
     return tuple(
         name
         for name in names
-        if any(
-            all(_escapes(_times(one, other, -1), (name, {*names} - {name})) == "0" for other in right) for one in left
-        )
+        if any(all(_escapes(ratio, ways[name]) == "0" for ratio in row) for row in ratios)
     )
 
 
@@ -346,12 +350,11 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
 
 def _mean_below(rows: Sequence[Mapping[Atom, Rational]], atoms: Iterable[Atom]) -> bool:
     """Whether some mean of the rows is at most zero at every atom."""
-    ordered, zero, one = sorted(atoms), Fraction(0), Fraction(1)
-    table = [
-        [*(Fraction(row.get(atom, 0)) for row in rows), *(one if atom == other else zero for other in ordered), zero]
-        for atom in ordered
-    ]
-    return feasible([*table, [*(one for _ in rows), *(zero for _ in ordered), one]])
+    ordered = sorted(atoms)
+    columns = [[*(row.get(atom, 0) for atom in ordered), 1] for row in rows]
+    slack = [[int(atom == other) for atom in (*ordered, None)] for other in ordered]
+    table = zip(*columns, *slack, [*(0 for _ in ordered), 1], strict=True)
+    return feasible([[Fraction(value) for value in row] for row in table])
 
 
 def _paths(names: Sequence[str]) -> Iterator[tuple[Iterable[str], ...]]:
@@ -509,7 +512,9 @@ class _Growing:
             raise Undecided("division by zero")
         if len(divisor) > 1:
             return below, divisor
-        return self._times(below, {_times((), part, -1): Fraction(1, by) for part, by in divisor.items()}), UNIT
+        return self._times(
+            below, {_times((), part, -1): Fraction(1, by) for part, by in divisor.items()}
+        ), UNIT
 
     def _power(self, base: Growth, exponent: Growth) -> Growth:
         by, below = exponent
@@ -517,9 +522,11 @@ class _Growing:
             raise Undecided("a fraction in an exponent")
         if by.keys() - {ONE}:
             return self._exponential(self._times(by, self._logarithm(base))), UNIT
-        number = by.get(ONE, 0)
-        above, under = base if number >= 0 else self._inverse(base)
-        return self._raised(above, abs(number)), self._raised(under, abs(number))
+        number: Rational = by.get(ONE, 0)
+        if number < 0:
+            base, number = self._inverse(base), -number
+        above, under = base
+        return self._raised(above, number), self._raised(under, number)
 
     def _raised(self, base: Sum, exponent: Rational) -> Sum:
         """A sum to a power from zero on."""
@@ -552,11 +559,11 @@ class _Growing:
             if all(_apart(scale)[0] or _known(scale) for scale, _ in product):
                 parts = (*product, *_primes(number))
                 return _plus(*({_of_scale(scale): coefficient} for scale, coefficient in parts))
-        found = self.leading(one)
-        if not found:
+        if not one:
             raise Undecided("the logarithm of zero")
         # It is that of the largest term, up to an added constant, which is small beside what grows.
-        return self._vague([part for product in found for part in self._large(self._logarithm_of({product: 1}))])
+        found = [self._logarithm_of({product: 1}) for product in self.leading(one)]
+        return self._vague([part for logarithm in found for part in self._large(logarithm)])
 
     def _factorial(self, argument: Node) -> Growth:
         """Stirling: ``n!`` is ``n^(n + 1/2) * e^-n`` up to a factor."""
@@ -578,5 +585,5 @@ class _Growing:
             elif scale is not None and _known(scale):
                 parts.append((scale, number))
             else:
-                raise Undecided("an exponent known only up to a constant factor, or an exponential itself")
+                raise Undecided("an exponent that is not known exactly, or an exponential itself")
         return {_collected(parts): 1}

@@ -28,12 +28,11 @@ from autograder.algebra.key import AnswerKey
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
 from autograder.algebra.notation.relations import parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.reading import unreadable
-from autograder.rubric import Symbol
 from tests.algebra.exam import FORMULAS, RUBRIC, VOCABULARY
 from tests.algebra.grammars import SHARES, lattice_pair, related_pair, share_pair
 from tests.algebra.hostile import DECIDED, REFUSED

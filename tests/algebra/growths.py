@@ -144,7 +144,10 @@ def _two_symbols(draw: Random) -> Pair:
         base = left
         second, right = draw.choice([
             (f"max({first}, {extra})", lambda a, b: max(base(a, b), more(a, b))),
-            (f"({first})/2 + sqrt(({first})*({extra}))", lambda a, b: max(base(a, b), (base(a, b) + more(a, b)) / 2)),
+            (
+                f"({first})/2 + sqrt(({first})*({extra}))",
+                lambda a, b: max(base(a, b), (base(a, b) + more(a, b)) / 2),
+            ),
             (f"({first})*min(n, d)/n", lambda a, b: base(a, b) + min(a, b) - a),
             (f"({first})*(n*d)/(n + d)/min(n, d)", base),
         ])  # fmt: skip

@@ -16,10 +16,9 @@ from autograder.algebra.growth import Comparison, compared, constant, order, sur
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Undecided
-from autograder.rubric import Symbol
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "k")})
 SYMBOLS = ("n", "d", "h")

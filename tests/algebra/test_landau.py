@@ -15,12 +15,11 @@ from autograder.algebra.notation.landau import SIGNS, body_of, parse_landau, par
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.relations import parse_chain, parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
-from autograder.rubric import Symbol
 from tests.algebra.examples import VOCABULARY, functions, polynomials
 
 MIXED = Vocabulary({
