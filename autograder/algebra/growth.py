@@ -41,7 +41,7 @@ from autograder.algebra.nodes import (
 )  # fmt: skip
 from autograder.algebra.notation.landau import body_of
 from autograder.algebra.terms import terms
-from autograder.algebra.values.precision import precision
+from autograder.algebra.values.balls import precision
 from autograder.errors import Undecided
 
 MAX_TERMS = 24  # of a sum; a power of a sum with more is not multiplied out

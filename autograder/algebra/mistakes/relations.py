@@ -12,8 +12,8 @@ import msgspec
 
 from autograder.algebra.equality.compare import Comparer, solved
 from autograder.algebra.equality.inequalities import with_sign
+from autograder.algebra.mistakes.bases import Monomial, Recogniser
 from autograder.algebra.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
-from autograder.algebra.mistakes.monomials import Monomial, Recogniser
 from autograder.algebra.nodes import Add, Div, Neg, Node, Relation, Sym, children, symbols
 from autograder.errors import Undecided
 
