@@ -130,7 +130,7 @@ def test_apart(first: str, second: str) -> None:
     [
         "n - d", "(n - d)^2", "0^n", "log(n/d)", "log(1 + 1/n)", "(n + 1)^n", "exp(exp(n))", "2^(n/(n + d))",
         "binomial(n, d)", "(n + d)!", "(-2)^n", "sqrt(n - d)", "1/(n - n)", "log(n - n)",
-        "max(n, -d)", "2^max(n, d)", "log(pi)",
+        "max(n, -d)", "2^max(n, d)", "log(pi)", "n^pi", "n^(log_6(3))", "(n + d)^(log_2(3))",
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_left_open(text: str) -> None:
