@@ -10,12 +10,19 @@ from math import gcd, lcm
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.edits import product
 from autograder.algebra.mistakes.slips import Material, Slip, slips
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, substitute, symbols, walk
 from autograder.algebra.terms import terms
 from autograder.algebra.values.evaluate import Rational
 from autograder.algebra.values.points import BITS
 
+MOST_NAMES = 12
+"""Symbols that slips are tried with."""
+MOST_WORK = 6_000
+"""Parts of formulas in all slips together, about ten milliseconds: of a formula of 38 roots in one another
+there are hundreds of slips, each as large as itself."""
+LEAST_SLIPS = 20
 SMALL = 1 << 14
 """Largest numerator and denominator of the number in front."""
 MOST_POWER = 8
@@ -49,9 +56,9 @@ class Monomial(Struct, frozen=True):
             above.insert(0, Num(number.numerator))
         if number.denominator != 1:
             below.insert(0, Num(number.denominator))
-        tree = _product(above)
+        tree = product(above)
         if below:
-            tree = Div(tree, _product(below))
+            tree = Div(tree, product(below))
         return Neg(tree) if self.number < 0 else tree
 
 
@@ -76,7 +83,11 @@ def small_ratio(first: Rational, second: Rational) -> Fraction | None:
 
 
 class Recogniser:
-    """Recognises monomials at one comparer's secret point, in the symbols that no assumption settles."""
+    """Recognises monomials at one comparer's secret point, in the symbols that no assumption settles.
+
+    The point's coordinates are large secret integers. A value that one of them divides again and again
+    until a small number is left is, but for a chance below 2^-60, that small number times these powers.
+    """
 
     __slots__ = ("_common", "_points")
 
@@ -124,18 +135,6 @@ class Recogniser:
 
 def _raised(name: str, power: int) -> Node:
     return Sym(name) if power == 1 else Pow(Sym(name), Num(power))
-
-
-def _product(factors: Sequence[Node]) -> Node:
-    return factors[0] if len(factors) == 1 else Mul(tuple(factors))
-
-
-MOST_NAMES = 12
-"""Symbols that slips are tried with."""
-MOST_WORK = 6_000
-"""Parts of formulas in all slips together, about ten milliseconds: of a formula of 38 roots in one another
-there are hundreds of slips, each as large as itself."""
-LEAST_SLIPS = 20
 
 
 class Base(Struct, frozen=True, eq=False):

@@ -6,7 +6,7 @@ the sign are right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
@@ -72,11 +72,6 @@ class RelationDiagnosis:
                 return msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
             last = last or found
         return last
-
-    @property
-    def arranged(self) -> Mapping[str, Node]:
-        """The right equation, solved for each symbol for which that is possible."""
-        return self._right
 
     def _arranged(self, relation: Relation) -> dict[str, Node]:
         """The relation as ``symbol = formula``, for several symbols; as it was written first."""

@@ -33,7 +33,12 @@ _OWNED = threading.RLock()
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute with so many bits. Other threads that want to compute with balls wait."""
+    """Compute with so many bits. Other threads that want to compute with balls wait.
+
+    flint keeps one precision for the whole process: a thread that changes it changes it under every other
+    one, in the middle of what they compute. So whoever computes with balls holds the only lock there is while
+    the precision is theirs.
+    """
     with _OWNED, ctx.workprec(bits):
         yield
 
