@@ -163,6 +163,12 @@ def test_imports_go_down_only() -> None:
     assert [] == wrong
 
 
+def test_formulas_stand_alone() -> None:
+    """What reads and compares formulas knows our errors and our stream of numbers, nothing else of ours."""
+    known = {part(module) for name in OURS if part(name) == "algebra" for module in imports(name)}
+    assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
+
+
 def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
     """Inside a large part a module imports from its own room and from lower ones."""
     wrong = []
