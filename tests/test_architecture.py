@@ -18,10 +18,10 @@ LAYERS = (
     {"wording"},
     {"records"},
     {"errors", "atomic", "stream"},
-    {"limits", "tables", "timestamps", "syntax"},
+    {"limits", "tables", "timestamps", "syntax", "algebra"},
     {"variants"},
     {"rubric", "messages"},
-    {"notebook", "sandbox", "algebra"},
+    {"notebook", "sandbox"},
     {"checks", "course", "grades"},
     {"feedback", "student"},
     {"gradebook", "paper", "authoring"},
@@ -162,6 +162,12 @@ def test_imports_go_down_only() -> None:
         if height[part(module)] >= height[part(name)]
     ]
     assert [] == wrong
+
+
+def test_formulas_stand_alone() -> None:
+    """What reads and compares formulas knows our errors and our stream of numbers, nothing else of ours."""
+    known = {part(module) for name in OURS if part(name) == "algebra" for module in imports(name)}
+    assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
 
 
 def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:

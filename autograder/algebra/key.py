@@ -26,22 +26,6 @@ class Named(Struct, frozen=True, eq=False):
     right: bool = False
 
 
-class Verdict(Struct, frozen=True):
-    """What an answer is.
-
-    Attributes:
-        right: whether it is right.
-        named: index of the named answer that it is; -1 for none.
-        difference: how it differs from the right answer, where no named one fits.
-        early: it is right only under assumptions that the item does not grant.
-    """
-
-    right: bool
-    named: int = -1
-    difference: Difference | None = None
-    early: bool = False
-
-
 class _Known(Struct, frozen=True, eq=False):
     """Exact values of everything foreseen, under one comparer."""
 
@@ -118,35 +102,6 @@ class AnswerKey:
     def facts(self, answer: Tree) -> Facts:
         """What can be asked about an answer."""
         return Facts(self._table, answer)
-
-    def verdict(self, answer: Tree) -> Verdict:
-        """Judge an answer in the usual order.
-
-        Right without assumptions comes first, then named right answers, then right under assumptions,
-        then named mistakes, then what can be said by comparison.
-
-        Raises:
-            Undecided: it could be proven neither right nor wrong.
-        """
-        facts = self.facts(answer)
-        doubt: Undecided | None = None
-        for strictly in (True, False):
-            try:
-                if facts.right(strictly=strictly):
-                    return Verdict(right=True)
-            except Undecided as error:
-                doubt = error
-            for index, entry in enumerate(self._table.named):
-                try:
-                    if entry.right is strictly and facts.named(index):
-                        return Verdict(right=strictly, named=index)
-                except Undecided as error:
-                    doubt = error
-        if doubt is not None:
-            raise doubt
-        if facts.early():
-            return Verdict(right=False, early=True)
-        return Verdict(right=False, difference=facts.difference())
 
 
 class Facts:

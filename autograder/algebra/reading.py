@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from autograder.algebra.growth.landau import parse_statements
 from autograder.algebra.nodes import Node, Tree, Tuple
+from autograder.algebra.notation.landau import parse_statements
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
 from autograder.algebra.notation.relations import parse_chain

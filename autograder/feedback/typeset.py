@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from autograder.algebra.growth.landau import parse_landau
 from autograder.algebra.nodes import Tree
+from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary

@@ -119,11 +119,6 @@ class _Whole(int):
     bin_uiui = staticmethod(math.comb)
 
 
-class _Symbol(_Struct):
-    domain: str = "positive integer"
-    aliases: tuple[str, ...] = ()
-
-
 class _Message(_Struct):
     code: str
     params: Mapping[str, str] = {}
@@ -132,7 +127,6 @@ class _Message(_Struct):
 _STAND_INS: Mapping[str, Any] = {
     "msgspec": types.SimpleNamespace(Struct=_Struct),
     "flint": types.SimpleNamespace(fmpz=_Whole),
-    "autograder.rubric": types.SimpleNamespace(Symbol=_Symbol),
     "autograder.records": types.SimpleNamespace(Message=_Message, Text=dict),
 }
 _LOADED: dict[str, Any] = {}

@@ -27,7 +27,7 @@ SILENT = Path(__file__).with_name("silentcheck.py")
 """What lies in its place while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
-_STAND_INS = ("autograder.rubric", "autograder.records")
+_STAND_INS = ("autograder.records",)
 """Modules of the program that the template has its own short versions of."""
 _TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder import atomic, limits
+from autograder.algebra.notation import vocabulary
 from autograder.errors import RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
@@ -35,15 +36,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 
 
-class Symbol(Struct, frozen=True, forbid_unknown_fields=True):
+class Symbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
-    domain: str = "positive integer"
-    """``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1), ``"unit"`` (0 and 1 as
-    well) or ``"real"``; ``"function"`` where the aliases are further spellings of the function it is called
-    as."""
-    aliases: tuple[str, ...] = ()
-    text: dict[str, str] = {}
+    text: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from autograder.algebra.nodes import Node, Num, Tree, Tuple
 from autograder.algebra.notation.tokens import MAX_DIGITS
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.reading import read_text
@@ -16,7 +16,6 @@ from autograder.algebra.sizes.numerals import read_whole
 from autograder.algebra.sizes.shapes import read_shape, read_size
 from autograder.errors import AutograderError, Unreadable
 from autograder.messages.reading import SENTENCES, unreadable
-from autograder.rubric import Symbol
 from autograder.student.sentences import sentence
 
 MAX_ELEMENTS = 100

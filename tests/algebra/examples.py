@@ -7,8 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.rubric import Symbol
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 
 VOCABULARY = Vocabulary(
     {

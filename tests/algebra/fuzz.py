@@ -24,22 +24,21 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import AnswerKey
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
 from autograder.algebra.notation.relations import parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from autograder.messages.reading import unreadable
-from autograder.rubric import Symbol
 from tests.algebra.exam import FORMULAS, RUBRIC, VOCABULARY
 from tests.algebra.grammars import SHARES, lattice_pair, related_pair, share_pair
 from tests.algebra.hostile import DECIDED, REFUSED
 from tests.algebra.notations import HANDS, Hand
 from tests.algebra.test_compare import value
 from tests.algebra.test_tokens import MORE_PIECES
+from tests.algebra.verdicts import JudgingKey
 
 SECONDS = 0.150
 """For reading a text and judging it, with the search for what is wrong in it; ten milliseconds without."""
@@ -322,7 +321,7 @@ class Judge:
     def __init__(self) -> None:
         plain = Comparer(Points(VOCABULARY.domains, b"a test"))
         layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
-        self._key = AnswerKey([parse(layer, VOCABULARY)], [plain])
+        self._key = JudgingKey([parse(layer, VOCABULARY)], [plain])
         self.written: list[tuple[Tree, str]] = []
         """What was read, and how it was written, until it is checked."""
 

@@ -13,11 +13,10 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.forms.linear import cheapest, feasible
 from autograder.algebra.forms.signomials import NoSignomial, clash, excess, positive
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from autograder.rubric import Symbol
 from tests.algebra.grammars import lattice_pair
 
 VOCABULARY = Vocabulary({

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, Tuple
 from autograder.algebra.notation.parse import parse, parse_relation, parse_tuple
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import AlgebraError, Undecided
-from autograder.rubric import Symbol
 from tests.algebra.examples import NAMES, VOCABULARY, polynomials
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))

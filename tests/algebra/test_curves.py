@@ -7,12 +7,11 @@ import pytest
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Fn, Sym
 from autograder.algebra.notation.parse import parse, parse_canonical
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
-from autograder.rubric import Symbol
 
 DOMAINS = ("positive integer", "positive", "real")
 

@@ -146,7 +146,7 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
             continue
         name = difference.note.removeprefix("solved for ").partition(":")[0]
         oracle = Oracle(right[name], VOCABULARY.domains)
-        solved = RelationDiagnosis(mutant, RAW).arranged[name]
+        solved = RelationDiagnosis(mutant, RAW).arranged(mutant)[name]
         assert oracle.true(difference.sentence, difference.params, solved), (to_text(mutant), difference)
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from autograder.algebra.forms.flaws import FORMS, flaw, occurring
 from autograder.algebra.forms.polynomials import Ring
 from autograder.algebra.notation.parse import parse, parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.errors import Undecided, Unreadable
-from autograder.rubric import Symbol
 from tests.algebra.examples import functions, polynomials
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "L")})

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import AnswerKey
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
@@ -18,24 +17,25 @@ from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
+from tests.algebra.verdicts import JudgingKey
 
 Reader = Callable[[str, Vocabulary], Tree]
 PLAIN = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = PLAIN.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
 KEYS = {
-    "a polynomial": AnswerKey([parse("8*d_model^2", VOCABULARY)], [PLAIN]),
-    "a polynomial under an assumption": AnswerKey([parse("8*d_model^2", VOCABULARY)], [PLAIN, HEADS]),
-    "a fraction": AnswerKey([parse("n/(d_model + 1) + 1/n_heads", VOCABULARY)], [PLAIN, HEADS]),
-    "a logarithm": AnswerKey([parse("n*log(n) + d_model", VOCABULARY)], [PLAIN]),
-    "a ceiling": AnswerKey([parse("ceil(n/2)", VOCABULARY)], [PLAIN]),
-    "a power": AnswerKey([parse("2^n*d_model", VOCABULARY)], [PLAIN]),
+    "a polynomial": JudgingKey([parse("8*d_model^2", VOCABULARY)], [PLAIN]),
+    "a polynomial under an assumption": JudgingKey([parse("8*d_model^2", VOCABULARY)], [PLAIN, HEADS]),
+    "a fraction": JudgingKey([parse("n/(d_model + 1) + 1/n_heads", VOCABULARY)], [PLAIN, HEADS]),
+    "a logarithm": JudgingKey([parse("n*log(n) + d_model", VOCABULARY)], [PLAIN]),
+    "a ceiling": JudgingKey([parse("ceil(n/2)", VOCABULARY)], [PLAIN]),
+    "a power": JudgingKey([parse("2^n*d_model", VOCABULARY)], [PLAIN]),
 }
 SECONDS = 0.01
 DIAGNOSED = 0.15
 """Seconds for a wrong formula of any size: what is wrong in it is looked for as well."""
 
 
-def fastest(text: str, read: Reader = parse, key: AnswerKey = KEYS["a polynomial"]) -> tuple[str, float]:
+def fastest(text: str, read: Reader = parse, key: JudgingKey = KEYS["a polynomial"]) -> tuple[str, float]:
     """What comes of a text, and the shortest of five times: other work shares this machine."""
     outcome, best = "", 1e9
     for _ in range(5):
@@ -74,10 +74,10 @@ def test_costly_formulas_end_quickly(name: str, asked: str) -> None:
 def test_lists_and_inequalities_end_quickly(name: str) -> None:
     """The same texts as a list, and as one side of an inequality."""
     text = (REFUSED | DECIDED)[name]
-    listed, seconds = fastest(text, parse_list, AnswerKey([parse_list("(n, d)", VOCABULARY)], [PLAIN]))
+    listed, seconds = fastest(text, parse_list, JudgingKey([parse_list("(n, d)", VOCABULARY)], [PLAIN]))
     assert listed != "right"
     assert seconds < SECONDS
-    key = AnswerKey([parse_single("n < d_model", VOCABULARY)], [PLAIN])
+    key = JudgingKey([parse_single("n < d_model", VOCABULARY)], [PLAIN])
     related, seconds = fastest(f"{text} < d", parse_single, key)
     assert related != "right"
     assert seconds < SECONDS
@@ -86,5 +86,5 @@ def test_lists_and_inequalities_end_quickly(name: str) -> None:
 @pytest.mark.parametrize("text", ["- " + "\n" * 1_990, " " * 1_990 + "d", "\n \n" * 600 + "d", "- d\n" * 400])
 def test_lists_of_blanks_are_read_quickly(text: str) -> None:
     """What separates the lines of a list is found in one pass."""
-    _, seconds = fastest(text, parse_list, AnswerKey([parse_list("(n, d)", VOCABULARY)], [PLAIN]))
+    _, seconds = fastest(text, parse_list, JudgingKey([parse_list("(n, d)", VOCABULARY)], [PLAIN]))
     assert seconds < SECONDS / 2

@@ -5,26 +5,27 @@ from __future__ import annotations
 import pytest
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import AnswerKey, Named, Verdict
+from autograder.algebra.key import Named
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.parse import parse, parse_relation, parse_tuple
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from autograder.messages.algebra import SENTENCES
 from tests.algebra.examples import VOCABULARY
+from tests.algebra.verdicts import JudgingKey, Verdict
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = RAW.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
 LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 
 
-def key(right: str, *mistakes: tuple[str, str, tuple[Comparer, ...]]) -> AnswerKey:
+def key(right: str, *mistakes: tuple[str, str, tuple[Comparer, ...]]) -> JudgingKey:
     """A key for one right answer, read without assumptions, with named mistakes."""
     named = [Named(code, parse(when, VOCABULARY), readings) for code, when, readings in mistakes]
-    return AnswerKey([parse(right, VOCABULARY)], [RAW], named, beyond=HEADS)
+    return JudgingKey([parse(right, VOCABULARY)], [RAW], named, beyond=HEADS)
 
 
-def verdict(answers: AnswerKey, text: str) -> Verdict:
+def verdict(answers: JudgingKey, text: str) -> Verdict:
     """The verdict on a text."""
     return answers.verdict(parse(text, VOCABULARY))
 
@@ -98,7 +99,7 @@ def test_an_assumption_used_early_is_noticed() -> None:
 
 def test_remarks_come_before_assumptions() -> None:
     """A right answer with a remark is found although an assumption makes it equal to the main one."""
-    answers = AnswerKey(
+    answers = JudgingKey(
         [parse("n_heads*d_head*d_model", VOCABULARY)],
         [RAW, HEADS],
         [Named("early", parse("d_model^2", VOCABULARY), (RAW,), right=True)],
@@ -124,14 +125,14 @@ def test_doubt_is_not_a_verdict() -> None:
 
 def test_relations_and_tuples_have_keys() -> None:
     """Equations and shapes are looked up like formulas."""
-    relations = AnswerKey(
+    relations = JudgingKey(
         [parse_relation("d_model = n_heads*d_head", VOCABULARY)],
         [RAW],
         [Named("equal-widths", parse_relation("d_head = d_model", VOCABULARY), (RAW,))],
     )
     assert relations.verdict(parse_relation("d_head = d/h", VOCABULARY)).right
     assert relations.verdict(parse_relation("d/d_k = 1", VOCABULARY)).named == 0
-    shapes = AnswerKey(
+    shapes = JudgingKey(
         [parse_tuple("(3*d, 4*d)", VOCABULARY)],
         [RAW],
         [Named("transposed", parse_tuple("(4*d, 3*d)", VOCABULARY), (RAW,))],
@@ -155,7 +156,7 @@ class Counting(Comparer):
 def test_each_reading_is_asked_once() -> None:
     """Whether an answer is right without assumptions is found out once, though it is asked twice."""
     plain = Counting(RAW.points)
-    answers = AnswerKey([parse("sqrt(d)", VOCABULARY)], [plain, HEADS])
+    answers = JudgingKey([parse("sqrt(d)", VOCABULARY)], [plain, HEADS])
     facts = answers.facts(parse("sqrt(n)", VOCABULARY))
     assert facts.right(strictly=True) is False
     assert facts.right(strictly=False) is False
@@ -164,7 +165,7 @@ def test_each_reading_is_asked_once() -> None:
 
 def test_doubt_remains_doubt() -> None:
     """What was undecided once is undecided when it is asked again."""
-    facts = AnswerKey([parse("d", VOCABULARY)], [RAW]).facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
+    facts = JudgingKey([parse("d", VOCABULARY)], [RAW]).facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
     for _ in range(2):
         with pytest.raises(Undecided):
             facts.right(strictly=True)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Num, Pow, Relation, Sym, Tuple
 from autograder.algebra.notation.parse import parse, parse_relation, parse_sides, parse_tuple
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import RubricError, Unreadable
-from autograder.rubric import Symbol
 from tests.algebra.examples import NOTATIONS, VOCABULARY
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))

@@ -11,8 +11,8 @@ from flint import arb, ctx
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.notation.parse import parse
+from autograder.algebra.values.balls import precision
 from autograder.algebra.values.points import Points
-from autograder.algebra.values.precision import precision
 from autograder.errors import Undecided
 from tests.algebra.examples import VOCABULARY
 

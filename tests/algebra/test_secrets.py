@@ -8,10 +8,9 @@ import pytest
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from autograder.rubric import Symbol
 
 SECRETS = int(os.environ.get("SECRETS", "12"))
 """A thousand were tried when this was written."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Num, Sym
 from autograder.algebra.notation.parse import parse, parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import (
     FAMILIES,
@@ -28,7 +28,6 @@ from autograder.errors import Undecided, Unreadable
 from autograder.messages import LANGUAGES, SENTENCES, render
 from autograder.messages import shapes as sentences
 from autograder.records import Message
-from autograder.rubric import Symbol
 
 VOCABULARY = Vocabulary(
     {

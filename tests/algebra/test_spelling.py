@@ -6,10 +6,9 @@ import pytest
 
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.spelling import is_slip
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.sizes.units import read_unit
 from autograder.errors import Unreadable
-from autograder.rubric import Symbol
 
 NAMES = (
     "batch_size", "loss", "d_model", "d_head", "n_heads", "n_layers", "seq_len", "max_len", "hidden", "width",

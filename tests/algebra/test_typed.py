@@ -9,16 +9,15 @@ import pytest
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import SIGNS, body_of, sign_of
 from autograder.algebra.nodes import Relation, Tree, Tuple
+from autograder.algebra.notation.landau import SIGNS, body_of, sign_of
 from autograder.algebra.notation.parse import parse_canonical
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.reading import read_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Unreadable
 from autograder.messages import LANGUAGES, render
 from autograder.messages.reading import unreadable
-from autograder.rubric import Symbol
 from autograder.student.reading import NotRead, Read, read_value
 
 ENGLISH = Vocabulary(

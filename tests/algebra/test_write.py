@@ -10,11 +10,10 @@ from hypothesis import assume, given
 
 from autograder.algebra.nodes import Node, Num, Pow, Relation, Sym, Tuple, walk
 from autograder.algebra.notation.parse import ORDERS, parse, parse_canonical, parse_tuple
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
-from autograder.rubric import Symbol
 from tests.algebra.examples import NOTATIONS, VOCABULARY, functions, polynomials
 
 ALL = sorted({notation for notations in NOTATIONS.values() for notation in notations})

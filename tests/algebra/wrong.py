@@ -13,9 +13,8 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.diagnose import Diagnosis, Difference
 from autograder.algebra.nodes import Node
 from autograder.algebra.notation.parse import parse, parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
-from autograder.rubric import Symbol
 
 TABLE = Path(__file__).with_name("wrong_answers.toml")
 

@@ -15,8 +15,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.bases import Base, collected
-from autograder.algebra.mistakes.monomials import Monomial, changed, small_ratio
+from autograder.algebra.mistakes.bases import Base, Monomial, changed, collected, small_ratio
 from autograder.algebra.mistakes.search import search
 from autograder.algebra.mistakes.slips import Slip
 from autograder.algebra.mistakes.targets import Found, Target

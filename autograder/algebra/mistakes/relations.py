@@ -6,14 +6,14 @@ the sign are right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
 from autograder.algebra.equality.compare import Comparer, solved
 from autograder.algebra.equality.inequalities import with_sign
+from autograder.algebra.mistakes.bases import Monomial, Recogniser
 from autograder.algebra.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
-from autograder.algebra.mistakes.monomials import Monomial, Recogniser
 from autograder.algebra.nodes import Add, Div, Neg, Node, Relation, Sym, children, symbols
 from autograder.errors import Undecided
 
@@ -29,7 +29,7 @@ class RelationDiagnosis:
         """Solve the right relation for each symbol for which that is possible by looking at it."""
         self._comparer, self._main = comparer, right
         self._recogniser = Recogniser(comparer)
-        self._right = self._arranged(right) if right.sign == "=" else {}
+        self._right = self.arranged(right) if right.sign == "=" else {}
         self._made: dict[str, Diagnosis] = {}
 
     def difference(self, wrong: Relation) -> Difference | None:
@@ -61,7 +61,7 @@ class RelationDiagnosis:
 
     def _of_equation(self, wrong: Relation) -> Difference | None:
         last: Difference | None = None
-        for name, formula in self._arranged(wrong).items():
+        for name, formula in self.arranged(wrong).items():
             right = self._right.get(name)
             if right is None:
                 continue
@@ -73,12 +73,7 @@ class RelationDiagnosis:
             last = last or found
         return last
 
-    @property
-    def arranged(self) -> Mapping[str, Node]:
-        """The right equation, solved for each symbol for which that is possible."""
-        return self._right
-
-    def _arranged(self, relation: Relation) -> dict[str, Node]:
+    def arranged(self, relation: Relation) -> dict[str, Node]:
         """The relation as ``symbol = formula``, for several symbols; as it was written first."""
         found: dict[str, Node] = {}
         as_written = solved(relation)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from msgspec import Struct
+
 from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
 from autograder.algebra.notation.spelling import is_slip
 from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
-from autograder.rubric import Symbol
 
 _SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
 _MARKUP = re.compile(
@@ -32,6 +33,16 @@ _USUAL_NUMBERS = 129
 _DECIMAL_COMMA = frozenset(("de",))
 """Languages in which a comma stands before decimals, and a point may separate thousands."""
 _LONGEST_NAME = 64
+
+
+class Symbol(Struct, frozen=True):
+    """A symbol that formulas may use."""
+
+    domain: str = "positive integer"
+    """``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1), ``"unit"`` (0 and 1 as
+    well) or ``"real"``; ``"function"`` where the aliases are further spellings of the function it is called
+    as."""
+    aliases: tuple[str, ...] = ()
 
 
 def plain_name(spelling: str) -> str:

@@ -12,9 +12,11 @@ numbers instead.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -23,8 +25,23 @@ from flint import arb, ctx
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
 from autograder.algebra.values.evaluate import TooLarge, Undefined, constant_value
 from autograder.algebra.values.points import Point, Points
-from autograder.algebra.values.precision import precision
 from autograder.errors import Undecided
+
+_OWNED = threading.RLock()
+"""Guards flint's own variable; it must be one for the process because that variable is."""
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute with so many bits. Other threads that want to compute with balls wait.
+
+    flint keeps one precision for the whole process: a thread that changes it changes it under every other
+    one, in the middle of what they compute. So whoever computes with balls holds the only lock there is while
+    the precision is theirs.
+    """
+    with _OWNED, ctx.workprec(bits):
+        yield
+
 
 PRECISIONS = (128, 512, 1408)
 """Bits, tried in turn; the last is more than the digits that a number may be written with."""

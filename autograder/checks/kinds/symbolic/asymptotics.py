@@ -10,9 +10,9 @@ from typing import ClassVar
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import parse_statements, sign_of
-from autograder.algebra.growth.order import Comparison, Order, alike, compared, constant, order, surplus
+from autograder.algebra.growth import Comparison, Order, compared, constant, order, surplus
 from autograder.algebra.nodes import Node, Tree, symbols
+from autograder.algebra.notation.landau import parse_statements, sign_of
 from autograder.algebra.printing.text import to_text
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
@@ -180,7 +180,7 @@ class Asymptotics:
                 continue
             for comparer, asked in one.key.orders:
                 with suppress(Undecided):
-                    if alike(asked, orders.under(comparer)):
+                    if compared(asked, orders.under(comparer)).alike:
                         return one
         return None
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.algebra.forms.flaws import flaw, occurring
-from autograder.algebra.growth.landau import body_of
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
+from autograder.algebra.notation.landau import body_of
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding

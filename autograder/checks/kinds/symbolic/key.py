@@ -8,11 +8,11 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import parse_landau
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Relation, Tree, symbols
+from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.relations import parse_single

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from autograder.algebra.equality.cases import always
 from autograder.algebra.equality.inequalities import turned, with_sign
-from autograder.algebra.equality.positive import always
 from autograder.algebra.nodes import Relation, Tree
 from autograder.algebra.printing.text import to_text
 from autograder.checks.judging import results

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth.landau import body_of, sign_of
 from autograder.algebra.mistakes.bases import Base
 from autograder.algebra.mistakes.slips import Slip
 from autograder.algebra.nodes import (
@@ -24,6 +23,7 @@ from autograder.algebra.nodes import (
     Tuple,
     symbols,
 )
+from autograder.algebra.notation.landau import body_of, sign_of
 from autograder.algebra.printing.text import to_text
 from autograder.checks.kinds.symbolic.form_options import CONSTANTS
 from autograder.checks.kinds.symbolic.form_rule import FormRule

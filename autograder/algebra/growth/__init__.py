@@ -1,1 +1,0 @@
-"""Asymptotic answers: how formulas grow, read and compared."""
