@@ -311,10 +311,13 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     def variant_of(student: str) -> Any:
         if student == "bob":
             raise ZeroDivisionError("planted")
-        return SimpleNamespace(label=student)
+        return SimpleNamespace(label=student, digest=student)
 
     given = SimpleNamespace(students=["ada", "bob"], of=lambda student: variant_of(student) and None)
-    common: Any = SimpleNamespace(manifest=given, variant_of=variant_of, asked=lambda variant: variant)
+    rubric = SimpleNamespace(assignment=SimpleNamespace(redraw="never"))
+    common: Any = SimpleNamespace(
+        manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
+    )
     monkeypatch.setattr(sitting, "expected_values", lambda *_: ({}, {}))
     monkeypatch.setattr(sitting.Asked, "of", lambda *_: None)
     sittings = Sittings(common, b"", cast("Any", None))
