@@ -68,9 +68,11 @@ def test_only_a_module_that_is_asked_for_is_the_rubrics_slip() -> None:
 
 
 @pytest.mark.sandbox
-def test_an_interpreter_that_ends_at_once_is_reported(plain_sandbox: NamespaceSandbox) -> None:
+def test_an_interpreter_that_ends_at_once_is_reported(
+    plain_sandbox: NamespaceSandbox, tmp_path: Path
+) -> None:
     """Not by hanging: with what it said."""
-    broken = msgspec.structs.replace(current_runtime(), package_root="/nonexistent")
+    broken = msgspec.structs.replace(current_runtime(), package_root=str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="autograder"):
         NamespaceSandbox(Environment(), broken)
 
