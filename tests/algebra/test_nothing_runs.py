@@ -126,6 +126,10 @@ def test_the_import_graph_is_followed() -> None:
     assert len(SOURCES) > 25
 
 
+OF_FILES = {"autograder/atomic.py": {"errno", "fcntl", "os", "stat"}}
+"""What opens the rubric's file, and nothing else."""
+
+
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_no_source_names_what_runs_text(name: str) -> None:
     """Neither `eval`, `exec`, `compile`, `sympify`, `parse_expr` nor their kin occur in any of them."""
@@ -138,7 +142,7 @@ def test_no_source_names_what_runs_text(name: str) -> None:
 def test_no_source_imports_what_runs_text(name: str) -> None:
     """Outside our own modules, only libraries that do not run text are imported."""
     modules = {module.partition(".")[0] for module in imported(SOURCES[name])}
-    assert set() == modules - OUTSIDE - {"autograder"}
+    assert set() == modules - OUTSIDE - OF_FILES.get(name, set()) - {"autograder"}
 
 
 def test_a_name_hidden_in_a_string_is_found_too() -> None:
