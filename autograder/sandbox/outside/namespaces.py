@@ -85,23 +85,8 @@ class ZygoteSandbox:
             held.callback(self._cgroups.close)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         held.callback(self._control.close)
-        package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        # By its descriptor: where this program lies is in no name that student code finds in its memory.
-        root = f"/proc/self/fd/{package}"
-        program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
-        try:
-            with theirs:
-                self._process = subprocess.Popen(
-                    [*program, str(theirs.fileno()), root],
-                    pass_fds=[theirs.fileno(), package],
-                    env=_ENVIRONMENT,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    cwd="/",
-                )
-        finally:
-            os.close(package)
+        with theirs:
+            self._process = _launched(runtime, theirs)
         held.callback(self._end)
         self._spares = spares.Spares(self._open, spares.depth())
         held.callback(self._spares.close)
@@ -273,6 +258,29 @@ class NamespaceSandbox(ZygoteSandbox):
 
     def _explain(self, error: str) -> str:
         return f"{explain_failure(error)} {ALTERNATIVE}"
+
+
+def _launched(runtime: Runtime, control: socket.socket) -> subprocess.Popen[bytes]:
+    """The program, with its end of the control socket.
+
+    The package's folder is named by a descriptor: where this program lies is in no name that student code
+    finds in its memory.
+    """
+    package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    root = f"/proc/self/fd/{package}"
+    program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
+    try:
+        return subprocess.Popen(
+            [*program, str(control.fileno()), root],
+            pass_fds=[control.fileno(), package],
+            env=_ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd="/",
+        )
+    finally:
+        os.close(package)
 
 
 class Identity:

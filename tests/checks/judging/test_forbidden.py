@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
+import torch
 
 from autograder.checks.base import Evidence
 from autograder.checks.judging.forbidden import mentions
@@ -64,6 +66,16 @@ property = "batch_independence"
 """
 HEAD = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 RIGHT = f"{HEAD}def attend(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+
+
+@pytest.fixture(autouse=True)
+def _torch_as_it_was() -> Iterator[None]:
+    """What helper cells replace in torch is replaced in this process."""
+    modules = (torch, torch.overrides, torch.nn, torch.nn.functional)
+    before = [dict(vars(module)) for module in modules]
+    yield
+    for module, names in zip(modules, before, strict=True):
+        vars(module).update(names)
 
 
 def sit(
