@@ -14,8 +14,9 @@ SURVIVAL_ARGS ?= --kills 200
 AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
+SINCE ?= HEAD
 
-.PHONY: demo test fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
+.PHONY: demo test quick fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -27,6 +28,14 @@ test: $(STAMP)
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone' $(PYTEST_ARGS)
 	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
+
+# While you edit: style, types, and the tests that mirror what changed since a commit (SINCE=main).
+quick: export PYTHONDONTWRITEBYTECODE =
+quick: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)
@@ -46,7 +55,7 @@ redteam: $(STAMP)
 
 # The same run as tests, line by line, as continuous integration makes it.
 campaign: $(STAMP)
-	$(BIN)/pytest tests/redteam/test_campaign.py -m campaign $(PYTEST_ARGS)
+	$(BIN)/pytest -o faulthandler_timeout=2400 tests/redteam/test_campaign.py $(PYTEST_ARGS)
 
 # Forty honest students alone, and with twenty attackers between them: the same marks, and no time but the attackers' own.
 crowd: $(STAMP)

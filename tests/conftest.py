@@ -5,7 +5,6 @@ Starting a sandbox costs a second, opening a box in it milliseconds.
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import random
@@ -37,70 +36,22 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
 
-ALONE = (
-    "algebra/test_fuzz.py",
-    "algebra/test_hostile.py",
-    "cli/test_start.py",
-    "grading/test_limits_pipeline.py",
-    "grading/test_load.py",
-    "redteam/test_boxes.py",
-    "redteam/test_campaign.py",
-    "sandbox/test_confinement.py",
-    "sandbox/test_killed.py",
-    "sandbox/test_leftovers.py",
-    "sandbox/test_limits.py",
-    "sandbox/test_limits_as_user.py",
-    "sandbox/test_ordinary_user.py",
-    "sandbox/test_orphans.py",
-    "sandbox/test_pages.py",
-    "sandbox/test_reduced.py",
-    "sandbox/test_watch.py",
-    "sandbox/test_watchdog.py",
-    "survival",
-)
-"""Folders and files of tests that measure time, share out processors or memory, or look at what killed
-graders left on the machine; the others run several at a time, see `make test`."""
-
-FIRST = (
-    "cli/test_course.py",
-    "demo/test_gpt2.py",
-    "grading/test_audit_pipeline.py",
-    "grading/test_repair_pipeline.py",
-    "grading/test_stages.py",
-    "personal",
-    "test_docs_authoring.py",
-    "verify/test_shipped.py",
-)
-"""Folders and files with tests, or fixtures of a module, of ten seconds and more. A worker that has nothing
-left takes over the end of what another one has: with these at the beginning all end together, and none is
-divided between workers, each of which would make its fixtures."""
-
-
-@functools.cache
-def _is_in(path: Path, places: tuple[str, ...], root: Path) -> bool:
-    return any(path.is_relative_to(root / "tests" / place) for place in places)
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Files of which a part of `make test` runs nothing are not imported: that takes half a minute."""
     chosen = config.getoption("markexpr")
-    if collection_path.is_file() and chosen.startswith(("alone", "not alone")):
-        return _is_in(collection_path, ALONE, config.rootpath) is chosen.startswith("not") or None
+    if collection_path.name.startswith("test_") and chosen.startswith(("alone", "not alone")):
+        alone = "pytest.mark.alone" in collection_path.read_text(encoding="utf-8")
+        return alone is chosen.startswith("not") or None
     return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that would disturb one another run with nothing beside them, and long ones before the others.
+    """Long tests run before the others.
 
-    Raises:
-        UsageError: a test marks itself; no part of `make test` would run it.
+    A worker that has nothing left takes over the end of what another one has: so all end together, and none
+    of the long files is divided between workers, each of which would make its fixtures.
     """
-    for item in items:
-        if item.get_closest_marker("alone"):
-            raise pytest.UsageError(f"{item.nodeid}: name its file in ALONE in tests/conftest.py instead")
-        if _is_in(item.path, ALONE, item.config.rootpath):
-            item.add_marker("alone")
-    items.sort(key=lambda item: not _is_in(item.path, FIRST, item.config.rootpath))
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish() -> None:

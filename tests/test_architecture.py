@@ -275,6 +275,17 @@ def test_no_test_without_a_statement() -> None:
     assert [] == silent
 
 
+def test_a_file_runs_alone_as_a_whole() -> None:
+    """A mark at a single test would be lost: a part of `make test` imports no file of the other part."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if line.lstrip().startswith(("@pytest.mark.alone", "@pytest.mark.campaign"))
+    ]
+    assert [] == found
+
+
 def test_what_students_get_is_a_text_to_us() -> None:
     """No module imports the file that students run beside their notebooks; it is read, and filled in."""
     assert [] == [name for name in FILES if "autograder.notebook.coursecheck" in imports(name)]

@@ -14,6 +14,8 @@ import pytest
 from autograder.notebook.release import load_release
 from tests.cli.running import ROOT, only_object, run
 
+pytestmark = pytest.mark.long
+
 PAGE = (ROOT / "docs/authoring.md").read_text("utf-8")
 NAME = "attention"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

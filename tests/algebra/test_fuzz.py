@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.algebra.fuzz import check_inputs, check_pairs
+
+pytestmark = pytest.mark.alone
 
 PAIRS = 3_000
 INPUTS = 8_000

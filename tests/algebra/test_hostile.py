@@ -19,6 +19,8 @@ from tests.algebra.examples import VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
 from tests.algebra.verdicts import JudgingKey
 
+pytestmark = pytest.mark.alone
+
 Reader = Callable[[str, Vocabulary], Tree]
 PLAIN = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = PLAIN.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])

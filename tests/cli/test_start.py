@@ -7,7 +7,11 @@ import resource
 import statistics
 import subprocess
 
+import pytest
+
 from tests.cli.running import PROGRAMS, ROOT
+
+pytestmark = pytest.mark.alone
 
 HELP_SECONDS = 0.3
 

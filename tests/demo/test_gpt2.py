@@ -19,6 +19,8 @@ from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 from tests.demo.marking import ROOT, shipped
 
+pytestmark = pytest.mark.long
+
 NAME = GPT2.assignment
 AUTOMATIC = {
     question.id: {item.id: item.points for item in question.items if not item.manual}

@@ -29,7 +29,7 @@ from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.feedback.test_render import Page
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 RUBRIC = """
 version = 1

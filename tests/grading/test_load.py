@@ -22,6 +22,8 @@ from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.session import Session
 from tests.checks.asking import DRAW, answer, check_of
 
+pytestmark = pytest.mark.alone
+
 QUESTION = """
 [[question]]
 id = "q"

@@ -16,7 +16,7 @@ from tests.support.repair_draws import COVERING
 from tests.support.repair_question import listing
 from tests.support.repair_variants import FILES, Variant, variants
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 SUBSETS = [frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)]
 

@@ -26,7 +26,7 @@ from autograder.sandbox.session import Session
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 from tests.survival import classroom
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 MARK = "bob = 12345"
 """In the answer that Bob hands in, so that a stage that knows no names can be planted for him alone."""

@@ -27,7 +27,7 @@ from autograder.personal.making import Made, make
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 NAME = "variants-practice"

@@ -27,7 +27,7 @@ from tests.sandbox.contract import LIMITS
 from tests.sandbox.test_leftovers import ENDS
 from tests.support.leftovers import descendants, fresh_seeds, settled, traces
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 CONFINED = (Isolation.NAMESPACES, Isolation.REDUCED)
 SEEDS = fresh_seeds(50_000)

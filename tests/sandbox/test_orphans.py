@@ -12,6 +12,8 @@ import pytest
 from autograder.sandbox.outside import cgroups, leftovers
 from autograder.sandbox.outside.leftovers import group_name, sweep_groups
 
+pytestmark = pytest.mark.alone
+
 NAMESPACE = 4026531836
 HOUR = 3_600_000_000_000
 

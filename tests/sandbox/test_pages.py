@@ -9,6 +9,8 @@ import pytest
 
 from autograder.sandbox.inside import pages
 
+pytestmark = pytest.mark.alone
+
 MAPS = """\
 55d0c0000000-55d0c0200000 r-xp 00000000 08:01 123 /usr/bin/python3
 55d0c0400000-55d0c0600000 rw-p 00400000 08:01 123 /usr/bin/python3

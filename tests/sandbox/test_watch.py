@@ -17,6 +17,8 @@ from autograder.sandbox.outside import watch
 from autograder.sandbox.outside.cgroups import Counts
 from autograder.sandbox.outside.watch import Watch
 
+pytestmark = pytest.mark.alone
+
 LIMITS = Limits(processor_seconds=10, processes=4)
 ABSENT = 1 << 30
 """No process has this number."""

@@ -10,6 +10,8 @@ import pytest
 
 from autograder.sandbox.outside.watchdog import Watchdog, tree_bytes
 
+pytestmark = pytest.mark.alone
+
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:
     """One process of a faked /proc; sizes in kB."""

@@ -8,6 +8,8 @@ import pytest
 
 from tests.survival.again import again, differing
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.sandbox
 def test_every_mark_is_the_same_again(tmp_path: Path) -> None:

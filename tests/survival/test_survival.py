@@ -14,6 +14,8 @@ import pytest
 from tests.support.secrecy import python_path
 from tests.survival.kills import VICTIMS
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[2]
 KILLS = 16
 

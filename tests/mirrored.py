@@ -1,0 +1,58 @@
+"""The test files that mirror what changed since the last commit of main: ``python -m tests.mirrored``.
+
+``autograder/a/b.py`` is mirrored by ``tests/a/test_b.py``, or else by the quick files of ``tests/a``. What
+runs alone or long is left to `make test`, unless it changed itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ALWAYS = Path("tests/test_architecture.py")
+SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.campaign")
+
+
+def changed(root: Path, since: str) -> list[Path]:
+    """The files that differ from a commit, and new ones; relative to the root."""
+    told = [
+        subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, text=True).stdout
+        for words in (
+            ["diff", "--name-only", "--diff-filter=d", since],
+            ["ls-files", "--others", "--exclude-standard"],
+        )
+    ]
+    return sorted({Path(line) for text in told for line in text.splitlines()})
+
+
+def mirrors(root: Path, paths: Iterable[Path]) -> Iterator[Path]:
+    """The test files to run, as they come, perhaps twice."""
+    yield ALWAYS
+    for path in paths:
+        if path.suffix != ".py":
+            continue
+        if path.parts[0] == "tests":
+            yield from [path] if path.name.startswith("test_") else _quick(root, path.parent)
+        elif path.parts[0] == "autograder":
+            yield from _mirror(root, Path("tests", *path.parts[1:]))
+
+
+def _mirror(root: Path, path: Path) -> Iterator[Path]:
+    name = path.parent.name if path.name == "__init__.py" else path.stem
+    own = [path.with_name(f"test_{name}.py"), path.parent.with_name(f"test_{name}.py")]
+    found = [one for one in own if (root / one).is_file()]
+    yield from found or _quick(root, next(one for one in path.parents if (root / one).is_dir()))
+
+
+def _quick(root: Path, folder: Path) -> Iterator[Path]:
+    for path in sorted((root / folder).glob("test_*.py")):
+        if not any(mark in path.read_text(encoding="utf-8") for mark in SLOW):
+            yield path.relative_to(root)
+
+
+if __name__ == "__main__":
+    since = sys.argv[1] if len(sys.argv) > 1 else "HEAD"
+    print(*dict.fromkeys(mirrors(ROOT, changed(ROOT, since))), sep="\n")

@@ -1,0 +1,52 @@
+"""Which tests `make quick` runs."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.mirrored import ROOT, changed, mirrors
+
+
+def mirrored(*paths: str) -> set[str]:
+    """The test files for changed files, without the one that always runs."""
+    found = {str(path) for path in mirrors(ROOT, map(Path, paths))}
+    assert "tests/test_architecture.py" in found
+    return found - {"tests/test_architecture.py"}
+
+
+def test_a_module_has_its_own_file() -> None:
+    """The mirrored file alone, where there is one."""
+    assert {"tests/test_atomic.py"} == mirrored("autograder/atomic.py")
+    assert {"tests/feedback/test_sanitise.py"} == mirrored("autograder/feedback/sanitise.py")
+
+
+def test_else_the_folder_is_run() -> None:
+    """All quick files of the nearest folder; none that runs alone."""
+    found = mirrored("autograder/algebra/nodes.py")
+    assert "tests/algebra/test_parse.py" in found
+    assert "tests/algebra/test_hostile.py" not in found
+
+
+def test_a_test_runs_itself() -> None:
+    """Also one that is long; what tests share runs the files beside it."""
+    assert {"tests/algebra/test_hostile.py"} == mirrored("tests/algebra/test_hostile.py")
+    assert "tests/algebra/test_claims.py" in mirrored("tests/algebra/claims.py")
+
+
+def test_other_files_have_no_tests() -> None:
+    """Docs and data are left to `make test`."""
+    assert set() == mirrored("README.md", "rubrics/exam.toml", "reference/parameters.py")
+
+
+def test_changes_are_those_of_git(tmp_path: Path) -> None:
+    """Edited and new files, not deleted ones."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for name in ("kept.py", "edited.py", "gone.py"):
+        (tmp_path / name).write_text("1")
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "one"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    (tmp_path / "edited.py").write_text("2")
+    (tmp_path / "gone.py").unlink()
+    (tmp_path / "new.py").write_text("3")
+    assert [Path("edited.py"), Path("new.py")] == changed(tmp_path, "HEAD")
