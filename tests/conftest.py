@@ -21,7 +21,10 @@ from autograder.errors import SandboxUnavailable
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
+from autograder.sandbox.runtime import current_runtime
+from tests.support import launching
 from tests.support.secrecy import fixed
 
 # Shared cores make deadlines flicker, a database of examples would be written beside the sources, and what is
@@ -144,6 +147,24 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
     made = start_sandbox(Environment(preload=("torch",)))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def zygote_templates() -> Iterator[str]:
+    """Where zygotes can be forked that need not import torch again."""
+    with launching.templates([*current_runtime().sys_path], namespaces._ENVIRONMENT) as address:
+        yield address
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Zygotes start quickly, except where it is tested how they start, and what else the machine does."""
+    real = request.path.is_relative_to(request.config.rootpath / "tests" / "sandbox")
+    if real or request.node.get_closest_marker("alone") or sys.platform != "linux":
+        yield
+        return
+    with launching.forked_zygotes(request.getfixturevalue("zygote_templates")):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

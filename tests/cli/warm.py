@@ -22,9 +22,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NoReturn
 
 import autograder
+from tests.support import launching
 
 LONGEST_SECONDS = 300
 COMMAND = "import sys; from tests.cli.warm import serve; serve(*sys.argv[1:])"
@@ -66,7 +68,10 @@ def _own_modules() -> list[str]:
 def _command() -> None:
     from autograder.cli import main
 
-    main()
+    with (
+        launching.forked_zygotes(address) if (address := os.environ.get(launching.ADDRESS)) else nullcontext()
+    ):
+        main()
 
 
 def _become(asked: dict[str, Any]) -> None:
