@@ -89,7 +89,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "names": (recover._DEFINED.findall, 200_000),
     "formulas": (notebook_read._FORMULA.findall, 200_000),
     "assignments": (notebook_read._ASSIGNMENT.findall, 200_000),
-    "language of a cell": (language._MARK.findall, 200_000),
+    "language of a cell": (lambda text: language.in_language(text, ("en", "de"), "de", "a cell"), 200_000),
     "magics": (lambda text: literal._MAGIC.sub("", text), 32_000),
     "syntax": (literal.syntax_fault, 32_000),
     "code": (literal.code_tree, 32_000),
