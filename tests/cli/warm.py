@@ -68,9 +68,8 @@ def _own_modules() -> list[str]:
 def _command() -> None:
     from autograder.cli import main
 
-    with (
-        launching.forked_zygotes(address) if (address := os.environ.get(launching.ADDRESS)) else nullcontext()
-    ):
+    address = os.environ.get(launching.ADDRESS) if platform.system() == "Linux" else None
+    with launching.forked_zygotes(address) if address else nullcontext():
         main()
 
 
