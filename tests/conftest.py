@@ -159,8 +159,12 @@ def zygote_templates() -> Iterator[str]:
 @pytest.fixture(scope="module", autouse=True)
 def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Zygotes start quickly, except where it is tested how they start, and what else the machine does."""
-    real = request.path.is_relative_to(request.config.rootpath / "tests" / "sandbox")
-    if real or request.node.get_closest_marker("alone") or sys.platform != "linux":
+    folder = request.path.relative_to(request.config.rootpath / "tests").parts[0]
+    if (
+        folder in {"redteam", "sandbox"}
+        or request.node.get_closest_marker("alone")
+        or sys.platform != "linux"
+    ):
         yield
         return
     with launching.forked_zygotes(request.getfixturevalue("zygote_templates")):
