@@ -18,8 +18,9 @@ from reference.listings import GIVEN, RIGHT
 from tests.support.local_box import LocalBox
 from tests.support.repair_question import DRAW, ITEM, answer, check, check_of, evidence, listing, read, sit
 from tests.support.repair_variants import FILES, Variant, variants
+from tests.support.thorough import sample
 
-SUBSETS = [frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)]
+SUBSETS = sample([frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)], 86)
 
 
 def _with(results: dict[str, object], *statuses: Status) -> set[str]:
@@ -28,7 +29,7 @@ def _with(results: dict[str, object], *statuses: Status) -> set[str]:
 
 @pytest.mark.parametrize("size", range(9))
 def test_every_combination_of_repairs_gets_its_eight_verdicts(size: int) -> None:
-    """For each of the 256 subsets of repaired faults, exactly those items pass."""
+    """For subsets of repaired faults, exactly those items pass."""
     subsets = [subset for subset in SUBSETS if len(subset) == size]
     made = check()
     found = {subset: _with(sit(listing(subset), made=made), Status.PASSED) for subset in subsets}
