@@ -218,7 +218,7 @@ LIMITS = (
     _unbounded(
         "processor time in the box",
         _JAIL,
-        '        resource.RLIMIT_CPU: LENIENCY * limits["processor_seconds"],\n',
+        '        resource.RLIMIT_CPU: limits["processor_seconds"],\n',
         "",
     ),
     _unbounded(

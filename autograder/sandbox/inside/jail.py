@@ -40,9 +40,6 @@ EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
 PENDING_SIGNALS = 256
 """Of one box: queued signals and timers, for which a user namespace has one account for all of its boxes."""
-LENIENCY = 2
-"""How much more processor time the kernel itself grants. It counts by ticks, and may be a tenth ahead of what
-it tells: then nobody would know why it ended a box. The exact limit is kept from outside."""
 EXIT_NO_MEMORY = 98
 """Exit status of a box whose memory does not even suffice to answer."""
 
@@ -329,7 +326,7 @@ def confine_box(
 def limit_resources(limits: Mapping[str, Any]) -> None:
     """The limits of one process, as `confine_box` is given them."""
     values = {
-        resource.RLIMIT_CPU: LENIENCY * limits["processor_seconds"],
+        resource.RLIMIT_CPU: limits["processor_seconds"],
         resource.RLIMIT_NOFILE: limits["descriptors"],
         resource.RLIMIT_NPROC: limits["processes"],
         resource.RLIMIT_FSIZE: limits["scratch_mb"] << 20,

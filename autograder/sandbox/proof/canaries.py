@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from autograder.limits import LENIENCY
 from autograder.records import Ending, Limits
-from autograder.sandbox.inside.jail import LENIENCY
 
 APART = ("namespaces",)
 CONFINED = ("namespaces", "reduced")
