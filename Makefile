@@ -16,7 +16,7 @@ EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 SINCE ?= HEAD
 
-.PHONY: demo test quick fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
+.PHONY: demo test quick thorough fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -36,6 +36,10 @@ quick: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
+
+# The tests with every case of the long lists, of which `make test` tries an even part.
+thorough: export THOROUGH = 1
+thorough: test
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)
