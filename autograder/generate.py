@@ -12,7 +12,7 @@ from autograder.checks import make_check
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, RubricError
-from autograder.messages import LANGUAGES
+from autograder.messages import languages
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
@@ -77,10 +77,10 @@ def _check_languages(rubric: Rubric) -> None:
         RubricError: names all places.
     """
     stated = rubric.assignment.languages
-    unknown = [language for language in stated if language not in LANGUAGES]
+    unknown = [language for language in stated if language not in languages()]
     if unknown or not stated:
         raise RubricError(
-            f"[assignment]: languages: expected some of {', '.join(LANGUAGES)}, "
+            f"[assignment]: languages: expected some of {', '.join(languages())}, "
             f"got {', '.join(stated) or 'none'}"
         )
     missing = untranslated(rubric)
