@@ -1,9 +1,11 @@
 """The catalogue of sentences: English in tables, every other language in a file of its own.
 
 A table is a module with a mapping ``SENTENCES`` of stable codes to English, one for each area; `AREAS` names
-them. A sentence that changes with a number is a pair: for one, and for more. Other languages stand in
-``locale/<language>/LC_MESSAGES/autograder.po``, under the code as context (``msgctxt``), and are compiled in
-memory when they are first needed; ``python -m autograder.messages`` brings these files up to date.
+ours, and a kind of question of another package brings one as ``sentences`` beside its checks. A sentence that
+changes with a number is a pair: for one, and for more. Other languages stand in
+``locale/<language>/LC_MESSAGES/autograder.po`` (of another package: in ``locale`` beside its table), under
+the code as context (``msgctxt``), and are compiled in memory when they are first needed;
+``python -m autograder.messages`` brings these files up to date.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ import functools
 import gettext
 import importlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
@@ -46,8 +50,10 @@ AREAS = (
     "autograder.messages.training",
     "autograder.messages.unreadable",
 )
-"""The modules that hold tables. They are imported when a sentence is first asked for, so that a table can
-lie with the part that says its sentences."""
+"""The modules that hold our tables. They are imported when a sentence is first asked for, so that a table
+can lie with the part that says its sentences."""
+KINDS = "autograder.kinds"
+"""The group of entry points under which packages name their kinds of questions."""
 LOCALE = Path(__file__).parents[1] / "locale"
 DOMAIN = "autograder"
 _MANY = 2
@@ -58,19 +64,28 @@ Sentence = str | tuple[str, str]
 
 @functools.cache
 def sentences() -> Mapping[str, Sentence]:
-    """Code → English, of all areas.
+    """Code → English, of all tables.
 
     Raises:
         ValueError: a code stands in two tables.
     """
-    joined: dict[str, Sentence] = {}
-    for area in AREAS:
+    return joined((*AREAS, *_foreign()))
+
+
+def joined(areas: Iterable[str]) -> Mapping[str, Sentence]:
+    """Code → English, of some tables.
+
+    Raises:
+        ValueError: a code stands in two of them.
+    """
+    found: dict[str, Sentence] = {}
+    for area in areas:
         table: Mapping[str, Sentence] = importlib.import_module(area).SENTENCES
-        twice = joined.keys() & table.keys()
+        twice = found.keys() & table.keys()
         if twice:
             raise ValueError(f"{area}: another table has these codes, too: {', '.join(sorted(twice))}")
-        joined.update(table)
-    return MappingProxyType(joined)
+        found.update(table)
+    return MappingProxyType(found)
 
 
 def languages() -> tuple[str, ...]:
@@ -90,7 +105,7 @@ def template(code: str, language: str, number: int = _MANY) -> str:
         KeyError: there is no such code.
     """
     english = sentences()[code]
-    known = _translations(LOCALE, language if language in languages() else "")
+    known = _translations(LOCALE, language if language in languages() else "en")
     if isinstance(english, str):
         return known.pgettext(code, english)
     return known.npgettext(code, *english, number)
@@ -116,9 +131,24 @@ def told(code: str, /, **params: object) -> Told:
     return Told({language: sentence(code, language, **params) for language in languages()})
 
 
-def translation_file(language: str) -> Path:
+def locale_of(area: str) -> Path:
+    """The folder of the other languages of a table: ours, or that beside a table of another package."""
+    spec = find_spec(area)
+    return (
+        LOCALE if area in AREAS or spec is None or not spec.origin else Path(spec.origin).with_name("locale")
+    )
+
+
+def translation_file(locale: Path, language: str) -> Path:
     """Where the sentences of a language lie."""
-    return LOCALE / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+    return locale / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+
+
+@functools.cache
+def _foreign() -> tuple[str, ...]:
+    """The tables that kinds of other packages bring."""
+    kinds = dict.fromkeys(f"{one.module}.sentences" for one in entry_points(group=KINDS))
+    return tuple(area for area in kinds if area not in AREAS and find_spec(area))
 
 
 @functools.cache
@@ -128,14 +158,21 @@ def _languages(locale: Path) -> tuple[str, ...]:
 
 @functools.cache
 def _translations(locale: Path, language: str) -> gettext.NullTranslations:
-    path = locale / language / "LC_MESSAGES" / f"{DOMAIN}.po"
-    if not path.is_file():
-        return gettext.NullTranslations()
+    """One language, of our tables and then of those of others."""
+    known = gettext.NullTranslations()
+    for folder in (locale, *map(locale_of, _foreign())):
+        path = translation_file(folder, language)
+        if path.is_file():
+            known.add_fallback(_compiled(path))
+    return known
+
+
+def _compiled(path: Path) -> gettext.GNUTranslations:
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
     compiled = io.BytesIO()
     with path.open("rb") as file:
-        write_mo(compiled, read_po(file, locale=None, domain=DOMAIN))
+        write_mo(compiled, read_po(file, domain=DOMAIN))
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)

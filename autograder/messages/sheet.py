@@ -10,7 +10,6 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     "sheet.page": "Page",
     "sheet.of": "of",
     "sheet.points": ("{number} point", "{number} points"),
-    "sheet.given": "Given",
     "sheet.repair": "Correct the listing where it stands, or beside it.",
     "sheet.for-graders": "Solutions, for graders only",
     "sheet.version": "rubric version",

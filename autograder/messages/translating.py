@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 
-from autograder.messages.catalogue import DOMAIN, sentences, translation_file
+from autograder.messages.catalogue import AREAS, DOMAIN, Sentence, joined, locale_of, translation_file
 
 _WIDTH = 110
 _NOT_KEPT = (
@@ -21,53 +21,76 @@ _NOT_KEPT = (
 _HEADER = "# Sentences of autograder, {language}. Translate msgstr; msgctxt is the sentence's stable code."
 
 
-def read(language: str) -> Catalog:
-    """What the file of a language holds; nothing where there is no such file."""
-    path = translation_file(language)
-    if not path.is_file():
-        return Catalog(locale=language, domain=DOMAIN)
-    with path.open("rb") as file:
-        return read_po(file, locale=language, domain=DOMAIN)
+class Book:
+    """Some tables, with the folder of their other languages."""
 
+    def __init__(self, areas: tuple[str, ...] = AREAS, locale: Path | None = None) -> None:
+        """Take the tables.
 
-def updated(language: str) -> Catalog:
-    """The catalogue of a language with every sentence of the tables and no other, in the order of the codes.
+        Args:
+            areas: the modules; default: ours.
+            locale: of the other languages; default: where those of the tables lie.
+        """
+        self.sentences: Mapping[str, Sentence] = joined(areas)
+        self.locale = locale or locale_of(areas[0])
 
-    Where the English has changed since, the translation stays, marked as fuzzy: nobody sees it until
-    somebody has looked at it.
-    """
-    old = read(language)
-    known = {message.context: message for message in old if message.context}
-    new = Catalog(
-        locale=language,
-        domain=DOMAIN,
-        project=DOMAIN,
-        version="1",
-        header_comment=_HEADER.format(language=language),
-        fuzzy=False,
-    )
-    for code, english in sorted(sentences().items()):
-        before = known.get(code)
-        if before is None:
-            new.add(english, context=code)
-            continue
-        changed = _parts(before.id) != _parts(english)
-        same_form = isinstance(before.id, str) == isinstance(english, str)
-        new.add(
-            english,
-            before.string if same_form else None,
-            flags={"fuzzy"} if changed or before.fuzzy else (),
-            user_comments=before.user_comments,
-            previous_id=_parts(before.id) if changed else before.previous_id,
-            context=code,
+    def languages(self) -> tuple[str, ...]:
+        """Those that have a file."""
+        return tuple(sorted(path.parts[-3] for path in self.locale.glob(f"*/LC_MESSAGES/{DOMAIN}.po")))
+
+    def read(self, language: str) -> Catalog:
+        """What the file of a language holds; nothing where there is no such file."""
+        path = translation_file(self.locale, language)
+        if not path.is_file():
+            return Catalog(locale=language, domain=DOMAIN)
+        with path.open("rb") as file:
+            return read_po(file, locale=language, domain=DOMAIN)
+
+    def updated(self, language: str) -> Catalog:
+        """The catalogue of a language with every sentence of the tables and no other, ordered by code.
+
+        Where the English has changed since, the translation stays, marked as fuzzy: nobody sees it until
+        somebody has looked at it.
+        """
+        known = {message.context: message for message in self.read(language) if message.context}
+        new = Catalog(
+            locale=language,
+            domain=DOMAIN,
+            project=DOMAIN,
+            version="1",
+            header_comment=_HEADER.format(language=language),
+            fuzzy=False,
         )
-    return new
+        for code, english in sorted(self.sentences.items()):
+            before = known.get(code)
+            if before is None:
+                new.add(english, context=code)
+                continue
+            changed = _parts(before.id) != _parts(english)
+            same_form = isinstance(before.id, str) == isinstance(english, str)
+            new.add(
+                english,
+                before.string if same_form else None,
+                flags={"fuzzy"} if changed or before.fuzzy else (),
+                user_comments=before.user_comments,
+                previous_id=_parts(before.id) if changed else before.previous_id,
+                context=code,
+            )
+        return new
 
+    def unused(self, language: str) -> tuple[str, ...]:
+        """Codes that the file of a language holds and no table knows."""
+        codes = (message.context for message in self.read(language) if message.context)
+        return tuple(code for code in codes if code not in self.sentences)
 
-def unused(language: str) -> tuple[str, ...]:
-    """Codes that the file of a language holds and no table knows."""
-    codes = (message.context for message in read(language) if message.context)
-    return tuple(code for code in codes if code not in sentences())
+    def write(self, catalogue: Catalog, language: str) -> None:
+        """Write the file of a language."""
+        written = io.BytesIO()
+        write_po(written, catalogue, width=_WIDTH, ignore_obsolete=True, include_previous=True)
+        lines = written.getvalue().decode().splitlines(keepends=True)
+        path = translation_file(self.locale, language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line for line in lines if not line.startswith(_NOT_KEPT)), encoding="utf-8")
 
 
 def faults(catalogue: Catalog) -> Iterator[str]:
@@ -82,15 +105,6 @@ def faults(catalogue: Catalog) -> Iterator[str]:
         else:
             yield from (f"{message.context}: {error}" for error in message.check(catalogue))
             yield from _placeholders(message)
-
-
-def write(catalogue: Catalog, path: Path) -> None:
-    """Write the file of a language."""
-    written = io.BytesIO()
-    write_po(written, catalogue, width=_WIDTH, ignore_obsolete=True, include_previous=True)
-    lines = written.getvalue().decode().splitlines(keepends=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(line for line in lines if not line.startswith(_NOT_KEPT)), encoding="utf-8")
 
 
 def _placeholders(message: Message) -> Iterator[str]:
