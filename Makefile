@@ -15,7 +15,7 @@ AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 
-.PHONY: demo test fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
+.PHONY: demo test messages fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -27,6 +27,10 @@ test: $(STAMP)
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone' $(PYTEST_ARGS)
 	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
+
+# Other languages follow the English tables; what is to be translated is told.
+messages: $(STAMP)
+	$(BIN)/python -m autograder.messages
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)

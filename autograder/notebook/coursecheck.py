@@ -31,7 +31,15 @@ def check(question: Any = "", language: Any = "") -> None:
         plain, page = _said(question, language, namespace)
         _show(plain, page)
     except Exception:  # noqa: BLE001 - student values may raise from any method
-        sys.stdout.write(_WITHOUT_CHECK)
+        sys.stdout.write(_without_check(language))
+
+
+def _without_check(language: Any) -> str:
+    try:
+        chosen = language if isinstance(language, str) and language else json.loads(SPECIFICATION)["language"]
+        return _sentence("student.no-check", chosen) + "\n"
+    except Exception:  # noqa: BLE001 - the data of this file may be damaged as well
+        return _WITHOUT_CHECK
 
 
 def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:

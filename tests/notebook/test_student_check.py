@@ -347,6 +347,25 @@ def test_the_check_never_raises(say: Callable[..., str], name: object, language:
     assert say(Hostile() if name == "hostile" else name, language, **values).strip()
 
 
+@pytest.mark.parametrize(
+    ("lost", "begins"),
+    [
+        (["SOURCES"], ["This answer could not", "Diese Antwort ließ sich"]),
+        (["SOURCES", "SENTENCES"], ["This answer could not", "This answer could not"]),
+    ],
+)
+def test_a_damaged_file_says_that_nothing_is_lost(exam: Rubric, lost: list[str], begins: list[str]) -> None:
+    """In the language asked for, as long as the sentences are there."""
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(compile(build_student_check(exam, "exam"), "coursecheck.py", "exec"), namespace)
+    namespace.update(dict.fromkeys(lost, "no data"))
+    for language, begin in zip(("", "de"), begins, strict=True):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            namespace["check"]("formula", language)
+        assert printed.getvalue().startswith(begin)
+
+
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(max_size=60) | st.text("d8h()[]{}=+-*^_\\$ .,²", max_size=40))
 def test_any_text_is_answered_with_one_sentence(text: str) -> None:
