@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from autograder.messages.catalogue import AREAS
 from autograder.messages.translating import Book, faults
 
 
@@ -20,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--of", metavar="MODULE", default="", help="the table of another package's kind")
     asked = parser.parse_args(arguments)
-    book = Book((asked.of,) if asked.of else AREAS)
+    book = Book(asked.of)
     found = []
     for language in sorted({*book.languages(), *asked.language}):
         catalogue = book.updated(language)

@@ -1,10 +1,10 @@
 """The catalogue of sentences: English in tables, every other language in a file of its own.
 
-A table is a module with a mapping ``SENTENCES`` of stable codes to English, one for each area; `AREAS` names
-ours, and a kind of question of another package brings one as ``sentences`` beside its checks. A sentence that
+A table is a module with a mapping ``SENTENCES`` of stable codes to English, one for each area. `AREAS` names
+them; besides, every kind of question may bring one, as ``sentences.py`` in its folder. A sentence that
 changes with a number is a pair: for one, and for more. Other languages stand in
-``locale/<language>/LC_MESSAGES/autograder.po`` (of another package: in ``locale`` beside its table), under
-the code as context (``msgctxt``), and are compiled in memory when they are first needed;
+``locale/<language>/LC_MESSAGES/autograder.po`` (those of another package's kind in ``locale`` beside its
+table), under the code as context (``msgctxt``), and are compiled in memory when they are first needed;
 ``python -m autograder.messages`` brings these files up to date.
 """
 
@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import functools
 import gettext
-import importlib
+import importlib.util
 import io
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
@@ -50,8 +49,7 @@ AREAS = (
     "autograder.messages.training",
     "autograder.messages.unreadable",
 )
-"""The modules that hold our tables. They are imported when a sentence is first asked for, so that a table
-can lie with the part that says its sentences."""
+"""The modules that hold tables, wherever they lie. They are read when a sentence is first asked for."""
 KINDS = "autograder.kinds"
 """The group of entry points under which packages name their kinds of questions."""
 LOCALE = Path(__file__).parents[1] / "locale"
@@ -69,18 +67,30 @@ def sentences() -> Mapping[str, Sentence]:
     Raises:
         ValueError: a code stands in two tables.
     """
-    return joined((*AREAS, *_foreign()))
+    return joined(areas())
 
 
-def joined(areas: Iterable[str]) -> Mapping[str, Sentence]:
+@functools.cache
+def areas() -> tuple[str, ...]:
+    """The modules of all tables: those of `AREAS`, and of the kinds that bring one."""
+    kinds = (f"{one.module}.sentences" for one in entry_points(group=KINDS))
+    return tuple(dict.fromkeys((*AREAS, *(area for area in kinds if _file(area).is_file()))))
+
+
+def is_ours(area: str) -> bool:
+    """Whether a table belongs to this package, and its other languages to our `LOCALE`."""
+    return area.startswith("autograder.")
+
+
+def joined(tables: Iterable[str]) -> Mapping[str, Sentence]:
     """Code → English, of some tables.
 
     Raises:
         ValueError: a code stands in two of them.
     """
     found: dict[str, Sentence] = {}
-    for area in areas:
-        table: Mapping[str, Sentence] = importlib.import_module(area).SENTENCES
+    for area in tables:
+        table = _table(area)
         twice = found.keys() & table.keys()
         if twice:
             raise ValueError(f"{area}: another table has these codes, too: {', '.join(sorted(twice))}")
@@ -133,10 +143,7 @@ def told(code: str, /, **params: object) -> Told:
 
 def locale_of(area: str) -> Path:
     """The folder of the other languages of a table: ours, or that beside a table of another package."""
-    spec = find_spec(area)
-    return (
-        LOCALE if area in AREAS or spec is None or not spec.origin else Path(spec.origin).with_name("locale")
-    )
+    return LOCALE if is_ours(area) else _file(area).with_name("locale")
 
 
 def translation_file(locale: Path, language: str) -> Path:
@@ -144,11 +151,23 @@ def translation_file(locale: Path, language: str) -> Path:
     return locale / language / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
-@functools.cache
-def _foreign() -> tuple[str, ...]:
-    """The tables that kinds of other packages bring."""
-    kinds = dict.fromkeys(f"{one.module}.sentences" for one in entry_points(group=KINDS))
-    return tuple(area for area in kinds if area not in AREAS and find_spec(area))
+def _file(area: str) -> Path:
+    """Where a module lies, or would lie. Nothing is imported but the package that all of it is in."""
+    package, *parts = area.split(".")
+    spec = importlib.util.find_spec(package)
+    folder = next(iter((spec and spec.submodule_search_locations) or ()), "")
+    return Path(folder, *parts).with_suffix(".py")
+
+
+def _table(area: str) -> Mapping[str, Sentence]:
+    """The table of a module, which is run alone: the packages around it may hold whole kinds of questions."""
+    spec = importlib.util.spec_from_file_location(area, _file(area))
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"{area}: there is no such table of sentences")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    table: Mapping[str, Sentence] = module.SENTENCES
+    return table
 
 
 @functools.cache
@@ -160,7 +179,7 @@ def _languages(locale: Path) -> tuple[str, ...]:
 def _translations(locale: Path, language: str) -> gettext.NullTranslations:
     """One language, of our tables and then of those of others."""
     known = gettext.NullTranslations()
-    for folder in (locale, *map(locale_of, _foreign())):
+    for folder in (locale, *(locale_of(area) for area in areas() if not is_ours(area))):
         path = translation_file(folder, language)
         if path.is_file():
             known.add_fallback(_compiled(path))

@@ -10,7 +10,15 @@ from pathlib import Path
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 
-from autograder.messages.catalogue import AREAS, DOMAIN, Sentence, joined, locale_of, translation_file
+from autograder.messages.catalogue import (
+    DOMAIN,
+    Sentence,
+    areas,
+    is_ours,
+    joined,
+    locale_of,
+    translation_file,
+)
 
 _WIDTH = 110
 _NOT_KEPT = (
@@ -24,15 +32,16 @@ _HEADER = "# Sentences of autograder, {language}. Translate msgstr; msgctxt is t
 class Book:
     """Some tables, with the folder of their other languages."""
 
-    def __init__(self, areas: tuple[str, ...] = AREAS, locale: Path | None = None) -> None:
+    def __init__(self, area: str = "", locale: Path | None = None) -> None:
         """Take the tables.
 
         Args:
-            areas: the modules; default: ours.
+            area: the table of another package's kind; default: all of ours.
             locale: of the other languages; default: where those of the tables lie.
         """
-        self.sentences: Mapping[str, Sentence] = joined(areas)
-        self.locale = locale or locale_of(areas[0])
+        self.tables = (area,) if area else tuple(filter(is_ours, areas()))
+        self.sentences: Mapping[str, Sentence] = joined(self.tables)
+        self.locale = locale or locale_of(self.tables[0])
 
     def languages(self) -> tuple[str, ...]:
         """Those that have a file."""

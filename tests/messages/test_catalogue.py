@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.messages import catalogue, counted, languages, render, sentence, sentences, told
-from autograder.messages.catalogue import AREAS, LOCALE
+from autograder.messages.catalogue import LOCALE
 from autograder.messages.translating import Book, faults
 from autograder.records import Message
 
@@ -112,7 +112,7 @@ def test_every_table_is_registered() -> None:
         if re.search(r"^SENTENCES\b.*= \{", path.read_text("utf-8"), re.MULTILINE)
         and "demo" not in path.parts
     }
-    assert holding == set(AREAS)
+    assert holding == set(filter(catalogue.is_ours, catalogue.areas()))
 
 
 def test_no_german_stands_in_the_program() -> None:
@@ -157,17 +157,17 @@ def test_another_packages_kind_brings_its_sentences(tmp_path: Path, monkeypatch:
     """The table beside a kind that a package names is joined, and the languages beside it are spoken."""
     kind = tmp_path / "toy_kind_of_sentences"
     kind.mkdir()
-    kind.joinpath("__init__.py").touch()
+    kind.joinpath("__init__.py").write_text("raise SystemExit('is not needed for a sentence')", "utf-8")
     kind.joinpath("sentences.py").write_text('SENTENCES = {"toy.wrong": "{what} squeaks."}\n', "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     point = importlib.metadata.EntryPoint("toy", f"{kind.name}:ToyCheck", catalogue.KINDS)
     monkeypatch.setattr(catalogue, "entry_points", lambda *, group: [point] if group == point.group else [])
-    caches = (catalogue.sentences, catalogue._foreign, catalogue._translations)
+    caches = (catalogue.sentences, catalogue.areas, catalogue._translations)
     for one in caches:
         one.cache_clear()
     try:
         assert "It squeaks." == sentence("toy.wrong", "de", what="It")
-        book = Book((f"{kind.name}.sentences",))
+        book = Book(f"{kind.name}.sentences")
         german = book.updated("de")
         assert ["toy.wrong: not translated"] == list(faults(german))
         german.get("{what} squeaks.", context="toy.wrong").string = "{what} quietscht."
