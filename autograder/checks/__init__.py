@@ -31,7 +31,7 @@ from autograder.checks.kinds.value import ValueCheck
 from autograder.checks.kinds.visibility import VisibilityCheck
 from autograder.checks.kinds.written import WrittenCheck
 from autograder.checks.options import place
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.rubric import Question, Rubric
 from autograder.tables import field_names, known
 
@@ -72,7 +72,7 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     if kind is None:
         close = difflib.get_close_matches(question.kind, KINDS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(KINDS))}"
-        raise RubricError(f"question {question.id!r}: unknown kind {question.kind!r}; {hint}")
+        raise RubricError(f"unknown kind {question.kind!r}; {hint}", place(question).at("", "kind"))
     for item in question.items:
         if item.manual:
             manual_options(question, item)
@@ -82,6 +82,11 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         return kind(question, rubric)
     except RubricError as error:
         where = place(question)
-        if str(error).startswith(where):
+        if error.path[: len(where.path)] == where.path:
             raise
-        raise RubricError(f"{where}, {error}") from error
+        said = str(error)
+        if not said.startswith(where):
+            raise RubricError(f"{where}, {said}", Place("", *where.path, *error.path)) from error
+        named = (place(question, item) for item in question.items)
+        where = next((one for one in named if said.startswith(one)), where)
+        raise RubricError(said, Place("", *where.path)) from error

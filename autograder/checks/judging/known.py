@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import check_points, check_text
-from autograder.errors import RubricError
+from autograder.errors import RubricError, inside
 from autograder.messages import sentences
 from autograder.records import Message, Status
 
@@ -67,9 +67,9 @@ def check_worths(worths: Iterable[Worth], area: str, possible: Decimal, where: s
     """
     known = [code.removeprefix(f"{area}.") for code in sentences() if code.startswith(f"{area}.")]
     for worth in worths:
-        at = f"{where}, mistake {worth.code!r}"
+        at = inside(where, f", mistake {worth.code!r}", "mistake", worth.code)
         if worth.code not in known:
-            raise RubricError(f"{at}: not known; known are: {', '.join(sorted(known))}")
-        check_points(worth.points, abs(possible), f"{at}: points")
+            raise RubricError(f"not known; known are: {', '.join(sorted(known))}", at)
+        check_points(worth.points, abs(possible), at.at(": points", "points"))
         if worth.text:
             check_text(worth.text, at, ("what",))
