@@ -7,7 +7,8 @@ A new kind is one module in `kinds`, one entry in `KINDS`, and one test file. Wh
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from autograder.checks.base import Check
 from autograder.checks.judging.manual import ManualItem, manual_options
@@ -87,6 +88,22 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         said = str(error)
         if not said.startswith(where):
             raise RubricError(f"{where}, {said}", Place("", *where.path, *error.path)) from error
-        named = (place(question, item) for item in question.items)
-        where = next((one for one in named if said.startswith(one)), where)
-        raise RubricError(said, Place("", *where.path)) from error
+        raise RubricError(said, Place("", *_named(said, question).path)) from error
+
+
+def _named(said: str, question: Question) -> Place:
+    """The place of an error of a kind that brings no keys: what it names of the question's tables."""
+    places: list[tuple[Place, Mapping[str, Any]]] = [
+        *((place(question, item), item.options) for item in question.items),
+        (place(question), question.options),
+    ]
+    where, table = next(one for one in places if said.startswith(one[0]))
+    entries: Iterator[tuple[Place, Mapping[str, Any]]] = (
+        (where.at("", key, number), entry)
+        for key, value in table.items()
+        if isinstance(value, list | tuple)
+        for number, entry in enumerate(value)
+        if isinstance(entry, Mapping) and f"'{entry.get('code', entry.get('id'))}'" in said
+    )
+    where, table = next(entries, (where, table))
+    return next((where.at("", key) for key in table if f": {key}: " in said), where)
