@@ -16,7 +16,7 @@ EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 SINCE ?= HEAD
 
-.PHONY: demo test quick fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
+.PHONY: demo test quick messages fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -36,6 +36,9 @@ quick: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
+# Other languages follow the English tables; what is to be translated is told.
+messages: $(STAMP)
+	$(BIN)/python -m autograder.messages
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)

@@ -21,7 +21,7 @@ from autograder.checks.base import AsksAgain, AsksStudentAgain, Check
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import HandedOut, Manifest
-from autograder.errors import CourseError, NotebookError, PreloadMissing, RubricError
+from autograder.errors import CourseError, NotebookError, Place, PreloadMissing, RubricError
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, released_language
@@ -117,7 +117,8 @@ class Assignment(Struct, frozen=True, eq=False):
             yield
         except PreloadMissing as error:
             with rubrics.located(self.course.rubric(self.name)):
-                raise RubricError(f"[assignment]: {error}") from error
+                where = Place("[assignment]", "assignment", "preload")
+                raise RubricError(str(error), where) from error
 
     def questions(self, notebook: str) -> tuple[Question, ...]:
         """The questions of one notebook, in the rubric's order."""

@@ -169,14 +169,15 @@ def check(table: Mapping[str, Any], place: str) -> None:
         value = _number(table.get(name))
         if value is not None and not least <= value <= most:  # so is what is not a number
             expected = f"{least:,.10g} to {most:,.10g}"
-            raise RubricError(f"{place}: {name}: expected {expected}, got {table[name]}")
+            raise RubricError(f"expected {expected}, got {table[name]}", place, name)
     scratch, memory = (
         _number(table.get(name, getattr(Limits(), name))) for name in ("scratch_mb", "memory_mb")
     )
     if scratch is not None and memory is not None and scratch > memory:
         raise RubricError(
-            f"{place}: scratch_mb: expected at most memory_mb ({memory:g}), got {scratch:g}; what is written "
-            "counts as memory"
+            f"expected at most memory_mb ({memory:g}), got {scratch:g}; what is written counts as memory",
+            place,
+            "scratch_mb",
         )
 
 

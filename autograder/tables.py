@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from autograder.errors import RubricError
+from autograder.errors import RubricError, inside
 
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ _WORDS = {
     "bool": "true or false",
     "null": "nothing",
 }
+_MISSING = re.compile(r"Object missing required field `(.+)`")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|(\[\.\.\.\])")
 _SHOWN = 60
 """Characters of a value that a message repeats."""
@@ -45,7 +47,7 @@ def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[
     try:
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {explained(error, table, to)}") from error
+        raise refused(error, table, to, place) from error
 
 
 def field_names(to: type[Any]) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ def known(table: Mapping[str, Any], names: Collection[str], place: str, also: Co
     """
     for key in table:
         if key not in names:
-            raise RubricError(f"{place}: unknown key {key!r}; {hint(key, {*names, *also})}")
+            raise RubricError(f"unknown key {key!r}; {hint(key, {*names, *also})}", inside(place, "", key))
 
 
 def hint(name: str, names: Collection[str]) -> str:
@@ -71,11 +73,25 @@ def hint(name: str, names: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names)) or 'none'}"
 
 
+def refused(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:
+    """What msgspec found, in the words of the file and with the keys that lead there."""
+    body, steps = _read(error)
+    missing = _MISSING.fullmatch(body)
+    known_steps = itertools.takewhile(lambda step: step is not None, steps)
+    keys = [step for step in known_steps if step is not None] + ([missing[1]] if missing else [])
+    return RubricError(explained(error, table, to), inside(place, "", *keys))
+
+
+def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
+    """The library's words, and its path: keys and indices, None for some entry of a table."""
+    body, _, path = str(error).partition(" - at `")
+    return body, [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
+
+
 def explained(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
     """What msgspec found, in the words of the file: the key, what was expected, and what stands there."""
-    body, _, path = str(error).partition(" - at `")
-    steps = [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
-    missing = re.fullmatch(r"Object missing required field `(.+)`", body)
+    body, steps = _read(error)
+    missing = _MISSING.fullmatch(body)
     if missing:
         return f"{_key([*steps, missing[1]])}: this key is missing"
     value: Any = table

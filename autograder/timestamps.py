@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from autograder.messages import sentence
 from autograder.records import Message, Note
 
 FILE_NAME = "timestamp.txt"
@@ -186,9 +187,8 @@ def shown(moment: datetime, zone: str, language: str = "en") -> str:
 
     ``2026-02-12 11:30 (Europe/Berlin)``, in German ``12.02.2026, 11:30 Uhr (Europe/Berlin)``.
     """
-    seconds = ":%S" if moment.second else ""
-    form = f"%d.%m.%Y, %H:%M{seconds} Uhr" if language == "de" else f"%Y-%m-%d %H:%M{seconds}"
-    return f"{moment.strftime(form)} ({zone})"
+    code = "moment.seconds" if moment.second else "moment.minutes"
+    return sentence(code, language, moment=moment, zone=zone)
 
 
 def by_clock(moment: datetime, window: Window) -> datetime:

@@ -1,10 +1,16 @@
-"""Texts in several languages, as rubrics state them. Imports nothing of ours."""
+"""Texts in several languages, as rubrics state them, and numbers. Imports nothing of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 
 def text_in(text: str | Mapping[str, str], language: str) -> str:
@@ -12,6 +18,37 @@ def text_in(text: str | Mapping[str, str], language: str) -> str:
     if isinstance(text, str):
         return text
     return text.get(language) or text.get("en") or next(iter(text.values()), "")
+
+
+def written_number(value: Decimal, language: str) -> str:
+    """A number without trailing zeros, with the language's decimal sign and a real minus."""
+    from babel.numbers import format_decimal
+
+    plain = format_decimal(value.normalize(), "0.#", _locale(language), decimal_quantization=False)
+    return plain.replace("-", "−")
+
+
+def decimal_sign(language: str) -> str:
+    """What stands before the decimals of a number."""
+    from babel.numbers import get_decimal_symbol
+
+    return get_decimal_symbol(_locale(language))
+
+
+def decimal_comma(languages: Iterable[str]) -> bool:
+    """Whether one of these languages has a comma before decimals; then a point may separate thousands."""
+    return any(decimal_sign(language) == "," for language in languages)
+
+
+@functools.cache
+def _locale(language: str) -> Locale:
+    """What is known of a language; English where nothing is."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        return Locale.parse(language)
+    except (UnknownLocaleError, ValueError):
+        return Locale("en")
 
 
 class Told(Struct, frozen=True):

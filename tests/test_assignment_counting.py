@@ -12,7 +12,7 @@ import pytest
 
 from autograder.checks import make_check
 from autograder.checks.base import Evidence, Trial, trials_of
-from autograder.messages import SENTENCES, render
+from autograder.messages import render, sentences
 from autograder.records import Answer, ItemResult, Observation, Status
 from autograder.rubric import Question, load
 from reference.counting import families, oracle, tasks, trials
@@ -215,7 +215,7 @@ def test_every_mistake_has_its_sentences(name: str) -> None:
     """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
     known = KNOWN[name][1]
     for mistake in known:
-        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(SENTENCES)
+        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(sentences())
     assert len({mistake.code for mistake in known}) == len(known)
 
 
@@ -224,7 +224,7 @@ def test_every_sentence_belongs_to_a_mistake() -> None:
     known = [mistake for _, found in KNOWN.values() for mistake in found]
     codes = {one.code for one in known} | {one.family for one in known} | {"several"}
     assert {f"counting.{code}" for code in codes} == {
-        code for code in SENTENCES if code.startswith("counting.")
+        code for code in sentences() if code.startswith("counting.")
     }
 
 

@@ -13,7 +13,7 @@ from autograder.algebra.notation.words import COMMANDS, FUNCTION_SPELLINGS, SIGN
 from autograder.algebra.printing.text import to_text
 from autograder.cli import grammar
 from autograder.errors import Unreadable
-from autograder.messages.algebra import SENTENCES
+from autograder.messages import sentences
 
 PAGE = (Path(__file__).parents[1] / "docs" / "formulas.md").read_text("utf-8")
 
@@ -49,6 +49,8 @@ def test_refused_examples_are_refused(text: str) -> None:
 def test_everything_stands_on_the_page() -> None:
     """Every sign, command, spelling of a function, error and diagnosis is there."""
     words = [*SIGNS, *FUNCTION_SPELLINGS, *CODES, *(f"\\{name}" for name in COMMANDS)]
-    words += [key for key in SENTENCES if key.startswith("unreadable.") and key != "unreadable.unknown-name"]
+    words += [
+        key for key in sentences() if key.startswith("unreadable.") and key != "unreadable.unknown-name"
+    ]
     shown = (word.replace("|", "\\|") for word in words)
     assert [] == [word for word in shown if f"`{word}`" not in PAGE and word != "_"]

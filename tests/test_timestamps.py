@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.timestamps import NOTES, Timing, Window, at, by_clock, duration, read_stamp, shown
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -144,7 +144,7 @@ def test_students_and_staff_read_what_is_so(code: str) -> None:
     for note in notes:
         assert note.code in NOTES
         assert "2026-02-12 11:30 (Europe/Berlin)" in note.text
-    for language in LANGUAGES if message else ():
+    for language in languages() if message else ():
         assert message
         assert "2026-02-12 11:30 (Europe/Berlin)" in render(message, language)
     if "12 min 5 s" in str(notes):

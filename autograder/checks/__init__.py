@@ -7,7 +7,8 @@ A new kind is one module in `kinds`, one entry in `KINDS`, and one test file. Wh
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from autograder.checks.base import Check
 from autograder.checks.judging.manual import ManualItem, manual_options
@@ -31,7 +32,7 @@ from autograder.checks.kinds.value import ValueCheck
 from autograder.checks.kinds.visibility import VisibilityCheck
 from autograder.checks.kinds.written import WrittenCheck
 from autograder.checks.options import place
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.rubric import Question, Rubric
 from autograder.tables import field_names, known
 
@@ -72,7 +73,7 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     if kind is None:
         close = difflib.get_close_matches(question.kind, KINDS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(KINDS))}"
-        raise RubricError(f"question {question.id!r}: unknown kind {question.kind!r}; {hint}")
+        raise RubricError(f"unknown kind {question.kind!r}; {hint}", place(question).at("", "kind"))
     for item in question.items:
         if item.manual:
             manual_options(question, item)
@@ -82,6 +83,27 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         return kind(question, rubric)
     except RubricError as error:
         where = place(question)
-        if str(error).startswith(where):
+        if error.path[: len(where.path)] == where.path:
             raise
-        raise RubricError(f"{where}, {error}") from error
+        said = str(error)
+        if not said.startswith(where):
+            raise RubricError(f"{where}, {said}", Place("", *where.path, *error.path)) from error
+        raise RubricError(said, Place("", *_named(said, question).path)) from error
+
+
+def _named(said: str, question: Question) -> Place:
+    """The place of an error of a kind that brings no keys: what it names of the question's tables."""
+    places: list[tuple[Place, Mapping[str, Any]]] = [
+        *((place(question, item), item.options) for item in question.items),
+        (place(question), question.options),
+    ]
+    where, table = next(one for one in places if said.startswith(one[0]))
+    entries: Iterator[tuple[Place, Mapping[str, Any]]] = (
+        (where.at("", key, number), entry)
+        for key, value in table.items()
+        if isinstance(value, list | tuple)
+        for number, entry in enumerate(value)
+        if isinstance(entry, Mapping) and f"'{entry.get('code', entry.get('id'))}'" in said
+    )
+    where, table = next(entries, (where, table))
+    return next((where.at("", key) for key in table if f": {key}: " in said), where)

@@ -208,15 +208,15 @@ class ComparedCheck(Generic[Q, I]):
         where = place(self.question, item)
         if not self.has_value(item) and self.targets.needs_reference(item):
             if not self.question.reference:
-                raise RubricError(f"{where}: value: nothing says what is right: state it or a reference")
+                raise RubricError("nothing says what is right: state it or a reference", where, "value")
             if options.answer:
-                raise RubricError(f"{where}: value: the reference only knows the question's own answer")
+                raise RubricError("the reference only knows the question's own answer", where, "value")
         sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
         stated = [self.read_right(value, item, Target("")) for value in self.stated(item, sample)]
         if any(finding is not None for _, finding in stated):
             values = zip(self.stated(item, sample), stated, strict=True)
             bad, why = next((value, one[1]) for value, one in values if one[1] is not None)
-            raise RubricError(f"{where}: value: {_no_answer(bad, why, self.kind)}")
+            raise RubricError(_no_answer(bad, why, self.kind), where, "value")
         rights = [right for right, _ in stated]
         wrong = [self._check_mistake(mistake, item, rights, sample) for mistake in options.mistake]
         if not self.options.sizes:
@@ -228,19 +228,21 @@ class ComparedCheck(Generic[Q, I]):
         Raises:
             RubricError: it is not readable, or right.
         """
-        where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
+        where = place(self.question, item).at(
+            f", mistake {mistake.code!r}: when", "mistake", mistake.code, "when"
+        )
         code, known = _diagnosis(mistake), self._codes(item)
         if code and known:
             if code not in known:
                 close = difflib.get_close_matches(code, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
-                raise RubricError(f"{where}: no diagnosis {code!r} of this item; {hint}")
+                raise RubricError(f"no diagnosis {code!r} of this item; {hint}", where)
             return None
         wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
         if finding is not None:
-            raise RubricError(f"{where}: {_no_answer(mistake.when, finding, self.kind)}")
+            raise RubricError(_no_answer(mistake.when, finding, self.kind), where)
         if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
-            raise RubricError(f"{where}: {mistake.when!r} is right")
+            raise RubricError(f"{mistake.when!r} is right", where)
         return wrong
 
     def _judge(self, item: Item, evidence: Evidence) -> ItemResult:

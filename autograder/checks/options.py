@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.rubric import Item, Question, convert
 from autograder.tables import field_names
 from autograder.wording import Phrase, Told, text_in
@@ -124,9 +124,10 @@ class AnswerItem(CaseItem, frozen=True):
     mistake: tuple[Mistake, ...] = ()
 
 
-def place(question: Question, item: Item | None = None) -> str:
+def place(question: Question, item: Item | None = None) -> Place:
     """How errors about a question name it."""
-    return f"question {question.id!r}" + (f", item {item.id!r}" if item else "")
+    whole = Place(f"question {question.id!r}", "question", question.id)
+    return whole.at(f", item {item.id!r}", "item", item.id) if item else whole
 
 
 def question_options(question: Question, to: type[Options]) -> Options:
@@ -163,9 +164,13 @@ def check_oracle(question: Question, answer: str, example: str) -> None:
         RubricError: names the question.
     """
     if not question.answer:
-        raise RubricError(f"{place(question)}: answer: the name of {answer} is missing")
+        raise RubricError(f"the name of {answer} is missing", place(question), "answer")
     if not question.reference:
-        raise RubricError(f"{place(question)}: reference: an oracle is needed, as in {example}")
+        raise RubricError(
+            f"an oracle is needed, as in {example}",
+            place(question),
+            "reference",
+        )
 
 
 def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
@@ -175,7 +180,7 @@ def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
         RubricError: there is none, or two have one name.
     """
     if not options.case:
-        raise RubricError(f"{place(question)}: case: at least one [[question.case]] is needed")
+        raise RubricError("at least one [[question.case]] is needed", place(question), "case")
     return named_cases(options, question)
 
 
@@ -194,7 +199,7 @@ def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
     for number, case in enumerate(options.case, start=1):
         cases[text_in(case.name, "en") or str(number)] = case
     if len(cases) != len(options.case):
-        raise RubricError(f"{place(question)}: case: two cases have the same name")
+        raise RubricError("two cases have the same name", place(question), "case")
     return cases
 
 
@@ -208,7 +213,9 @@ def check_cases(item: Item, options: CaseItem, cases: Iterable[str], question: Q
     for name in options.cases:
         if name not in names:
             raise RubricError(
-                f"{place(question, item)}: cases: no case {name!r}; known are: {', '.join(names) or 'none'}"
+                f"no case {name!r}; known are: {', '.join(names) or 'none'}",
+                place(question, item),
+                "cases",
             )
     if options.credit == "each":
         share(item.points, len(options.cases or names), place(question, item))
@@ -222,7 +229,7 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
     """
     part = (points / max(parts, 1)).quantize(CENT)
     if part * parts != points:
-        raise RubricError(f"{where}: points: {points} cannot be divided into {parts} equal parts")
+        raise RubricError(f"{points} cannot be divided into {parts} equal parts", where, "points")
     return part
 
 
@@ -233,9 +240,9 @@ def check_points(points: Decimal, below: Decimal, where: str) -> None:
         RubricError: names the place.
     """
     if not points.is_finite() or not 0 <= points < below:
-        raise RubricError(f"{where}: expected from 0 to below {below}, got {points}")
+        raise RubricError(f"expected from 0 to below {below}, got {points}", where)
     if points != points.quantize(CENT):
-        raise RubricError(f"{where}: at most two decimals, got {points}")
+        raise RubricError(f"at most two decimals, got {points}", where)
 
 
 def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) -> None:
@@ -245,8 +252,8 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
         RubricError: names question, item and mistake.
     """
     for mistake in mistakes:
-        where = f"{place(question, item)}, mistake {mistake.code!r}"
-        check_points(mistake.points, abs(item.points), f"{where}: points")
+        where = place(question, item).at(f", mistake {mistake.code!r}", "mistake", mistake.code)
+        check_points(mistake.points, abs(item.points), where.at(": points", "points"))
         check_text(mistake.text, where)
 
 
@@ -257,9 +264,9 @@ def check_text(text: Mapping[str, str], where: str, placeholders: Iterable[str] 
         RubricError: names the place.
     """
     if "en" not in text:
-        raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
+        raise RubricError("an English text is needed: text = { en = … }", where, "text")
     for language, sentence in text.items():
         try:
             sentence.format_map(dict.fromkeys(placeholders, ""))
         except (KeyError, ValueError, IndexError, AttributeError) as error:
-            raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error
+            raise RubricError(f"text.{language}: write braces twice, as in {{{{ }}}}", where) from error

@@ -82,12 +82,12 @@ def algebra(
     that is not known, or not decided (and, as always, wrong usage).
     """
     from autograder.cli import formulas
-    from autograder.messages import LANGUAGES
+    from autograder.messages import languages
 
     if bool(rubric) != bool(question):
         raise typer.BadParameter("--rubric and --question belong together")
-    if language not in LANGUAGES:
-        raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+    if language not in languages():
+        raise typer.BadParameter(f"--language: expected one of {', '.join(languages())}, got {language!r}")
     if earlier and not rubric:
         raise typer.BadParameter("--earlier belongs to --rubric and --question")
     if rubric and (symbols or assume or equals):

@@ -39,15 +39,15 @@ def check(
     Shows which questions are answered, how formulas are read, and which given cells were changed or deleted.
     What only running tells, check() in the notebook shows. Exits with 1 when something is missing.
     """
-    from autograder.messages import LANGUAGES
+    from autograder.messages import languages
     from autograder.notebook.document import parse
     from autograder.notebook.files import read_file
     from autograder.notebook.student_check import FILE_NAME
     from autograder.notebook.timeleft import time_left
     from autograder.student.paper import look
 
-    if language not in ("", *LANGUAGES):
-        raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+    if language not in ("", *languages()):
+        raise typer.BadParameter(f"--language: expected one of {', '.join(languages())}, got {language!r}")
     try:
         cells = parse(read_file(notebook)).cells
         specification = _specification(check_file or notebook.with_name(FILE_NAME))
@@ -83,7 +83,7 @@ def _specification(path: Path) -> dict[str, Any]:
 
 
 def _object(paper: Paper, language: str, left: str) -> dict[str, Any]:
-    from autograder.student.sentences import sentence
+    from autograder.messages import sentence
 
     return {
         "assignment": paper.assignment,
@@ -94,15 +94,20 @@ def _object(paper: Paper, language: str, left: str) -> dict[str, Any]:
             for report in paper.reports
         ],
         "cells": [line._asdict() for line in paper.cells],
-        "note": sentence("not-final", language),
+        "note": sentence("student.not-final", language),
         "time": left,
     }
 
 
 def _print(paper: Paper, language: str, left: str) -> None:
-    from autograder.student.sentences import sentence
+    from autograder.messages import sentence
     from autograder.student.showing import MARKS, as_text, counted
 
     cells = [f"{MARKS[line.state]} {line.text}" for line in paper.cells]
-    notes = (*cells, counted(paper.reports, language), sentence("not-final", language), *filter(None, [left]))
+    notes = (
+        *cells,
+        counted(paper.reports, language),
+        sentence("student.not-final", language),
+        *filter(None, [left]),
+    )
     sys.stdout.write(as_text(paper.reports, notes))

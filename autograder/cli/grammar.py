@@ -21,8 +21,7 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
-from autograder.messages import filled
-from autograder.messages.algebra import SENTENCES
+from autograder.messages import filled, sentences, template
 from autograder.messages.reading import unreadable
 from autograder.rubric import Symbol
 
@@ -253,22 +252,20 @@ def _refusals() -> Iterator[tuple[str, ...]]:
 
 
 def _errors() -> Iterator[tuple[str, ...]]:
-    for key in SENTENCES:
+    for key in sentences():
         if key.startswith("unreadable."):
             yield f"`{key}`", _sentence(key, {})
 
 
 def _diagnoses() -> Iterator[tuple[str, ...]]:
     for code in CODES:
-        variants = [
-            text["en"] for key, text in SENTENCES.items() if key.split(".")[1] == code and "diagnosis." in key
-        ]
+        variants = [template(key, "en") for key in sentences() if key.split(".")[:2] == ["diagnosis", code]]
         yield f"`{code}`", _escaped(max(variants, key=lambda text: text.count("{")))
 
 
 def _sentence(key: str, params: Mapping[str, str]) -> str:
     """The student's sentence without its first half, which says where."""
-    text = SENTENCES[key]["en"].partition("”: ")[2]
+    text = template(key, "en").partition("”: ")[2]
     for name, value in params.items():
         text = text.replace(f"{{{name}}}", value)
     return _escaped(text[:1].upper() + text[1:])

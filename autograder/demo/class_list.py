@@ -7,20 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-_FIRST = (
-    "Ada", "Alex", "Amal", "Ari", "Bela", "Bo", "Chris", "Dana", "Deniz", "Eike", "Eli", "Finn",
-    "Gabi", "Ida", "Imre", "Jona", "Jule", "Kai", "Kim", "Lea", "Lou", "Luca", "Maja", "Mika",
-    "Nika", "Noa", "Ola", "Pat", "Quinn", "Rene", "Robin", "Sascha", "Sam", "Sol", "Tami", "Toni",
-    "Uli", "Vanja", "Yuki", "Zoe",
-)  # fmt: skip
-_LAST = (
-    "Ahorn", "Amsel", "Birke", "Brook", "Buche", "Dorn", "Eiche", "Erle", "Fels", "Fink", "Forest",
-    "Garten", "Grove", "Hafer", "Hain", "Hazel", "Heide", "Hill", "Kiesel", "Klee", "Lake",
-    "Lerche", "Linde", "Meadow", "Moor", "Moss", "Nebel", "Otter", "Quell", "Reed", "Regen",
-    "River", "Sand", "Schilf", "Stone", "Tanne", "Ulme", "Wald", "Weide", "Wiese",
-)  # fmt: skip
+from autograder.demo.answers import table
 
-MAX_STUDENTS = len(_FIRST) * len(_LAST)
+FIRST, LAST = table("names")["first"], table("names")["last"]
+MAX_STUDENTS = len(FIRST) * len(LAST)
 """So many different names can be made."""
 
 
@@ -52,7 +42,7 @@ def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
         raise ValueError(f"students: expected a number from 1 to {MAX_STUDENTS}, got {count}")
     drawn = generator.permutation(MAX_STUDENTS)[:count]
     return tuple(
-        Person(student_id(number), _FIRST[int(index) % len(_FIRST)], _LAST[int(index) // len(_FIRST)])
+        Person(student_id(number), FIRST[int(index) % len(FIRST)], LAST[int(index) // len(FIRST)])
         for number, index in enumerate(drawn, start=1)
     )
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.demo.formulas import Sample
+from autograder.demo.answers import Sample, table
 from autograder.errors import NotebookError
 
 _STUB = re.compile(r"\n*# Repair the classes above[^\n]*\n# YOUR CODE HERE\nraise NotImplementedError\(\)\n?")
@@ -25,74 +25,15 @@ class Repair(Struct, frozen=True):
     written: tuple[str, ...]
 
 
+_STATED = table("dl4nlp-exam")["repair"]
 REPAIRS: Mapping[str, Repair] = {
-    "self_mask": Repair(
-        "self.self_attention(x, x, x, memory_mask)",
-        (
-            "self.self_attention(x, x, x, target_mask)",
-            "self.self_attention(query=x, key=x, value=x, mask=target_mask)",
-        ),
-    ),
-    "residual": Repair(
-        "self.norm(self.dropout(attended))",
-        (
-            "self.norm(x + self.dropout(attended))",
-            "self.norm(self.dropout(attended) + x)",
-            "self.norm(x + attended)",
-        ),
-    ),
-    "cross_mask": Repair(
-        "self.cross_block(query, key, value, target_mask)",
-        (
-            "self.cross_block(query, key, value, memory_mask)",
-            "self.cross_block(query, key, value, mask=memory_mask)",
-        ),
-    ),
-    "position_table": Repair(
-        "self.position_embedding = nn.Embedding(n_tokens, d_model)",
-        (
-            "self.position_embedding = nn.Embedding(max_len, d_model)",
-            "self.position_embedding = nn.Embedding(num_embeddings=max_len, embedding_dim=d_model)",
-        ),
-    ),
-    "shape_order": Repair(
-        "length, batch = tokens.shape",
-        (
-            "batch, length = tokens.shape",
-            "batch, length = tokens.size()",
-            "batch, length = tokens.size(0), tokens.size(1)",
-        ),
-    ),
-    "embedding_dropout": Repair(
-        "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        (
-            "x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))",
-            "embedded = self.token_embedding(tokens) + self.position_embedding(positions)\n"
-            "        x = self.dropout(embedded)",
-        ),
-    ),
-    "cross_value": Repair(
-        "x = block(x, memory, x, memory_mask, target_mask)",
-        (
-            "x = block(x, memory, memory, memory_mask, target_mask)",
-            "x = block(x, key=memory, value=memory, memory_mask=memory_mask, target_mask=target_mask)",
-        ),
-    ),
-    "output_head": Repair(
-        "return x\n",
-        ("return self.output_head(x)\n", "logits = self.output_head(x)\n        return logits\n"),
-    ),
+    fault: Repair(one["given"], tuple(one["written"])) for fault, one in _STATED.items()
 }
 """By fault, which is also the rubric's item."""
-
 SLIPS: Mapping[str, tuple[str, str]] = {
-    "self_mask": ("left the self-attention unmasked", "self.self_attention(x, x, x)"),
-    "residual": ("took the residual from the wrong tensor", "self.norm(attended + self.dropout(attended))"),
-    "cross_mask": ("left the memory unmasked", "self.cross_block(query, key, value, None)"),
-    "position_table": (
-        "made the position table as long as the width",
-        "self.position_embedding = nn.Embedding(d_model, d_model)",
-    ),
+    fault: (one["slip"]["portrait"], one["slip"]["written"])
+    for fault, one in _STATED.items()
+    if "slip" in one
 }
 """By fault: a portrait, and a change at the right place that does not repair it."""
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from autograder.demo.answers import table
+
 Notebook = dict[str, Any]
 """A notebook as JSON."""
 
@@ -96,49 +98,7 @@ def damages(question: str, copied: str) -> tuple[Damage, ...]:
     )
 
 
-ATTACKS: tuple[Attack, ...] = (
-    Attack("leaves the process", "import os\n\nos._exit(0)"),
-    Attack("loops without end", "while True:\n    pass", slow=True),
-    Attack(
-        "looks for the solutions",
-        "import glob\n\nfound = []\n"
-        'for pattern in ("/**/reference/*.py", "/**/*.toml", "/**/gradebook.db", "/proc/*/environ"):\n'
-        "    found += glob.glob(pattern, recursive=True)\nprint(found)\n"
-        'for name in found:\n    print(open(name, errors="replace").read())',
-    ),
-    Attack(
-        "edits the gradebook",
-        'import sqlite3\n\nfor place in ("gradebook.db", "../gradebook.db", "../../../gradebook.db"):\n'
-        "    database = sqlite3.connect(place)\n"
-        '    database.execute("UPDATE grade SET manual_score = 1000")\n    database.commit()',
-    ),
-    Attack(
-        "prints a forged result",
-        'print(\'{"score": 1000, "status": "passed"}\')\nprint("\\x1b[2J\\x1b[H38 of 38 points")\n'
-        "from IPython.display import HTML, display\n\n"
-        "display(HTML('<script>document.title = \"38/38\"</script><h1>38 of 38 points</h1>'))",
-    ),
-    Attack(
-        "patches the comparison",
-        "import numpy\nimport torch\n\n"
-        "torch.allclose = torch.equal = numpy.allclose = numpy.array_equal = lambda *a, **k: True",
-    ),
-    Attack("prints without end", 'while True:\n    print("x" * 10_000)'),
-    Attack(
-        "starts processes",
-        "import os\n\nfor _ in range(1000):\n"
-        "    if os.fork() == 0:\n        while True:\n            os.getppid()",
-    ),
-    # What was taken is given back: where no control group ends the box, the rest of the notebook has room.
-    Attack(
-        "takes all memory",
-        "hoard = []\ntry:\n    while True:\n        hoard.append(bytearray(64 * 1024 * 1024))\n"
-        "finally:\n    hoard.clear()",
-    ),
-    Attack(
-        "connects to the network", 'import socket\n\nsocket.create_connection(("127.0.0.1", 5432), timeout=2)'
-    ),
-)
+ATTACKS: tuple[Attack, ...] = tuple(Attack(**one) for one in table("attacks")["attack"])
 """Attempts on the grader, whatever the assignment is."""
 
 

@@ -10,26 +10,17 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo import decoders, formulas, lists, theory
-from autograder.demo.formulas import Sample, assignment
-from autograder.demo.sentences import SENTENCES
+from autograder.demo import decoders
+from autograder.demo.answers import Sample, answers, assignment, table
 
-RIGHT: Mapping[str, tuple[Sample, ...]] = {
-    **theory.RIGHT,
-    **formulas.RIGHT,
-    **lists.RIGHT,
-}
-WRONG: Mapping[str, tuple[Sample, ...]] = {
-    **theory.WRONG,
-    **formulas.WRONG,
-    **lists.WRONG,
-}
-
+ANSWERS = answers("dl4nlp-exam")
+CAUSES = ("task4-d", "task4-e", "task4-f", "task4-g")
+"""Questions that ask for a cause; each cause may be named once."""
 QUESTIONS = (
     *("task1-b", "task1-d", "task1-e", "task1-f", "task1-g", "task1-h"),
     *("task2-c", "task2-d", "task2-f", "task2-h"),
     *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
-    *theory.CAUSES,
+    *CAUSES,
     *("task5-a", "task5-b"),
 )
 """The questions with automatic items, in the order of the exam."""
@@ -41,11 +32,7 @@ NOTATIONS: Mapping[str, re.Pattern[str]] = {
 }
 """A student who gets everything right keeps to one notation where it can be told."""
 
-CARRIED: Mapping[str, str] = {
-    "widened the hidden layer in (h)": "n_layers*(4*d_model^2 + 48*d_model^2)",
-    "widened the output in (h)": "28*n_layers*d_model^2",
-    "summed one matrix only in (h)": "16*n_layers*d_model^2",
-}
+CARRIED: Mapping[str, str] = table("dl4nlp-exam")["carried"]
 """By the slip in (h): the right continuation in (i)."""
 
 CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
@@ -91,9 +78,9 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
     if looking_back is None or looking_back.portrait:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
     _once(samples)
-    theory.told_apart(samples)
+    _told_apart(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
-    for cell, sentences in SENTENCES.items():
+    for cell, sentences in ANSWERS.written.items():
         if generator.random() >= level.missing:
             sources[cell] = sentences[generator.integers(len(sentences))]
     points = {
@@ -114,7 +101,7 @@ def _answer(
     right = luck < level.missing + level.right
     if question == "task5-a":
         return _decoder(listing, generator, right=right)
-    among: Sequence[Sample] = RIGHT[question] if right else WRONG[question]
+    among: Sequence[Sample] = (ANSWERS.right if right else ANSWERS.wrong)[question]
     if notation:
         among = [sample for sample in among if NOTATIONS[notation].search(sample.source)] or among
     return among[int(generator.integers(len(among)))]
@@ -140,7 +127,7 @@ def _continued(
     if looking_back is not None and looking_back.portrait in CARRIED:
         source = assignment("changed_model_parameters", CARRIED[looking_back.portrait])
         return Sample(source, {"formula": Decimal(2)})
-    right = RIGHT["task3-i"]
+    right = ANSWERS.right["task3-i"]
     return right[generator.integers(len(right))]
 
 
@@ -152,8 +139,24 @@ def _once(samples: dict[str, Sample | None]) -> None:
         samples["task3-e"] = msgspec.structs.replace(simplified, points=points)
 
 
+def _told_apart(samples: dict[str, Sample | None]) -> None:
+    """Take the point from every cause of task 4 that an earlier part named already."""
+    named: set[str] = set()
+    for question in CAUSES:
+        sample = samples[question]
+        if sample is None:
+            continue
+        cause = sample.source.partition('"')[2].rstrip('"')
+        if cause in named:
+            portrait = f"names “{cause}” twice"
+            samples[question] = msgspec.structs.replace(
+                sample, points={"cause": Decimal(0)}, portrait=portrait
+            )
+        named.add(cause)
+
+
 def _nothing(question: str) -> Mapping[str, Decimal]:
-    items = decoders.REPAIRS if question == "task5-a" else RIGHT[question][0].points
+    items = decoders.REPAIRS if question == "task5-a" else ANSWERS.right[question][0].points
     return dict.fromkeys(items, Decimal(0))
 
 

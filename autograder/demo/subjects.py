@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from autograder.demo import gpt2_papers as gpt2
 from autograder.demo import mischief, papers, timetable
 from autograder.demo.decoders import given_listing
-from autograder.demo.gpt2 import papers as gpt2
 from autograder.demo.papers import Level, Paper
 from autograder.demo.students import Subject
 

@@ -52,7 +52,7 @@ def pages(
         standings: their marks, with what people gave.
         submitted: when each handed in.
         timings: how that stands to the time allowed, where there is one.
-        language: ``"en"`` or ``"de"``; the pages for staff are in English, but for what the rubric says
+        language: such as ``"de"``; the pages for staff are in English, but for what the rubric says
             to those who mark by hand.
         remarks: about the class as a whole, for the summary.
     """

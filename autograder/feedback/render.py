@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jinja2
 
+from autograder import messages
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
@@ -34,7 +35,7 @@ def render(
     Args:
         graded: the result.
         rubric: the rubric it was graded by.
-        language: ``"en"`` or ``"de"``; English for any other.
+        language: such as ``"de"``; English where the catalogue has no other.
         submitted_at: when it was handed in; a time without zone is taken as UTC.
         timing: how that stands to the time allowed, where there is one.
         stands: the student's marks with what people gave; default: the automatic ones alone.
@@ -74,5 +75,4 @@ def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: 
 
 
 def _in_utc(moment: datetime.datetime, language: str) -> str:
-    form = "%d.%m.%Y, %H:%M UTC" if language == "de" else "%Y-%m-%d %H:%M UTC"
-    return moment.astimezone(datetime.UTC).strftime(form)
+    return messages.sentence("moment.utc", language, moment=moment.astimezone(datetime.UTC))

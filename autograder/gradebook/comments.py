@@ -6,25 +6,16 @@ characters that look alike. Only the students' texts are used: students see thes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
+from autograder import messages
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import sentence, visible
 from autograder.grades import standing
-from autograder.records import ItemResult, Score, Status, Text
+from autograder.records import ItemResult, Score
 from autograder.rubric import Question, Rubric
 
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
-_WORDS: Mapping[Status, Text] = {
-    Status.PASSED: {"en": "right", "de": "richtig"},
-    Status.FAILED: {"en": "not right", "de": "nicht richtig"},
-    Status.NO_ANSWER: {"en": "no answer", "de": "keine Antwort"},
-    Status.NEEDS_REVIEW: {"en": "a person still looks at this", "de": "ein Mensch sieht sich das noch an"},
-}
-_STAMP: Text = {
-    "en": "(Graded with isolation: {isolation})",
-    "de": "(Bewertet mit Abschottung: {isolation})",
-}
 
 
 def comment_texts(
@@ -50,7 +41,7 @@ def comment_texts(
             if place is not None and result is not None:
                 text = labels.pick(item.title(final=final), item.id)
                 lines.setdefault(place, []).append(_line(text, result, labels))
-    told = _STAMP[labels.language].format(isolation=score.isolation)
+    told = messages.sentence("comment.isolation", labels.language, isolation=score.isolation)
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
     return {place: harmless("\n".join(texts) + stamp) for place, texts in lines.items()}
 
@@ -69,4 +60,5 @@ def _place(question: Question, cell: str, commented: Collection[tuple[str, str]]
 def _line(text: str, result: ItemResult, labels: Labels) -> str:
     told = sentence(result.student, labels.language, 600).replace("\n", " ")
     points = f"{labels.number(result.points)} {labels('of')} {labels.number(result.possible)}"
-    return f"- {text.strip()}: {points} ({_WORDS[result.status][labels.language]}). {told}".rstrip()
+    verdict = messages.sentence(f"comment.{result.status.value}", labels.language)
+    return f"- {text.strip()}: {points} ({verdict}). {told}".rstrip()

@@ -8,403 +8,162 @@ function, ``.first`` for two swapped symbols.
 
 from __future__ import annotations
 
-from autograder.records import Text
+_FORMULAS: dict[str, str] = {
+    "sign": "The sign is not right.",
+    "factor-too-large": "Your formula is too large by a constant factor. Did you count something too often?",
+    "factor-too-large.besides": "Your formula is too large by a constant factor, and its sign is not right.",
+    "factor-too-small": (
 
-_FORMULAS: dict[str, Text] = {
-    "sign": {
-        "en": "The sign is not right.",
-        "de": "Das Vorzeichen stimmt nicht.",
-    },
-    "factor-too-large": {
-        "en": "Your formula is too large by a constant factor. Did you count something too often?",
-        "de": "Ihre Formel ist um einen festen Faktor zu groß. Haben Sie etwas zu oft gezählt?",
-    },
-    "factor-too-large.besides": {
-        "en": "Your formula is too large by a constant factor, and its sign is not right.",
-        "de": "Ihre Formel ist um einen festen Faktor zu groß, und ihr Vorzeichen stimmt nicht.",
-    },
-    "factor-too-small": {
-        "en": "Your formula is too small by a constant factor. Is everything counted as often as it occurs?",
-        "de": "Ihre Formel ist um einen festen Faktor zu klein. Ist alles so oft gezählt, wie es vorkommt?",
-    },
-    "factor-too-small.besides": {
-        "en": "Your formula is too small by a constant factor, and its sign is not right.",
-        "de": "Ihre Formel ist um einen festen Faktor zu klein, und ihr Vorzeichen stimmt nicht.",
-    },
-    "reciprocal": {
-        "en": "Your formula is upside down: what is above the fraction line belongs below it, and "
-        "the other way round.",
-        "de": "Ihre Formel steht auf dem Kopf: Was über dem Bruchstrich steht, gehört darunter, "
-        "und umgekehrt.",
-    },
-    "reciprocal.part": {
-        "en": "The fraction {part} is upside down.",
-        "de": "Der Bruch {part} steht auf dem Kopf.",
-    },
-    "power-too-large": {
-        "en": "A symbol is multiplied too often.",
-        "de": "Ein Symbol steht zu oft als Faktor.",
-    },
-    "power-too-large.symbol": {
-        "en": "The power of {symbol} is too large.",
-        "de": "Die Potenz von {symbol} ist zu groß.",
-    },
-    "power-too-small.symbol": {
-        "en": "The power of {symbol} is too small.",
-        "de": "Die Potenz von {symbol} ist zu klein.",
-    },
-    "power-of-part.part": {
-        "en": "The exponent of {part} is not right.",
-        "de": "Der Exponent von {part} stimmt nicht.",
-    },
-    "factor-forgotten": {
-        "en": "A factor is missing.",
-        "de": "Ein Faktor fehlt.",
-    },
-    "factor-forgotten.absent": {
-        "en": "A factor is missing. Does your formula depend on everything that it should depend on?",
-        "de": "Ein Faktor fehlt. Hängt Ihre Formel von allem ab, wovon sie abhängen sollte?",
-    },
-    "factor-forgotten.besides": {
-        "en": "More than one thing is not right; among others, a factor is missing.",
-        "de": "Mehr als eines stimmt nicht; unter anderem fehlt ein Faktor.",
-    },
-    "factor-forgotten.part": {
-        "en": "{part} still has to be multiplied by something.",
-        "de": "{part} ist noch mit etwas zu multiplizieren.",
-    },
-    "divisor-forgotten": {
-        "en": "Your formula still has to be divided by something.",
-        "de": "Ihre Formel ist noch durch etwas zu teilen.",
-    },
-    "divisor-forgotten.part": {
-        "en": "{part} still has to be divided by something.",
-        "de": "{part} ist noch durch etwas zu teilen.",
-    },
-    "extra-factor": {
-        "en": "Your formula has a factor too many.",
-        "de": "Ihre Formel hat einen Faktor zu viel.",
-    },
-    "extra-factor.symbol": {
-        "en": "{symbol} should not stand there as a factor.",
-        "de": "{symbol} sollte dort nicht als Faktor stehen.",
-    },
-    "extra-factor.part": {
-        "en": "{part} should not stand there as a factor.",
-        "de": "{part} sollte dort nicht als Faktor stehen.",
-    },
-    "extra-divisor.part": {
-        "en": "You divide by {part}, where nothing is to be divided by.",
-        "de": "Sie teilen durch {part}, wo durch nichts zu teilen ist.",
-    },
-    "divided.symbol": {
-        "en": "{symbol} stands on the wrong side of the fraction line.",
-        "de": "{symbol} steht auf der falschen Seite des Bruchstrichs.",
-    },
-    "divided.part": {
-        "en": "{part} stands on the wrong side of the fraction line.",
-        "de": "{part} steht auf der falschen Seite des Bruchstrichs.",
-    },
-    "several-factors": {
-        "en": "More than one of the factors is not right.",
-        "de": "Mehr als einer der Faktoren stimmt nicht.",
-    },
-    "missing-term": {
-        "en": "A term of the sum is missing.",
-        "de": "Ein Summand fehlt.",
-    },
-    "missing-terms": {
-        "en": "What you have is right, but several terms of the sum are missing.",
-        "de": "Was da steht, stimmt, aber mehrere Summanden fehlen.",
-    },
-    "term-forgotten.part": {
-        "en": "Something still has to be added to {part}, or subtracted from it.",
-        "de": "Zu {part} ist noch etwas zu addieren, oder etwas davon abzuziehen.",
-    },
-    "extra-term": {
-        "en": "Multiplied out, your formula has a term that does not belong to it.",
-        "de": "Ausmultipliziert hat Ihre Formel einen Summanden, der nicht dazugehört.",
-    },
-    "extra-term.term": {
-        "en": "Look at the term {term} again: does it belong there?",
-        "de": "Sehen Sie sich den Summanden {term} noch einmal an: Gehört er dorthin?",
-    },
-    "coefficient": {
-        "en": "In one of the parts that have to be added up, the number in front is not right.",
-        "de": "In einem der Teile, die zu addieren sind, stimmt die Zahl davor nicht.",
-    },
-    "wrong-term": {
-        "en": "One of the parts that have to be added up is not right.",
-        "de": "Einer der Teile, die zu addieren sind, stimmt nicht.",
-    },
-    "wrong-term.term": {
-        "en": "Look at the term {term} again: with another one in its place, the sum would be right.",
-        "de": "Sehen Sie sich den Summanden {term} noch einmal an: Mit einem anderen stimmte die Summe.",
-    },
-    "number.number": {
-        "en": "The number {number} is not right.",
-        "de": "Die Zahl {number} stimmt nicht.",
-    },
-    "number-forgotten.part": {
-        "en": "{part} still has to be multiplied by a number, or divided by one.",
-        "de": "{part} ist noch mit einer Zahl zu multiplizieren oder durch eine zu teilen.",
-    },
-    "sign-of-part.part": {
-        "en": "The sign before {part} is not right.",
-        "de": "Das Vorzeichen vor {part} stimmt nicht.",
-    },
-    "sign-outside.part": {
-        "en": "The minus inside of {part} belongs outside.",
-        "de": "Das Minus in {part} gehört nach außen.",
-    },
-    "sign-inside.part": {
-        "en": "The minus before {part} belongs inside of its brackets.",
-        "de": "Das Minus vor {part} gehört in dessen Klammern.",
-    },
-    "swapped-symbols": {
-        "en": "It looks as if two symbols were swapped.",
-        "de": "Es sieht so aus, als wären zwei Symbole vertauscht.",
-    },
-    "swapped-symbols.first": {
-        "en": "It looks as if {first} and {second} were swapped.",
-        "de": "Es sieht so aus, als wären {first} und {second} vertauscht.",
-    },
-    "symbol-replaced": {
-        "en": "A symbol stands where something else belongs.",
-        "de": "Ein Symbol steht, wo etwas anderes hingehört.",
-    },
-    "symbol-replaced.symbol": {
-        "en": "{symbol} stands where something else belongs.",
-        "de": "{symbol} steht, wo etwas anderes hingehört.",
-    },
-    "part-replaced.part": {
-        "en": "{part} stands where something else belongs.",
-        "de": "{part} steht, wo etwas anderes hingehört.",
-    },
-    "sum-for-product": {
-        "en": "You added what has to be multiplied.",
-        "de": "Sie haben addiert, was multipliziert werden muss.",
-    },
-    "product-for-sum": {
-        "en": "You multiplied what has to be added.",
-        "de": "Sie haben multipliziert, was addiert werden muss.",
-    },
-    "sum-for-extreme": {
-        "en": "You added values of which only one counts.",
-        "de": "Sie haben Werte addiert, von denen nur einer zählt.",
-    },
-    "brackets": {
-        "en": "A factor or divisor belongs to everything that is added, not to one term only. Are "
-        "brackets missing?",
-        "de": "Ein Faktor oder Teiler gehört zu allem, was addiert wird, nicht nur zu einem "
-        "Summanden. Fehlen Klammern?",
-    },
-    "brackets-too-wide": {
-        "en": "A factor or divisor belongs to one term only, not to everything in the brackets.",
-        "de": "Ein Faktor oder Teiler gehört nur zu einem Summanden, nicht zu allem in der Klammer.",
-    },
-    "power-too-wide.part": {
-        "en": "The exponent belongs to {part} alone, not to everything in the brackets.",
-        "de": "Der Exponent gehört nur zu {part}, nicht zu allem in der Klammer.",
-    },
-    "power-too-narrow.part": {
-        "en": "The exponent belongs to everything that is added, not to {part} alone. Are brackets missing?",
-        "de": "Der Exponent gehört zu allem, was addiert wird, nicht nur zu {part}. Fehlen Klammern?",
-    },
-    "belongs-inside.part": {
-        "en": "{part} stands outside, but belongs inside of the function, the power or the "
-        "fraction beside it.",
-        "de": "{part} steht außerhalb, gehört aber in die Funktion, die Potenz oder den Bruch daneben.",
-    },
-    "belongs-outside.part": {
-        "en": "{part} stands inside of a function, a power or a fraction, and belongs outside.",
-        "de": "{part} steht in einer Funktion, einer Potenz oder einem Bruch und gehört nach außen.",
-    },
-    "product-for-power": {
-        "en": "You multiplied by what belongs into the exponent.",
-        "de": "Sie haben mit etwas multipliziert, das in den Exponenten gehört.",
-    },
-    "sum-for-power": {
-        "en": "You added what belongs into the exponent.",
-        "de": "Sie haben etwas addiert, das in den Exponenten gehört.",
-    },
-    "product-for-quotient": {
-        "en": "You multiplied by what has to be divided by.",
-        "de": "Sie haben mit dem multipliziert, wodurch geteilt werden muss.",
-    },
-    "quotient-for-product": {
-        "en": "You divided by what has to be multiplied by.",
-        "de": "Sie haben durch das geteilt, womit multipliziert werden muss.",
-    },
-    "product-for-difference": {
-        "en": "You multiplied where a difference belongs.",
-        "de": "Sie haben multipliziert, wo eine Differenz hingehört.",
-    },
-    "quotient-for-difference": {
-        "en": "You divided where a difference belongs.",
-        "de": "Sie haben geteilt, wo eine Differenz hingehört.",
-    },
-    "difference-for-quotient": {
-        "en": "You subtracted where a quotient belongs.",
-        "de": "Sie haben abgezogen, wo ein Quotient hingehört.",
-    },
-    "base-and-exponent": {
-        "en": "Base and exponent of a power are swapped.",
-        "de": "Basis und Exponent einer Potenz sind vertauscht.",
-    },
-    "extra-exponent.part": {
-        "en": "{part} should not stand there as an exponent.",
-        "de": "{part} sollte dort nicht als Exponent stehen.",
-    },
-    "function-forgotten": {
-        "en": "Your formula is right but for a function that still has to be applied to all of it.",
-        "de": "Ihre Formel stimmt bis auf eine Funktion, die noch auf das Ganze anzuwenden ist.",
-    },
-    "function-forgotten.all": {
-        "en": "A function is missing: your formula uses something as it stands that has to be put into it.",
-        "de": "Eine Funktion fehlt: Ihre Formel verwendet etwas unverändert, das in sie einzusetzen ist.",
-    },
-    "function-forgotten.part": {
-        "en": "{part} cannot be used as it stands: a function or a power is missing there.",
-        "de": "{part} kann so nicht verwendet werden: Dort fehlt eine Funktion oder eine Potenz.",
-    },
-    "function-too-much.name": {
-        "en": "Look at {name} again: does the question call for it?",
-        "de": "Sehen Sie sich {name} noch einmal an: Verlangt die Frage danach?",
-    },
-    "function-replaced.name": {
-        "en": "Look at {name} again: another function belongs there.",
-        "de": "Sehen Sie sich {name} noch einmal an: Dorthin gehört eine andere Funktion.",
-    },
-    "log-base": {
-        "en": "The base of the logarithm is not right.",
-        "de": "Die Basis des Logarithmus stimmt nicht.",
-    },
-    "power-base": {
-        "en": "The base of the power is not right.",
-        "de": "Die Basis der Potenz stimmt nicht.",
-    },
-    "rounding": {
-        "en": "You rounded in the wrong direction.",
-        "de": "Sie haben in die falsche Richtung gerundet.",
-    },
-    "rounding-forgotten": {
-        "en": "The result still has to be rounded.",
-        "de": "Das Ergebnis ist noch zu runden.",
-    },
-    "rounding-forgotten.all": {
-        "en": "Something in your formula still has to be rounded.",
-        "de": "Etwas in Ihrer Formel ist noch zu runden.",
-    },
-    "rounding-forgotten.part": {
-        "en": "{part} still has to be rounded.",
-        "de": "{part} ist noch zu runden.",
-    },
-    "arguments-swapped.name": {
-        "en": "The arguments of {name} stand in the wrong order.",
-        "de": "Die Argumente von {name} stehen in der falschen Reihenfolge.",
-    },
-    "extra-argument.part": {
-        "en": "{part} should not be one of the values that are compared there.",
-        "de": "{part} sollte nicht zu den Werten gehören, die dort verglichen werden.",
-    },
-    "argument-forgotten.name": {
-        "en": "In {name} a value is missing that has to be compared as well.",
-        "de": "In {name} fehlt ein Wert, der mit verglichen werden muss.",
-    },
-    "comparison-forgotten": {
-        "en": "Your formula uses one value where several are to be compared: the largest or smallest counts.",
-        "de": "Ihre Formel verwendet einen Wert, wo mehrere zu vergleichen sind und der größte oder kleinste "
-        "zählt.",
-    },
-    "power-for-product": {
-        "en": "You wrote a power where a product belongs.",
-        "de": "Sie haben eine Potenz geschrieben, wo ein Produkt hingehört.",
-    },
-    "off-by-one": {
-        "en": "The result is off by one.",
-        "de": "Das Ergebnis liegt um eins daneben.",
-    },
-    "off-by-one.symbol": {
-        "en": "{symbol} is off by one somewhere.",
-        "de": "{symbol} liegt irgendwo um eins daneben.",
-    },
-    "off-by-one.part": {
-        "en": "{part} is off by one.",
-        "de": "{part} liegt um eins daneben.",
-    },
-    "relation-misread": {
-        "en": "It looks as if a relation between the symbols was used otherwise than it is stated.",
-        "de": "Es sieht so aus, als wäre ein Zusammenhang zwischen den Symbolen anders benutzt "
-        "worden, als er angegeben ist.",
-    },
-    "relation-misread.symbol": {
-        "en": "It looks as if the relation for {symbol} was used otherwise than it is stated.",
-        "de": "Es sieht so aus, als wäre der Zusammenhang für {symbol} anders benutzt worden, als "
-        "er angegeben ist.",
-    },
-    "symbol-one": {
-        "en": "Your formula is right where a symbol that it lacks is 1, but not in general.",
-        "de": "Ihre Formel stimmt, wo ein Symbol, das in ihr fehlt, 1 ist, aber nicht allgemein.",
-    },
-    "symbol-zero": {
-        "en": "Your formula is right where a symbol that it lacks is 0, but not in general.",
-        "de": "Ihre Formel stimmt, wo ein Symbol, das in ihr fehlt, 0 ist, aber nicht allgemein.",
-    },
-    "symbol-missing": {
-        "en": "Your formula does not depend on everything that it should depend on.",
-        "de": "Ihre Formel hängt nicht von allem ab, wovon sie abhängen sollte.",
-    },
-    "symbol-foreign.symbol": {
-        "en": "Your formula depends on {symbol}. Should it?",
-        "de": "Ihre Formel hängt von {symbol} ab. Sollte sie das?",
-    },
+        "Your formula is too small by a constant factor. Is everything counted as often as it occurs?"
+
+    ),
+    "factor-too-small.besides": "Your formula is too small by a constant factor, and its sign is not right.",
+    "reciprocal": (
+
+        "Your formula is upside down: what is above the fraction line belongs below it, and the other way "
+        "round."
+
+    ),
+    "reciprocal.part": "The fraction {part} is upside down.",
+    "power-too-large": "A symbol is multiplied too often.",
+    "power-too-large.symbol": "The power of {symbol} is too large.",
+    "power-too-small.symbol": "The power of {symbol} is too small.",
+    "power-of-part.part": "The exponent of {part} is not right.",
+    "factor-forgotten": "A factor is missing.",
+    "factor-forgotten.absent": (
+
+        "A factor is missing. Does your formula depend on everything that it should depend on?"
+
+    ),
+    "factor-forgotten.besides": "More than one thing is not right; among others, a factor is missing.",
+    "factor-forgotten.part": "{part} still has to be multiplied by something.",
+    "divisor-forgotten": "Your formula still has to be divided by something.",
+    "divisor-forgotten.part": "{part} still has to be divided by something.",
+    "extra-factor": "Your formula has a factor too many.",
+    "extra-factor.symbol": "{symbol} should not stand there as a factor.",
+    "extra-factor.part": "{part} should not stand there as a factor.",
+    "extra-divisor.part": "You divide by {part}, where nothing is to be divided by.",
+    "divided.symbol": "{symbol} stands on the wrong side of the fraction line.",
+    "divided.part": "{part} stands on the wrong side of the fraction line.",
+    "several-factors": "More than one of the factors is not right.",
+    "missing-term": "A term of the sum is missing.",
+    "missing-terms": "What you have is right, but several terms of the sum are missing.",
+    "term-forgotten.part": "Something still has to be added to {part}, or subtracted from it.",
+    "extra-term": "Multiplied out, your formula has a term that does not belong to it.",
+    "extra-term.term": "Look at the term {term} again: does it belong there?",
+    "coefficient": "In one of the parts that have to be added up, the number in front is not right.",
+    "wrong-term": "One of the parts that have to be added up is not right.",
+    "wrong-term.term": (
+
+        "Look at the term {term} again: with another one in its place, the sum would be right."
+
+    ),
+    "number.number": "The number {number} is not right.",
+    "number-forgotten.part": "{part} still has to be multiplied by a number, or divided by one.",
+    "sign-of-part.part": "The sign before {part} is not right.",
+    "sign-outside.part": "The minus inside of {part} belongs outside.",
+    "sign-inside.part": "The minus before {part} belongs inside of its brackets.",
+    "swapped-symbols": "It looks as if two symbols were swapped.",
+    "swapped-symbols.first": "It looks as if {first} and {second} were swapped.",
+    "symbol-replaced": "A symbol stands where something else belongs.",
+    "symbol-replaced.symbol": "{symbol} stands where something else belongs.",
+    "part-replaced.part": "{part} stands where something else belongs.",
+    "sum-for-product": "You added what has to be multiplied.",
+    "product-for-sum": "You multiplied what has to be added.",
+    "sum-for-extreme": "You added values of which only one counts.",
+    "brackets": (
+
+        "A factor or divisor belongs to everything that is added, not to one term only. Are brackets missing?"
+
+    ),
+    "brackets-too-wide": "A factor or divisor belongs to one term only, not to everything in the brackets.",
+    "power-too-wide.part": "The exponent belongs to {part} alone, not to everything in the brackets.",
+    "power-too-narrow.part": (
+
+        "The exponent belongs to everything that is added, not to {part} alone. Are brackets missing?"
+
+    ),
+    "belongs-inside.part": (
+
+        "{part} stands outside, but belongs inside of the function, the power or the fraction beside it."
+
+    ),
+    "belongs-outside.part": "{part} stands inside of a function, a power or a fraction, and belongs outside.",
+    "product-for-power": "You multiplied by what belongs into the exponent.",
+    "sum-for-power": "You added what belongs into the exponent.",
+    "product-for-quotient": "You multiplied by what has to be divided by.",
+    "quotient-for-product": "You divided by what has to be multiplied by.",
+    "product-for-difference": "You multiplied where a difference belongs.",
+    "quotient-for-difference": "You divided where a difference belongs.",
+    "difference-for-quotient": "You subtracted where a quotient belongs.",
+    "base-and-exponent": "Base and exponent of a power are swapped.",
+    "extra-exponent.part": "{part} should not stand there as an exponent.",
+    "function-forgotten": (
+
+        "Your formula is right but for a function that still has to be applied to all of it."
+
+    ),
+    "function-forgotten.all": (
+
+        "A function is missing: your formula uses something as it stands that has to be put into it."
+
+    ),
+    "function-forgotten.part": "{part} cannot be used as it stands: a function or a power is missing there.",
+    "function-too-much.name": "Look at {name} again: does the question call for it?",
+    "function-replaced.name": "Look at {name} again: another function belongs there.",
+    "log-base": "The base of the logarithm is not right.",
+    "power-base": "The base of the power is not right.",
+    "rounding": "You rounded in the wrong direction.",
+    "rounding-forgotten": "The result still has to be rounded.",
+    "rounding-forgotten.all": "Something in your formula still has to be rounded.",
+    "rounding-forgotten.part": "{part} still has to be rounded.",
+    "arguments-swapped.name": "The arguments of {name} stand in the wrong order.",
+    "extra-argument.part": "{part} should not be one of the values that are compared there.",
+    "argument-forgotten.name": "In {name} a value is missing that has to be compared as well.",
+    "comparison-forgotten": (
+
+        "Your formula uses one value where several are to be compared: the largest or smallest counts."
+
+    ),
+    "power-for-product": "You wrote a power where a product belongs.",
+    "off-by-one": "The result is off by one.",
+    "off-by-one.symbol": "{symbol} is off by one somewhere.",
+    "off-by-one.part": "{part} is off by one.",
+    "relation-misread": "It looks as if a relation between the symbols was used otherwise than it is stated.",
+    "relation-misread.symbol": (
+
+        "It looks as if the relation for {symbol} was used otherwise than it is stated."
+
+    ),
+    "symbol-one": "Your formula is right where a symbol that it lacks is 1, but not in general.",
+    "symbol-zero": "Your formula is right where a symbol that it lacks is 0, but not in general.",
+    "symbol-missing": "Your formula does not depend on everything that it should depend on.",
+    "symbol-foreign.symbol": "Your formula depends on {symbol}. Should it?",
 }  # fmt: skip
 
-_IN_THIS_TERM: Text = {"en": "In the term {term} ", "de": "Im Summanden {term} "}
-_IN_TERMS: dict[str, Text] = {
-    "coefficient": {"en": "the number in front is not right.", "de": "stimmt die Zahl davor nicht."},
-    "sign-in-term": {"en": "the sign is not right.", "de": "stimmt das Vorzeichen nicht."},
-    "power-in-term": {
-        "en": "a factor is missing.",
-        "de": "fehlt ein Faktor.",
-    },
-    "power-in-term.symbol": {
-        "en": "the power of {symbol} is not right.",
-        "de": "stimmt die Potenz von {symbol} nicht.",
-    },
-    "extra-factor-in-term": {"en": "there is a factor too many.", "de": "steht ein Faktor zu viel."},
-    "extra-factor-in-term.symbol": {
-        "en": "there is a factor too many: does {symbol} belong there?",
-        "de": "steht ein Faktor zu viel: Gehört {symbol} dorthin?",
-    },
-    "swapped-in-term": {"en": "two symbols are swapped.", "de": "sind zwei Symbole vertauscht."},
-    "swapped-in-term.first": {
-        "en": "the symbols {first} and {second} are swapped.",
-        "de": "sind {first} und {second} vertauscht.",
-    },
-    "symbol-replaced": {
-        "en": "a symbol stands where something else belongs.",
-        "de": "steht ein Symbol, wo etwas anderes hingehört.",
-    },
-    "symbol-replaced.symbol": {
-        "en": "the symbol {symbol} stands where something else belongs.",
-        "de": "steht {symbol}, wo etwas anderes hingehört.",
-    },
+_IN_THIS_TERM = "In the term {term} "
+_IN_TERMS: dict[str, str] = {
+    "coefficient": "the number in front is not right.",
+    "sign-in-term": "the sign is not right.",
+    "power-in-term": "a factor is missing.",
+    "power-in-term.symbol": "the power of {symbol} is not right.",
+    "extra-factor-in-term": "there is a factor too many.",
+    "extra-factor-in-term.symbol": "there is a factor too many: does {symbol} belong there?",
+    "swapped-in-term": "two symbols are swapped.",
+    "swapped-in-term.first": "the symbols {first} and {second} are swapped.",
+    "symbol-replaced": "a symbol stands where something else belongs.",
+    "symbol-replaced.symbol": "the symbol {symbol} stands where something else belongs.",
 }  # fmt: skip
 
 
-def _placed(key: str) -> tuple[str, Text]:
+def _placed(key: str) -> tuple[str, str]:
     """A clause about one term, with the term."""
     code, _, named = key.partition(".")
     within = ".".join(filter(None, (code, "term", named)))
-    return within, {language: _IN_THIS_TERM[language] + text for language, text in _IN_TERMS[key].items()}
+    return within, _IN_THIS_TERM + _IN_TERMS[key]
 
 
-_SOMEWHERE: Text = {
-    "en": " That is about one of the places where it stands.",
-    "de": " Gemeint ist eine der Stellen, an denen es steht.",
-}
+_SOMEWHERE = " That is about one of the places where it stands."
 
 
 _OFTEN = (
@@ -415,15 +174,13 @@ _OFTEN = (
 """What may stand in several places, of which one is meant."""
 
 
-def _ambiguous(key: str) -> tuple[str, Text]:
+def _ambiguous(key: str) -> tuple[str, str]:
     """The same about something that stands in several places."""
     code, _, named = key.partition(".")
-    return f"{code}.some.{named}", {
-        language: words + _SOMEWHERE[language] for language, words in _FORMULAS[key].items()
-    }
+    return f"{code}.some.{named}", _FORMULAS[key] + _SOMEWHERE
 
 
-SENTENCES: dict[str, Text] = {
+SENTENCES: dict[str, str] = {
     f"diagnosis.{key}": text
     for key, text in (
         *map(_placed, _IN_TERMS),

@@ -20,7 +20,7 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
     place = f"notebook {release.name!r}"
     names = [notebook.name for notebook in rubric.assignment.notebooks]
     if release.name not in names:
-        raise RubricError(f"{place}: the rubric's notebooks are: {', '.join(names)}")
+        raise RubricError(f"the rubric's notebooks are: {', '.join(names)}", place)
     expected: dict[str, Decimal] = {}
     for question in rubric.questions:
         if question.notebook == release.name:
@@ -31,20 +31,22 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
         cell = found.get(grade_id)
         if cell is None:
             raise RubricError(
-                f"{place}: the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
-                f"that name; {hint(grade_id, found)}"
+                f"the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
+                f"that name; {hint(grade_id, found)}",
+                place,
             )
         if cell.points != points:
             raise RubricError(
-                f"{place}, cell {cell.number} ({grade_id}): points: the rubric says {points}, "
-                f"the notebook {cell.points}"
+                f"points: the rubric says {points}, the notebook {cell.points}",
+                f"{place}, cell {cell.number} ({grade_id})",
             )
     for grade_id, cell in found.items():
         if grade_id not in expected:
             raise RubricError(
-                f"{place}, cell {cell.number}: {grade_id!r} carries {cell.points} points but is not in the "
-                "rubric, so that nothing would be asked for them: add a question or an item with this cell, "
-                f"or take the points off the cell; {hint(grade_id, expected)}"
+                f"{grade_id!r} carries {cell.points} points but is not in the rubric, so that nothing would "
+                "be asked for them: add a question or an item with this cell, or take the points off the "
+                f"cell; {hint(grade_id, expected)}",
+                f"{place}, cell {cell.number}",
             )
 
 

@@ -16,10 +16,12 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import CourseError
+from autograder.messages import languages, sentences, template
 from autograder.notebook import closed
 from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
 from autograder.timestamps import Window
+from autograder.wording import decimal_comma
 
 FILE_NAME = "coursecheck.py"
 """What the file is called beside the released notebook; check cells import it by this name."""
@@ -27,11 +29,12 @@ SILENT = Path(__file__).with_name("silentcheck.py")
 """What lies in its place while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
-_STAND_INS = ("autograder.records",)
+_STAND_INS = ("autograder.messages.catalogue", "autograder.records", "autograder.wording")
 """Modules of the program that the template has its own short versions of."""
 _TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""
-
+_SAID = ("student.", "time-left.", "unreadable.")
+"""How the codes begin of the sentences that these modules say."""
 
 _SPECIFICATION = "SPECIFICATION = "
 """How the line begins that differs from one assignment to the next."""
@@ -128,7 +131,8 @@ def build_student_check(
     if window:
         specification["times"] = _times(window)
     source = _TEMPLATE.read_text(encoding="utf-8")
-    for name, literal in (("SPECIFICATION", _literal(specification)), ("SOURCES", _sources())):
+    lines = {"SPECIFICATION": _literal(specification), "SENTENCES": _literal(said()), "SOURCES": _sources()}
+    for name, literal in lines.items():
         place = f'\n{name} = "{{}}"\n'
         if source.count(place) != 1:
             raise CourseError(
@@ -220,6 +224,19 @@ def sources() -> dict[str, str]:
         }
         waiting += [one for one in imported if one.startswith("autograder.") and one not in _STAND_INS]
     return dict(sorted(found.items()))
+
+
+def said() -> dict[str, Any]:
+    """The sentences that travel with the check, in every language; whatever the assignment is, the same."""
+    known = languages()
+    return {
+        "sentences": {
+            code: {language: template(code, language) for language in known}
+            for code in sorted(sentences())
+            if code.startswith(_SAID)
+        },
+        "decimal-comma": [language for language in known if decimal_comma([language])],
+    }
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autograder import atomic, limits
 from autograder.algebra.notation import vocabulary
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
@@ -25,7 +25,7 @@ from autograder.rubric.lines import located as located
 from autograder.rubric.source import read_tables
 from autograder.rubric.visible import Visible
 from autograder.tables import convert as convert
-from autograder.tables import explained, field_names, known
+from autograder.tables import field_names, known, refused
 from autograder.variants import entries, options
 from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
@@ -178,7 +178,7 @@ class Rubric(Struct, frozen=True):
             identifier = self.questions[at].id
             if identifier in faults or has_placeholder(entry):
                 drawn = entries.with_faults(entry, faults[identifier]) if identifier in faults else entry
-                place = f"variant {variant.label}: question {at + 1}"
+                place = Place(f"variant {variant.label}: question {at + 1}", "question", at)
                 questions[at] = _question(fill_table(drawn, variant.values, place), place, self.assignment)
         digest = hashlib.sha256(f"{self.digest} {variant.digest}".encode()).hexdigest()
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
@@ -209,28 +209,31 @@ def load(path: Path) -> Rubric:
 def parse(data: bytes, place: str = "rubric") -> Rubric:
     """Read a rubric from its bytes; see `load`."""
     table = read_tables(data, place)
-    known(table, ("version", "assignment", "variant", "question"), place)
+    top = Place(place)
+    known(table, ("version", "assignment", "variant", "question"), top)
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
         raise RubricError(
-            f"{place}: version: expected a line 'version = 1', a whole number from 1, got {version!r}"
+            f"expected a line 'version = 1', a whole number from 1, got {version!r}",
+            top,
+            "version",
         )
-    assignment = _assignment(table.get("assignment", {}), place)
-    draws, values = _draws(table, place)
+    assignment = _assignment(table.get("assignment", {}), top)
+    draws, values = _draws(table, top)
     template = tuple(table.get("question", ()))
+    places = [top.at(f": question {number + 1}", "question", number) for number in range(len(template))]
     questions = tuple(
-        _question(
-            fill_table(entry, values, f"{place}: question {number}") if draws else entry,
-            f"{place}: question {number}",
-            assignment,
-        )
-        for number, entry in enumerate(template, start=1)
+        _question(fill_table(entry, values, where) if draws else entry, where, assignment)
+        for entry, where in zip(template, places, strict=True)
     )
-    _unique((question.id for question in questions), f"{place}: question", numbered=True)
-    _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
+    _unique((question.id for question in questions), places, "id")
+    cells = [
+        (cell, where) for question, where in zip(questions, places, strict=True) for cell in question.cells()
+    ]
+    _unique((cell for cell, _ in cells), [Place(f"{top}: grade cell", *where.path) for _, where in cells])
     counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
-    _sum(assignment.points, (points for _, _, points in counted), f"{place}: [assignment]")
-    check_tasks(assignment.tasks, counted, place)
+    _sum(assignment.points, (points for _, _, points in counted), top.at(": [assignment]", "assignment"))
+    check_tasks(assignment.tasks, counted, top)
     rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
     if draws is None:
         return rubric
@@ -241,48 +244,50 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
 
 
-def _assignment(written: Any, place: str) -> Assignment:
-    where = f"{place}: [assignment]"
+def _assignment(written: Any, place: Place) -> Assignment:
+    where = place.at(": [assignment]", "assignment")
     if not isinstance(written, dict):
-        raise RubricError(f"{where}: expected a table, got {written!r}")
+        raise RubricError(f"expected a table, got {written!r}", where)
     if isinstance(written.get("limits"), dict):
-        inside = f"{place}: [assignment.limits]"
+        inside = place.at(": [assignment.limits]", "assignment", "limits")
         known(written["limits"], field_names(Limits), inside)
         limits.check(written["limits"], inside)
     grading = written.get("grading")
     if grading is not None and not isinstance(grading, dict):
-        raise RubricError(f"{where}: grading: expected a table [assignment.grading], got {grading!r}")
+        raise RubricError(f"expected a table [assignment.grading], got {grading!r}", where, "grading")
     check_keys(written, place)
     rest = {key: value for key, value in written.items() if key != "grading"}
     assignment = convert(rest, Assignment, where)
     if grading is not None:
-        scale = scales.read(grading, assignment.points, f"{place}: [assignment.grading]")
+        inside = place.at(": [assignment.grading]", "assignment", "grading")
+        scale = scales.read(grading, assignment.points, inside)
         assignment = msgspec.structs.replace(assignment, grading=scale)
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
-    for notebook in assignment.notebooks:
-        _check_files(notebook, f"{place}: notebook {notebook.name!r}")
+    for number, notebook in enumerate(assignment.notebooks):
+        _check_files(notebook, place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number))
     return assignment
 
 
-def _draws(table: Mapping[str, Any], place: str) -> tuple[Draws | None, dict[str, Value]]:
+def _draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, dict[str, Value]]:
     """What is drawn, and the values of the common variant."""
     if "variant" not in table:
         return None, {}
     if not isinstance(table["variant"], dict):
-        raise RubricError(f"{place}: variant: expected a table [variant]")
+        raise RubricError("expected a table [variant]", place, "variant")
     draws = options.read(table["variant"], place)
     entries.check(table, draws, place)
     return draws, draws.common
 
 
-def _check_files(notebook: NotebookFile, place: str) -> None:
+def _check_files(notebook: NotebookFile, place: Place) -> None:
     """Files lie beside the notebook: plain names, each one once."""
     names = (*notebook.data, *notebook.take_along)
     for name in names:
         if not _FILE.fullmatch(name):
-            raise RubricError(f"{place}: {name!r} is not a plain file name; files lie beside the notebook")
-    _unique((*names, "coursecheck.py", f"{notebook.name}.ipynb"), f"{place}: data and take_along")
+            raise RubricError(f"{name!r} is not a plain file name; files lie beside the notebook", place)
+    names = (*names, "coursecheck.py", f"{notebook.name}.ipynb")
+    _unique(names, [place.at(": data and take_along")] * len(names))
 
 
 def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
@@ -294,57 +299,66 @@ def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
     }
 
 
-def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Question:
+def _question(table: Mapping[str, Any], place: Place, assignment: Assignment) -> Question:
     identifier = table.get("id")
-    place = f"{place} ({identifier})" if identifier else place
+    place = place.at(f" ({identifier})") if identifier else place
     _check_id(identifier, place)
-    items = []
-    for number, entry in enumerate(table.get("item", ()), start=1):
-        item_place = f"{place}, item {number} ({entry.get('id', '?')})"
+    items: list[Item] = []
+    for number, entry in enumerate(table.get("item", ())):
+        item_place = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
         items.append(convert(_split(entry, Item), Item, item_place))
         _check_id(items[-1].id, item_place)
     if not items:
-        raise RubricError(f"{place}: at least one [[question.item]] is needed")
-    _unique((item.id for item in items), f"{place}, item", numbered=True)
-    for item in items:
+        raise RubricError("at least one [[question.item]] is needed", place)
+    numbered = [place.at(f", item {number + 1}", "item", number) for number in range(len(items))]
+    _unique((item.id for item in items), numbered, "id")
+    for number, item in enumerate(items):
         others = [other.id for other in items if other.id != item.id]
         for needed in item.needs:
             if needed not in others:
                 known = ", ".join(others) or "none"
                 raise RubricError(
-                    f"{place}, item {item.id}: needs: {needed!r} is no other item; known: {known}"
+                    f"{needed!r} is no other item; known: {known}",
+                    place.at(f", item {item.id}", "item", number),
+                    "needs",
                 )
     try:
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {explained(error, table, Question)}") from error
-    for number, visible in enumerate(question.visible, start=1):
-        visible.check(f"{place}, visible {number}")
+        raise refused(error, table, Question, place) from error
+    for number, visible in enumerate(question.visible):
+        visible.check(place.at(f", visible {number + 1}", "visible", number))
     _sum(question.points, (item.points for item in items if item.points > 0), place)
     names = [notebook.name for notebook in assignment.notebooks]
     notebook = question.notebook or (names[0] if len(names) == 1 else "")
     if notebook not in names:
-        raise RubricError(f"{place}: notebook: expected one of {', '.join(names)}, got {notebook!r}")
+        raise RubricError(f"expected one of {', '.join(names)}, got {notebook!r}", place, "notebook")
     return msgspec.structs.replace(
         question, notebook=notebook, answer_cell=question.answer_cell or f"{question.id}-answer"
     )
 
 
-def _check_id(identifier: Any, place: str) -> None:
+def _check_id(identifier: Any, place: Place) -> None:
     if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
+        raise RubricError(f"expected letters, digits, '-', '_' or '.', got {identifier!r}", place, "id")
 
 
-def _unique(names: Iterable[str], place: str, *, numbered: bool = False) -> None:
+def _unique(names: Iterable[str], places: Sequence[Place], *keys: str) -> None:
+    """Each name stands once.
+
+    Args:
+        names: of several things.
+        places: of each of them.
+        keys: under which the name stands there.
+    """
     seen: set[str] = set()
-    for number, name in enumerate(names, start=1):
+    for name, place in zip(names, places, strict=True):
         if name in seen:
-            where = f"{place} {number}: id" if numbered else place
-            raise RubricError(f"{where}: {name!r} stands twice; each may stand once")
+            raise RubricError(f"{name!r} stands twice; each may stand once", place, *keys)
         seen.add(name)
 
 
-def _sum(stated: Decimal, parts: Iterable[Decimal], place: str) -> None:
+def _sum(stated: Decimal, parts: Iterable[Decimal], place: Place) -> None:
     total = sum(parts, Decimal(0))
     if total != stated:
-        raise RubricError(f"{place}: points: {stated} are stated, but the parts add up to {total}")
+        raise RubricError(f"{stated} are stated, but the parts add up to {total}", place, "points")

@@ -19,9 +19,9 @@ def read_tables(data: bytes, place: str) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise RubricError(f"{place}: not UTF-8 (at line {line}); save the file with this encoding") from error
+        raise RubricError(f"not UTF-8 (at line {line}); save the file with this encoding", place) from error
     except tomllib.TOMLDecodeError as error:
-        raise RubricError(f"{place}: not valid TOML: {error}{_advice(str(error))}") from error
+        raise RubricError(f"not valid TOML: {error}{_advice(str(error))}", place) from error
 
 
 def _advice(fault: str) -> str:

@@ -44,11 +44,12 @@ class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
             RubricError: names the place.
         """
         if not self.parameters and self.type is None and self.shape is None and self.value is None:
-            raise RubricError(f"{place}: nothing is checked; state parameters, type, shape or value")
+            raise RubricError("nothing is checked; state parameters, type, shape or value", place)
         made = self.construct or Made()
         for one in (*self.args, *self.kwargs.values(), *made.args, *made.kwargs.values()):
             if isinstance(one, dict) and ("array" not in one or set(one) - {"array", "dtype"}):
                 raise RubricError(
-                    f"{place}: {one!r}: expected a plain value or {{ array = […], dtype = … }}; "
-                    "nothing that students see is drawn"
+                    f"{one!r}: expected a plain value or {{ array = […], dtype = … }}; "
+                    "nothing that students see is drawn",
+                    place,
                 )

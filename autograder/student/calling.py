@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.student.sentences import sentence
+from autograder.messages.catalogue import sentence
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 """Tolerances: wide enough for float32."""
@@ -59,18 +59,24 @@ def _call(name: str, value: Any, visible: Mapping[str, Any], library: str, langu
     try:
         result = _result(value, visible, library)
     except _NotImported as error:
-        return Tried(good=None, text=sentence("call-library", language, call=call, found=str(error)))
+        return Tried(good=None, text=sentence("student.call-library", language, call=call, found=str(error)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a student's code raises
-        return Tried(good=False, text=sentence("call-raises", language, call=call, found=_error(error)))
+        return Tried(
+            good=False, text=sentence("student.call-raises", language, call=call, found=_error(error))
+        )
     try:
         problem = _difference(result, visible)
     except Exception as error:  # noqa: BLE001 - a result that cannot even be looked at
-        return Tried(good=False, text=sentence("call-raises", language, call=call, found=_error(error)))
+        return Tried(
+            good=False, text=sentence("student.call-raises", language, call=call, found=_error(error))
+        )
     if problem is None:
         key = "call-good" if "value" in visible else "call-form"
-        return Tried(good=True, text=sentence(key, language, call=call))
+        return Tried(good=True, text=sentence(f"student.{key}", language, call=call))
     key, found, expected = problem
-    return Tried(good=False, text=sentence(key, language, call=call, found=found, expected=expected))
+    return Tried(
+        good=False, text=sentence(f"student.{key}", language, call=call, found=found, expected=expected)
+    )
 
 
 def _result(value: Any, visible: Mapping[str, Any], library: str) -> Any:
@@ -127,9 +133,10 @@ def _parameters(name: str, value: Any, expected: Sequence[str], language: str) -
     )
     found, asked = f"({', '.join(names)})", f"({', '.join(expected)})"
     if names[: len(expected)] == list(expected) and optional:
-        return Tried(good=True, text=sentence("parameters-good", language, name=name, found=found))
+        return Tried(good=True, text=sentence("student.parameters-good", language, name=name, found=found))
     return Tried(
-        good=False, text=sentence("parameters-differ", language, name=name, found=found, expected=asked)
+        good=False,
+        text=sentence("student.parameters-differ", language, name=name, found=found, expected=asked),
     )
 
 

@@ -12,6 +12,7 @@ from autograder.checks.kinds.symbolic.answers import NoFormula, markdown_formula
 from autograder.checks.values.literal import answer_literal, code_tree, syntax_fault
 from autograder.errors import NotebookError, Unreadable
 from autograder.messages import render
+from autograder.messages.catalogue import sentence
 from autograder.messages.reading import unreadable
 from autograder.notebook.document import RawCell
 from autograder.records import Message
@@ -28,7 +29,6 @@ from autograder.student.report import (
     title_of,
     unwritten,
 )
-from autograder.student.sentences import sentence
 
 _MOST_NAMED = 12
 
@@ -101,38 +101,38 @@ def _remarks(
         if len(there) > 1:
             found = True
             count = str(len(there))
-            yield Line(PROBLEM, sentence("cell-copied", language, name=grade_id, count=count))
+            yield Line(PROBLEM, sentence("student.cell-copied", language, name=grade_id, count=count))
         if grade_id in ids["given"] and not there:
             found = True
-            yield Line(PROBLEM, sentence("cell-deleted", language, name=grade_id))
+            yield Line(PROBLEM, sentence("student.cell-deleted", language, name=grade_id))
         elif grade_id in ids["given"] and not any(map(_is_as_released, there)):
             found = True
             if any("checksum" in (one.nbgrader or {}) for one in there):
-                yield Line(PROBLEM, sentence("cell-changed", language, name=grade_id))
+                yield Line(PROBLEM, sentence("student.cell-changed", language, name=grade_id))
             else:
                 unknown.append(grade_id)
     if unknown:
         shown = ", ".join(unknown[:_MOST_NAMED]) + (", …" if len(unknown) > _MOST_NAMED else "")
-        yield Line(PERSON, sentence("cells-unknown", language, name=shown))
+        yield Line(PERSON, sentence("student.cells-unknown", language, name=shown))
     if not found:
-        yield Line(READY, sentence("cells-fine", language))
+        yield Line(READY, sentence("student.cells-fine", language))
 
 
 def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
     lines: list[Line]
     cell = next((one for one in there if not _is_as_released(one)), there[0] if there else None)
     if cell is None:
-        lines = [Line(MISSING, sentence("no-answer-cell", language, name=entry["cell"]))]
+        lines = [Line(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
     elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
-        lines = [Line(MISSING, sentence("untouched", language))]
+        lines = [Line(MISSING, sentence("student.untouched", language))]
     elif entry["kind"] == "written" or (cell.cell_type == "markdown" and entry["kind"] != "symbolic"):
-        lines = [Line(READY, sentence("written", language))]
+        lines = [Line(READY, sentence("student.written", language))]
     elif cell.cell_type == "markdown":
         lines = _set_in_text(question, entry, cell, language)
     else:
         lines = [
             line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
-        ] or [Line(READY, sentence("written", language))]
+        ] or [Line(READY, sentence("student.written", language))]
     return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
 
 
@@ -151,7 +151,7 @@ def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, languag
     try:
         text = markdown_formula(cell.source)
     except NoFormula:
-        return [Line(MISSING, sentence("untouched", language))]
+        return [Line(MISSING, sentence("student.untouched", language))]
     except Unreadable as error:
         return [Line(PROBLEM, render(unreadable(error, cell.source), language))]
     names = dict(list(entry["names"].items())[:1]) or {question: ""}
@@ -176,15 +176,15 @@ def _assigned(
         return
     bound = _binding(tree, name)
     if bound is None:
-        yield Line(MISSING, sentence("not-defined-in-cell", language, name=name))
+        yield Line(MISSING, sentence("student.not-defined-in-cell", language, name=name))
     elif bound and (line := unwritten(name, cell.source, entry.get("given", ""), language)):
         yield line
     elif bound:
-        yield Line(READY, sentence("there", language, name=name, found=bound))
+        yield Line(READY, sentence("student.there", language, name=name, found=bound))
         if entry["visible"] and name == entry["answer"]:
-            yield Line(READY, sentence("calls-in-notebook", language, call=call))
+            yield Line(READY, sentence("student.calls-in-notebook", language, call=call))
     else:
-        yield Line(READY, sentence("has-to-run", language, name=name, call=call))
+        yield Line(READY, sentence("student.has-to-run", language, name=name, call=call))
 
 
 def _binding(tree: ast.Module, name: str) -> str | None:

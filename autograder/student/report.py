@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.messages.catalogue import sentence
 from autograder.student.calling import try_all
 from autograder.student.given import (
     gaps,
@@ -20,28 +21,27 @@ from autograder.student.given import (
     unknown,
 )
 from autograder.student.reading import NotRead, read_count, read_value, vocabulary_of
-from autograder.student.sentences import sentence
 
 READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
 """What became of a question: answered; not answered; something needs a look; left to a person."""
 
 WANTED: Mapping[str, str] = {
-    "symbolic": "want-symbolic",
-    "count": "want-count",
-    "shape": "want-shape",
-    "quantity": "want-quantity",
-    "behaviour": "want-code",
-    "implementation": "want-code",
-    "repair": "want-code",
-    "decoding": "want-code",
-    "training": "want-code",
-    "memorisation": "want-code",
-    "causality": "want-code",
-    "gradient": "want-code",
-    "tracing": "want-table",
-    "choice": "want-choice",
-    "entries": "want-entries",
-    "table": "want-table",
+    "symbolic": "student.want-symbolic",
+    "count": "student.want-count",
+    "shape": "student.want-shape",
+    "quantity": "student.want-quantity",
+    "behaviour": "student.want-code",
+    "implementation": "student.want-code",
+    "repair": "student.want-code",
+    "decoding": "student.want-code",
+    "training": "student.want-code",
+    "memorisation": "student.want-code",
+    "causality": "student.want-code",
+    "gradient": "student.want-code",
+    "tracing": "student.want-table",
+    "choice": "student.want-choice",
+    "entries": "student.want-entries",
+    "table": "student.want-table",
 }
 _READ = ("symbolic", "shape")
 _SHORT = 60
@@ -91,8 +91,8 @@ def question_of(specification: Mapping[str, Any], name: object, language: str) -
         return dict(entry)
     text = name[:_SHORT] if isinstance(name, str) else type(name).__name__
     close = difflib.get_close_matches(text, questions, n=1)
-    hint = sentence("did-you-mean", language, found=close[0]) if close else ""
-    return Line(PROBLEM, sentence("unknown-question", language, name=text, hint=hint))
+    hint = sentence("student.did-you-mean", language, found=close[0]) if close else ""
+    return Line(PROBLEM, sentence("student.unknown-question", language, name=text, hint=hint))
 
 
 def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], language: str) -> Report:
@@ -107,12 +107,12 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
     title = title_of(entry, language)
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "symbolic" else "person"
-        return Report(question, title, PERSON, (Line(PERSON, sentence(key, language)),))
+        return Report(question, title, PERSON, (Line(PERSON, sentence(f"student.{key}", language)),))
     vocabulary = vocabulary_of(entry["symbols"], entry.get("languages", ("en",)))
     lines: list[Line] = []
     for name, form in entry["names"].items():
         if name not in values:
-            lines.append(Line(MISSING, sentence("not-assigned", language, name=name)))
+            lines.append(Line(MISSING, sentence("student.not-assigned", language, name=name)))
             continue
         asked = Asked(
             name, str(entry["kind"]), form, vocabulary, entry.get("given", ""), entry.get("closed", ())
@@ -147,9 +147,9 @@ def unwritten(name: str, source: str, given: str, language: str) -> Line | None:
         language: of the line.
     """
     if source and given and is_as_given(source, given):
-        return Line(MISSING, sentence("as-given", language, name=name))
+        return Line(MISSING, sentence("student.as-given", language, name=name))
     empty = stub(source, name, given)
-    return Line(MISSING, sentence("no-body", language, name=empty)) if empty else None
+    return Line(MISSING, sentence("student.no-body", language, name=empty)) if empty else None
 
 
 def _look(asked: Asked, value: Any, language: str) -> Line:
@@ -157,32 +157,36 @@ def _look(asked: Asked, value: Any, language: str) -> Line:
     found = "None" if value is None else "..." if value is ... else type(value).__name__
     if _is_empty(value, kind, form):
         found = found if not isinstance(value, str) else repr(value.strip()[:_SHORT])
-        return Line(MISSING, sentence("still-empty", language, name=name, found=found))
+        return Line(MISSING, sentence("student.still-empty", language, name=name, found=found))
     line = _still_given(asked, value, language)
     if line is not None:
         return line
     if not fits(kind, form, value):
         wanted = sentence(WANTED["entries" if form == "entries" else kind], language)
-        return Line(PROBLEM, sentence("wrong-type", language, name=name, found=found, expected=wanted))
+        return Line(
+            PROBLEM, sentence("student.wrong-type", language, name=name, found=found, expected=wanted)
+        )
     strange = next(unknown(value, form, asked.closed), None) if asked.closed else None
     if strange is not None:
-        return Line(PROBLEM, sentence("no-option", language, name=name, found=strange.strip()[:_SHORT]))
+        return Line(
+            PROBLEM, sentence("student.no-option", language, name=name, found=strange.strip()[:_SHORT])
+        )
     if kind in _READ and form != "entries" and not callable(value):
         read = read_value(value, kind, form, vocabulary, language)
         if isinstance(read, NotRead):
             if read.left_open:
-                text = sentence("size-left-open", language, name=name, found=read.left_open)
+                text = sentence("student.size-left-open", language, name=name, found=read.left_open)
             else:
-                text = sentence("unreadable", language, name=name, found=read.reason)
+                text = sentence("student.unreadable", language, name=name, found=read.reason)
             return Line(PROBLEM, text)
-        return Line(READY, sentence("read-as", language, name=name, found=""), read.text, read.mathml)
+        return Line(READY, sentence("student.read-as", language, name=name, found=""), read.text, read.mathml)
     if kind == "count" and isinstance(value, str):
         count = read_count(value, language)
         if isinstance(count, NotRead):
-            return Line(PROBLEM, sentence("unreadable", language, name=name, found=count.reason))
-        return Line(READY, sentence("read-as", language, name=name, found=count.text))
+            return Line(PROBLEM, sentence("student.unreadable", language, name=name, found=count.reason))
+        return Line(READY, sentence("student.read-as", language, name=name, found=count.text))
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
-    return Line(READY, sentence("there", language, name=name, found=str(value) if whole else found))
+    return Line(READY, sentence("student.there", language, name=name, found=str(value) if whole else found))
 
 
 def _is_empty(value: Any, kind: str, form: str) -> bool:
@@ -196,18 +200,18 @@ def _is_empty(value: Any, kind: str, form: str) -> bool:
 def _still_given(asked: Asked, value: Any, language: str) -> Line | None:
     """What is said of an answer, or of one of several in it, that is still to come."""
     if is_bare(value):
-        return Line(MISSING, sentence("no-body", language, name=asked.name))
+        return Line(MISSING, sentence("student.no-body", language, name=asked.name))
     if callable(value):
         return unwritten(asked.name, source_of(value), asked.given, language)
     handed_out = literal(asked.given, asked.name)
     same = handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value
     if same and value not in ([], (), {}):  # an empty list may be what somebody means
-        return Line(MISSING, sentence("as-given", language, name=asked.name))
+        return Line(MISSING, sentence("student.as-given", language, name=asked.name))
     missing = gaps(value) if asked.form == "entries" else []
     if missing:
         more = ", …" if len(missing) > _MOST_NAMED else ""
         found = ", ".join(missing[:_MOST_NAMED]) + more
-        return Line(MISSING, sentence("gaps", language, name=asked.name, found=found))
+        return Line(MISSING, sentence("student.gaps", language, name=asked.name, found=found))
     return None
 
 
@@ -232,7 +236,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
     if kind == "quantity":
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return digits or symbolic or callable(value) or number or several
-    if WANTED.get(kind) == "want-code":
+    if WANTED.get(kind) == "student.want-code":
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))

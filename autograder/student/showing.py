@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from autograder.messages.catalogue import sentence
 from autograder.student.report import MISSING, PERSON, PROBLEM, READY, Line, Report
-from autograder.student.sentences import sentence
 
 MARKS = {READY: "✓", MISSING: "○", PROBLEM: "✗", PERSON: "·"}
 _COLOURS = {READY: "#2e7d32", MISSING: "#9e6a00", PROBLEM: "#c62828", PERSON: "#757575"}
@@ -34,9 +34,9 @@ def as_html(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
 def closing(reports: Sequence[Report], language: str) -> tuple[str, ...]:
     """What stands below reports of a notebook that is open."""
     if len(reports) == 1:
-        return (sentence("not-final", language),)
+        return (sentence("student.not-final", language),)
     keys = ("not-final", "cells-elsewhere")
-    return (counted(reports, language), *(sentence(key, language) for key in keys))
+    return (counted(reports, language), *(sentence(f"student.{key}", language) for key in keys))
 
 
 def counted(reports: Sequence[Report], language: str) -> str:
@@ -44,7 +44,7 @@ def counted(reports: Sequence[Report], language: str) -> str:
     states = [report.state for report in reports]
     person = states.count(PERSON)
     numbers = {"ready": str(states.count(READY)), "total": str(len(states) - person), "person": str(person)}
-    return sentence("counted" if person else "counted-all", language, **numbers)
+    return sentence("student.counted" if person else "counted-all", language, **numbers)
 
 
 def _printable(line: str) -> str:

@@ -111,5 +111,5 @@ def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
         found = value(tree, values)
         if isinstance(found, int):
             return found
-        raise ExpressionError(f"{tree.id!r} is a word, {found!r}; only numbers can be reckoned with")
+        raise ExpressionError(f"{tree.id!r} is a word, {found!r}; only numbers can be computed with")
     raise ExpressionError(f"{ast.unparse(tree)!r}: expected whole numbers, drawn names and + - * // % **")

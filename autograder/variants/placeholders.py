@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from autograder.errors import RubricError
+from autograder.errors import RubricError, inside
 from autograder.variants import arithmetic
 from autograder.variants.arithmetic import ExpressionError, Value
 
@@ -36,7 +36,7 @@ def fill(text: str, values: Mapping[str, Value], place: str) -> str:
     """
     filled = _PLACEHOLDER.sub(lambda found: str(_value(found[1], values, place)), text)
     if OPEN in filled or CLOSE in filled:
-        raise RubricError(f"{place}: a placeholder is not closed or not opened: {_around(filled)!r}")
+        raise RubricError(f"a placeholder is not closed or not opened: {_around(filled)!r}", place)
     return filled
 
 
@@ -52,10 +52,10 @@ def fill_table(tree: Any, values: Mapping[str, Value], place: str) -> Any:
     if isinstance(tree, Mapping):
         for key in tree:
             if has_placeholder(key):
-                raise RubricError(f"{place}: {key!r}: a key cannot be drawn")
-        return {key: fill_table(entry, values, f"{place}: {key}") for key, entry in tree.items()}
+                raise RubricError(f"{key!r}: a key cannot be drawn", place)
+        return {key: fill_table(entry, values, inside(place, f": {key}", key)) for key, entry in tree.items()}
     if isinstance(tree, list):
-        return [fill_table(entry, values, place) for entry in tree]
+        return [fill_table(entry, values, inside(place, "", number)) for number, entry in enumerate(tree)]
     return tree
 
 
@@ -63,7 +63,7 @@ def _value(expression: str, values: Mapping[str, Value], place: str) -> Value:
     try:
         return arithmetic.value(arithmetic.parsed(expression), values)
     except ExpressionError as error:
-        raise RubricError(f"{place}: {OPEN}{expression}{CLOSE}: {error}") from error
+        raise RubricError(f"{OPEN}{expression}{CLOSE}: {error}", place) from error
 
 
 def _around(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.messages import LANGUAGES, SENTENCES, render
+from autograder.messages import languages, render, sentences
 from autograder.records import Message
 from tests.algebra.claims import Oracle
 from tests.algebra.mutants import FORMULAS
@@ -28,7 +28,7 @@ def test_what_is_said_is_true(case: Case) -> None:
     assert not any(oracle.same(case.tree, case.question.right) for oracle in oracles)
     assert any(oracle.true(difference.sentence, difference.params, case.tree) for oracle in oracles)
     message = Message(difference.sentence, difference.params)
-    assert all(render(message, language) for language in LANGUAGES)
+    assert all(render(message, language) for language in languages())
 
 
 def test_most_are_named() -> None:
@@ -46,4 +46,4 @@ def test_every_sentence_is_shown_true() -> None:
             wrong = Formulas(formula, granted=granted).wrong()
             told |= {difference.sentence for _, _, difference in wrong if difference is not None}
     told |= {difference.sentence for _, _, difference in relations() if difference is not None}
-    assert {key for key in SENTENCES if key.startswith("diagnosis.")} == told
+    assert {key for key in sentences() if key.startswith("diagnosis.")} == told

@@ -16,7 +16,7 @@ from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from autograder.messages import LANGUAGES, SENTENCES, render
+from autograder.messages import languages, render, sentences
 from autograder.records import Message
 from tests.algebra.claims import Oracle
 from tests.algebra.examples import VOCABULARY
@@ -99,7 +99,7 @@ def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted
         assert difference.code in CODES
         assert all(value in written(mutant) for value in difference.params.values()), difference
         message = Message(difference.sentence, difference.params)
-        assert all(render(message, language) for language in LANGUAGES)
+        assert all(render(message, language) for language in languages())
 
 
 def written(formula: Node) -> set[str]:
@@ -186,7 +186,7 @@ def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
     assert difference is not None
     assert code == difference.code
     assert difference.staff
-    assert difference.sentence in SENTENCES
+    assert difference.sentence in sentences()
 
 
 def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
@@ -216,5 +216,5 @@ def test_staff_read_the_whole_story() -> None:
 def test_every_code_has_a_sentence() -> None:
     """No code is without words."""
     assert set() == {
-        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in SENTENCES)
+        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in sentences())
     }

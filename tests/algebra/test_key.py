@@ -10,7 +10,7 @@ from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.parse import parse, parse_relation, parse_tuple
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from autograder.messages.algebra import SENTENCES
+from autograder.messages import sentences
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.verdicts import JudgingKey, Verdict
 
@@ -58,7 +58,7 @@ def test_single_slips_are_named(right: str, wrong: str, code: str) -> None:
     difference = verdict(key(right), wrong).difference
     assert difference is not None
     assert code == difference.code
-    assert difference.sentence in SENTENCES
+    assert difference.sentence in sentences()
 
 
 def test_the_student_reads_nothing_of_the_right_answer() -> None:

@@ -25,8 +25,8 @@ from autograder.algebra.sizes.shapes import (
 )
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
-from autograder.messages import LANGUAGES, SENTENCES, render
-from autograder.messages import shapes as sentences
+from autograder.messages import languages, render, sentences
+from autograder.messages import shapes as spoken
 from autograder.records import Message
 
 VOCABULARY = Vocabulary(
@@ -284,11 +284,11 @@ def test_every_difference_has_a_sentence() -> None:
     codes = {f"shape.{one}" for one in shapes.DIFFERENCES}
     readers = {"shape.placeholder", "shape.ellipsis", "shape.no-size"}
     kinds = {"shape.form", "shape.entry", "shape.axis-count"}
-    assert codes | readers | kinds == set(sentences.SENTENCES)
+    assert codes | readers | kinds == set(spoken.SENTENCES)
     params = dict.fromkeys(("what", "shape", "axes", "count", "sign", "value", "form", "limit"), "X")
-    for one in sentences.SENTENCES:
-        assert 2 == len({render(Message(one, params), language) for language in LANGUAGES}), one
-        assert one in SENTENCES
+    for one in spoken.SENTENCES:
+        assert 2 == len({render(Message(one, params), language) for language in languages()}), one
+        assert one in sentences()
 
 
 def test_families() -> None:

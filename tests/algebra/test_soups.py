@@ -16,7 +16,7 @@ from autograder.algebra.reading import read_text
 from autograder.algebra.sizes.numerals import read_whole
 from autograder.algebra.sizes.shapes import read_shape
 from autograder.errors import Unreadable
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from tests.algebra.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
 
@@ -138,7 +138,7 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
     with pytest.raises(Unreadable) as caught:
         read_text(text, form, SPOKEN[language])
     assert marked.index("▸") == caught.value.offset
-    for spoken in LANGUAGES:
+    for spoken in languages():
         assert render(unreadable(caught.value, text), spoken).endswith((".", "?"))
 
 

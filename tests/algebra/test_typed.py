@@ -16,9 +16,10 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.reading import read_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Unreadable
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.student.reading import NotRead, Read, read_value
+from autograder.wording import decimal_comma
 
 ENGLISH = Vocabulary(
     {
@@ -39,7 +40,10 @@ ENGLISH = Vocabulary(
         "pi_theta": Symbol("positive"),
     }
 )
-SPOKEN = {"en": ENGLISH, "de": ENGLISH.spoken(["de"]), "both": ENGLISH.spoken(["en", "de"])}
+SPOKEN = {
+    name: ENGLISH.spoken(decimal_comma=decimal_comma(languages))
+    for name, languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
+}
 COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
 FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
 _LINE = re.compile(r"(?:\[(?P<about>[a-z,]+)\] )?(?P<text>.*?) => (?P<meant>.+)")
@@ -130,7 +134,7 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
         read_text(one.text, one.form, SPOKEN[one.language])
     assert one.refused == caught.value.code
     assert 0 <= caught.value.offset <= len(one.text)
-    for language in LANGUAGES:
+    for language in languages():
         assert (
             "{"
             not in render(unreadable(caught.value, one.text), language)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import random
 import re
-import string
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 import autograder
 from autograder.checks import make_check
 from autograder.checks.base import Check, Draw, Evidence
-from autograder.messages import LANGUAGES, SENTENCES, checks, render
+from autograder.messages import checks, languages, properties, render, sentences
 from autograder.records import Answer, Ending, ItemResult, Observation, Status
 from autograder.rubric import Rubric, load
 from tests.support import anything
@@ -24,6 +23,9 @@ from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[2] / "rubrics"
+
+GENERAL = {*checks.SENTENCES, *properties.SENTENCES}
+"""What is said of answers of every kind but formulas."""
 
 
 def _checks() -> list[tuple[Rubric, Check]]:
@@ -50,7 +52,7 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
             assert item.points == one.points
         if one.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW):
             assert Decimal(0) == one.points
-        for language in LANGUAGES:
+        for language in languages():
             assert render(one.student, language) != ""
 
 
@@ -113,21 +115,9 @@ def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     assert [Status.NO_ANSWER] * len(automatic) == automatic
 
 
-def _placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
-
-
-@pytest.mark.parametrize("code", sorted(checks.SENTENCES))
-def test_every_sentence_is_in_every_language(code: str) -> None:
-    """Both languages are there and use the same placeholders."""
-    texts = checks.SENTENCES[code]
-    assert set(LANGUAGES) == set(texts)
-    assert _placeholders(texts["en"]) == _placeholders(texts["de"])
-
-
 def test_every_ending_has_a_sentence() -> None:
     """Each way a box can end is explained."""
-    assert [] == [ending for ending in Ending if f"ending.{ending.value}" not in SENTENCES]
+    assert [] == [ending for ending in Ending if f"ending.{ending.value}" not in sentences()]
 
 
 def _codes_in_source() -> set[str]:
@@ -135,7 +125,7 @@ def _codes_in_source() -> set[str]:
     folder = Path(autograder.__file__).parent
     elsewhere = {"repair", "symbolic"}  # these have vocabularies of their own
     own = {path for path in (folder / "checks").rglob("*.py") if path.parent.name not in elsewhere}
-    areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in checks.SENTENCES if "." in code}))
+    areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in GENERAL if "." in code}))
     found: set[str] = set()
     for path in (*own, *(folder / "grading").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -146,7 +136,7 @@ def _codes_in_source() -> set[str]:
 
 def test_code_and_vocabulary_agree() -> None:
     """Every code in the source has a sentence, and every sentence with a dot is used."""
-    dotted = {code for code in checks.SENTENCES if "." in code and not code.startswith("ending.")}
+    dotted = {code for code in GENERAL if "." in code and not code.startswith("ending.")}
     used = _codes_in_source()
-    assert set() == used - set(checks.SENTENCES)
+    assert set() == used - GENERAL
     assert set() == dotted - used

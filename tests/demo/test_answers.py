@@ -9,13 +9,14 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder.demo import decoders, formulas, lists, papers, theory
-from autograder.demo.formulas import Sample, assignment
+from autograder.demo import decoders, papers
+from autograder.demo.answers import Sample, assignment
 from autograder.errors import NotebookError
 from autograder.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released
 
-RIGHT_WIDE_MLP = lists.RIGHT["task3-h"][0].source
+RIGHT, WRONG = papers.ANSWERS.right, papers.ANSWERS.wrong
+RIGHT_WIDE_MLP = RIGHT["task3-h"][0].source
 CELLS = {
     cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
     for cell in nbformat.reads(released().decode(), as_version=4).cells
@@ -39,21 +40,20 @@ def earlier(question: str) -> dict[str, ItemResult]:
     return {f"task3-h.{item}": result for item, result in marks("task3-h", RIGHT_WIDE_MLP).items()}
 
 
-@pytest.mark.parametrize(("question", "sample"), samples(papers.RIGHT, papers.WRONG))
+@pytest.mark.parametrize(("question", "sample"), samples(RIGHT, WRONG))
 def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
     """The rubric gives each answer of the demo exactly the points stated beside it."""
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
 
 
-@pytest.mark.parametrize("table", [theory.RIGHT, formulas.RIGHT, lists.RIGHT])
-def test_right_answers_earn_all_automatic_points(table: Mapping[str, tuple[Sample, ...]]) -> None:
+def test_right_answers_earn_all_automatic_points() -> None:
     """A right sample states the points of every automatic item in full."""
-    for question, written in table.items():
+    for question, written in RIGHT.items():
         full = {item.id: item.points for item in exam().question(question).items if not item.manual}
         assert [full] * len(written) == [dict(sample.points) for sample in written]
 
 
-@pytest.mark.parametrize(("question", "sample"), samples(papers.WRONG))
+@pytest.mark.parametrize(("question", "sample"), samples(WRONG))
 def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
     """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
     full = sum(item.points for item in exam().question(question).items if not item.manual)
@@ -64,17 +64,17 @@ def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sa
 @pytest.mark.parametrize("slip", sorted(papers.CARRIED))
 def test_a_slip_of_h_costs_nothing_in_i(slip: str) -> None:
     """The right continuation of a wrong (h) earns all of (i)."""
-    wide = next(sample for sample in lists.WRONG["task3-h"] if sample.portrait == slip)
+    wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == slip)
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
     source = assignment("changed_model_parameters", papers.CARRIED[slip])
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
-@pytest.mark.parametrize("wide", lists.WRONG["task3-h"], ids=lambda wide: wide.portrait)
+@pytest.mark.parametrize("wide", WRONG["task3-h"], ids=lambda wide: wide.portrait)
 def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
     """A right (i) after a wrong (h) earns all of (i), too."""
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
-    source = formulas.RIGHT["task3-i"][0].source
+    source = RIGHT["task3-i"][0].source
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 

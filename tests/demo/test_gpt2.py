@@ -11,8 +11,8 @@ import pytest
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.demo import GPT2
-from autograder.demo.formulas import Sample
-from autograder.demo.gpt2.papers import HOSTILE, RIGHT, WRONG
+from autograder.demo.answers import Sample
+from autograder.demo.gpt2_papers import ANSWERS
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, Handed
 from autograder.sandbox.pool import Pool
@@ -29,6 +29,7 @@ AUTOMATIC = {
 }
 """Points of the automatic items, by question."""
 
+RIGHT, WRONG, HOSTILE = ANSWERS.right, ANSWERS.wrong, ANSWERS.hostile
 TABLES = {"right": RIGHT, "wrong": WRONG, "hostile": HOSTILE}
 PAPERS = [
     pytest.param(table, number, id=f"{name} {number + 1}")

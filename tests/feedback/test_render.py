@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.feedback import render
-from autograder.feedback.labels import ICONS, LABELS, Labels
+from autograder.feedback.labels import ICONS, Labels
 from autograder.feedback.sanitise import POLICY
 from autograder.limits import amount
-from autograder.messages import SENTENCES
+from autograder.messages import sentences, template
 from autograder.records import (
     Cell,
     CellOutput,
@@ -302,7 +302,7 @@ def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     """Each way in which a cell can end the run has its sentence in both languages."""
     executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (CellRun(ending=ending),))
     limit = amount(ending, RUBRIC.assignment.limits)
-    expected = SENTENCES[f"cell.ending.{ending.value}"][language].format(limit=limit)
+    expected = template(f"cell.ending.{ending.value}", language).format(limit=limit)
     assert expected in page(graded("x", (), executed), language).text
 
 
@@ -313,9 +313,9 @@ def test_every_limit_met_is_explained(met: Met, language: str) -> None:
     run = CellRun(met=(Encounter(met, seen=True),), truncated=met is Met.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
     limit = amount(met, RUBRIC.assignment.limits)
-    expected = SENTENCES[f"cell.limit.{met.value}"][language].format(limit=limit)
+    expected = template(f"cell.limit.{met.value}", language).format(limit=limit)
     text = page(graded("x", (), executed), language).text
-    assert (1, 0) == (text.count(expected), text.count(LABELS["truncated"][language]))
+    assert (1, 0) == (text.count(expected), text.count(template("page.truncated", language)))
 
 
 def test_many_outputs_are_cut_with_a_notice() -> None:
@@ -377,13 +377,10 @@ def test_an_unknown_language_is_english() -> None:
     assert render(good(), RUBRIC) == render(good(), RUBRIC, language="xx")
 
 
-def test_every_label_has_both_languages() -> None:
-    """Each label has English and German with the same placeholders; each status has a sign."""
-    texts = list(LABELS.values())
-    assert {("en", "de")} == {tuple(text) for text in texts}
-    placeholders = [{tuple(re.findall(r"{\w+}", words)) for words in text.values()} for text in texts]
-    assert [] == [found for found in placeholders if len(found) != 1]
+def test_every_status_has_a_word_and_a_sign() -> None:
+    """Each status has a sign, which stands beside its word."""
     assert set() == {status.value for status in Status} - set(ICONS)
+    assert set() == {f"page.{status}" for status in ICONS} - set(sentences())
 
 
 @pytest.mark.parametrize("moment", [datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC), None])

@@ -76,7 +76,7 @@ def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
 def test_slips_are_refused() -> None:
     """It is a text by language, in each of the assignment's languages."""
     half = rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = {{ en = "With a mask" }}').encode())
-    assert ["question 'mha', item 'masked': shown: 'de' is missing"] == untranslated(half)
+    assert [("question 'mha', item 'masked': shown", "'de' is missing")] == untranslated(half)
     with pytest.raises(RubricError, match=r"item 2 \(masked\): shown"):
         rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = "With a mask"').encode())
 

@@ -21,9 +21,8 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.errors import CourseError, GradebookError
 from autograder.gradebook import Gradebook, Student, cell_scores, read_roster, write_autograded
-from autograder.gradebook import comments as comments_module
 from autograder.gradebook.ledger import Key, Ledger
-from autograder.messages import LANGUAGES
+from autograder.messages import sentences
 from autograder.records import Graded, Status
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 
@@ -231,11 +230,9 @@ def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> Non
     assert [] == [word for word in ("no answer", "not right", " of ", "Graded") if word in "".join(texts)]
 
 
-def test_every_verdict_has_a_word_in_every_language() -> None:
-    """No status is told in another language than the comment around it."""
-    spoken = {frozenset(texts) for texts in (*comments_module._WORDS.values(), comments_module._STAMP)}
-    assert {frozenset(LANGUAGES)} == spoken
-    assert set(Status) == set(comments_module._WORDS)
+def test_every_verdict_has_a_word() -> None:
+    """Each status can be told in the comment; the catalogue has it in every language."""
+    assert {f"comment.{status.value}" for status in Status} <= set(sentences())
 
 
 def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:

@@ -20,7 +20,7 @@ from autograder.generate import generate
 from autograder.gradebook.comments import comment_texts
 from autograder.grading.pipeline import Grader, Handed
 from autograder.limits import OF_ENDING, OF_MET, amount
-from autograder.messages import SENTENCES
+from autograder.messages import template
 from autograder.records import CellRun, Ending, Graded, Limits, Met, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import cgroups
@@ -224,7 +224,7 @@ def groups_of(assignment: Assignment, pool: Pool) -> bool:
 
 def words(code: str, limits: Limits, kind: Ending | Met, language: str, **params: str) -> str:
     """A sentence of the vocabulary as it must be shown."""
-    return SENTENCES[code][language].format(limit=amount(kind, limits), **params)
+    return template(code, language).format(limit=amount(kind, limits), **params)
 
 
 def points(graded: Graded) -> dict[str, Decimal]:
@@ -391,6 +391,6 @@ def test_an_answer_whose_own_cell_ends_python_is_told_so(
     assert ("name.lost", 0) == (item.code, item.points)
     assert 2 == points(graded)["later"]
     for language, word in (("en", "spell"), ("de", "Schreibweise")):
-        text = SENTENCES[item.student.code][language].format(**item.student.params)
+        text = template(item.student.code, language).format(**item.student.params)
         assert word not in text
         assert "work" in text

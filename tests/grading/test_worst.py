@@ -12,7 +12,7 @@ import pytest
 
 from autograder.grading import pipeline
 from autograder.limits import PATIENCE, Budgets
-from autograder.messages import SENTENCES
+from autograder.messages import sentences
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
@@ -100,4 +100,4 @@ def test_what_takes_too_long_to_judge_waits_for_a_person(
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
     assert {"review.judging"} == {item.code for item in graded.score.items}
     assert {pipeline.JUDGING_TIME} == {note.code for note in graded.score.notes}
-    assert {"en", "de"} == set(SENTENCES["review.judging"])
+    assert "review.judging" in sentences()

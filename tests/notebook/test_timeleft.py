@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from autograder.messages import template
 from autograder.notebook.student_check import build_student_check, read_specification
-from autograder.notebook.timeleft import TIME_SENTENCES, time_left
+from autograder.notebook.timeleft import time_left
 from autograder.timestamps import Window
 from tests.demo.marking import exam
 
@@ -46,8 +47,7 @@ def test_the_time_left_is_told_during_the_exam(before: float, said: str) -> None
 def test_extra_time_is_never_denied(language: str) -> None:
     """The common end is not everybody's: each sentence says so."""
     for key in ("left", "over"):
-        sentence = TIME_SENTENCES[key]
-        assert {"en": "extra time", "de": "erlängerung"}[language] in sentence[language]
+        assert {"en": "extra time", "de": "erlängerung"}[language] in template(f"time-left.{key}", language)
 
 
 @pytest.mark.parametrize(

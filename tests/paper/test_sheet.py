@@ -16,7 +16,7 @@ from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
 from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
 from autograder.paper.guide import item_guide
-from autograder.paper.words import WORDS, Words
+from autograder.paper.words import Words
 from autograder.rubric import Rubric, parse
 from tests.paper.conftest import COURSE
 
@@ -45,7 +45,7 @@ def rubric(kind: str, more: str, item: str) -> Rubric:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_question_is_there_once_with_its_points(page: Page, exam: Rubric, language: str) -> None:
     """The sheet has each question of the rubric in its order, with what it is worth."""
-    unit = WORDS["points"][language], WORDS["point"][language]
+    unit = {"en": ("points", "point"), "de": ("Punkte", "Punkt")}[language]
     found = re.findall(r'id="question-([^"]+)" data-points="([^"]+) (\w+)"', page(language))
     assert [question.id for question in exam.questions] == [name for name, _, _ in found]
     for question, (_, points, word) in zip(exam.questions, found, strict=True):

@@ -182,9 +182,12 @@ def test_a_byte_order_mark_is_no_fault(rubric: Path) -> None:
 
 
 def test_no_line_is_better_than_a_wrong_one() -> None:
-    """A message that names no place of the file gets no line, and neither does one about a name it lacks."""
+    """An error about no place of the file gets no line, and neither does one about an entry that it lacks."""
     text = 'version = 1\n[assignment]\nname = "x"\n[[question]]\nid = "a"\n'
-    assert line_of(text, "version: expected 1") is None
-    assert line_of(text, "question 'b': unknown key 'x'") is None
-    assert 4 == line_of(text, "question 'a': unknown key 'x'")
-    assert 3 == line_of(text, "[assignment]: name: expected 'y'")
+    assert line_of(text, ()) is None
+    assert line_of(text, ("question", "b", "kind")) is None
+    assert line_of(text, ("variant", "draw")) is None
+    assert line_of("a = ", ("a",)) is None
+    assert 4 == line_of(text, ("question", "a", "kind"))
+    assert 5 == line_of(text, ("question", 0, "id"))
+    assert 3 == line_of(text, ("assignment", "name"))

@@ -15,9 +15,8 @@ from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
 from autograder.notebook.document import parse
-from autograder.notebook.student_check import FILE_NAME, sources, specification_of
+from autograder.notebook.student_check import FILE_NAME, said, sources, specification_of
 from autograder.student.paper import look
-from autograder.student.sentences import SENTENCES
 from autograder.student.showing import as_html, as_text
 from autograder.verify.papers import with_sources
 
@@ -66,7 +65,7 @@ def released(request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
 def hidden(name: str, files: dict[str, bytes]) -> set[str]:
     """What the rubric says, and neither the notebooks, titles and visible checks nor our sentences show."""
     table = tomllib.loads(COURSE.rubric(name).read_text("utf-8"))
-    shown = "".join(data.decode() for file, data in files.items() if file != FILE_NAME) + str(SENTENCES)
+    shown = "".join(data.decode() for file, data in files.items() if file != FILE_NAME) + str(said())
     shown += str([(question.get("title"), question.get("visible")) for question in table["question"]])
     return {text for question in table["question"] for text in written(question) if text not in shown}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from autograder.demo.formulas import Sample
+from autograder.demo.answers import Sample
 
 _HEAD = """\
 import math

@@ -30,8 +30,6 @@ _MOST_LETTERS = 8
 """Symbols that may stand side by side without a sign or blank."""
 _LONGEST_QUICK_NUMBER = 15
 _USUAL_NUMBERS = 129
-_DECIMAL_COMMA = frozenset(("de",))
-"""Languages in which a comma stands before decimals, and a point may separate thousands."""
 _LONGEST_NAME = 64
 
 
@@ -116,13 +114,13 @@ class Vocabulary:
         """The same symbols and one more, a positive number."""
         return Vocabulary({**self._declared, name: Symbol("positive")})
 
-    def spoken(self, languages: Iterable[str]) -> Vocabulary:
-        """The same symbols in a course of these languages, which decide what a mark between digits means.
+    def spoken(self, *, decimal_comma: bool) -> Vocabulary:
+        """The same symbols in a course whose languages decide what a mark between digits means.
 
         What a rubric states is read without them: it has decimal points, as programs have.
         """
         known = Vocabulary(self._declared)
-        known.decimal_comma = not _DECIMAL_COMMA.isdisjoint(languages)
+        known.decimal_comma = decimal_comma
         return known
 
     def misspelt(self, word: str) -> Sym | None:

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import check_points, check_text
-from autograder.errors import RubricError
-from autograder.messages import SENTENCES
+from autograder.errors import RubricError, inside
+from autograder.messages import sentences
 from autograder.records import Message, Status
 
 
@@ -48,7 +48,7 @@ def known_mistake(finding: Finding, codes: Sequence[str], area: str, worths: Ite
     if finding.status is not Status.FAILED:
         return finding
     stated = next((worth for worth in worths if worth.code in codes), None)
-    told = [code for code in codes if f"{area}.{code}" in SENTENCES]
+    told = [code for code in codes if f"{area}.{code}" in sentences()]
     if stated is None and not told:
         return finding
     code = stated.code if stated is not None else told[0]
@@ -65,11 +65,11 @@ def check_worths(worths: Iterable[Worth], area: str, possible: Decimal, where: s
     Raises:
         RubricError: names question, item and mistake.
     """
-    known = [code.removeprefix(f"{area}.") for code in SENTENCES if code.startswith(f"{area}.")]
+    known = [code.removeprefix(f"{area}.") for code in sentences() if code.startswith(f"{area}.")]
     for worth in worths:
-        at = f"{where}, mistake {worth.code!r}"
+        at = inside(where, f", mistake {worth.code!r}", "mistake", worth.code)
         if worth.code not in known:
-            raise RubricError(f"{at}: not known; known are: {', '.join(sorted(known))}")
-        check_points(worth.points, abs(possible), f"{at}: points")
+            raise RubricError(f"not known; known are: {', '.join(sorted(known))}", at)
+        check_points(worth.points, abs(possible), at.at(": points", "points"))
         if worth.text:
             check_text(worth.text, at, ("what",))

@@ -63,8 +63,8 @@ def manual_options(question: Question, item: Item) -> ManualItem:
     for entry in options.suggest:
         bare = [word.strip("*") for word in entry.split()]
         if not bare or not all(bare) or any("*" in word for word in bare):
-            where = f"{place(question, item)}: suggest"
-            raise RubricError(f"{where}: expected words, with '*' at most at their ends, got {entry!r}")
+            where = place(question, item).at(": suggest", "suggest")
+            raise RubricError(f"expected words, with '*' at most at their ends, got {entry!r}", where)
     _check_signs(question, item, options)
     return options
 
@@ -72,12 +72,12 @@ def manual_options(question: Question, item: Item) -> ManualItem:
 def _check_signs(question: Question, item: Item, options: ManualItem) -> None:
     where = place(question, item)
     if options.part:
-        check_pattern(options.part, f"{where}: part")
+        check_pattern(options.part, where.at(": part", "part"))
     stated = signs_of(question) if options.signs or options.order else {}
     for key, names, known in (("signs", options.signs, stated), ("order", options.order, options.signs)):
         for name in names:
             if name not in known:
-                raise RubricError(f"{where}: {key}: no sign {name!r}; {hint(name, known)}")
+                raise RubricError(f"no sign {name!r}; {hint(name, known)}", where, key)
 
 
 def sightings(question: Question, item: Item, text: str) -> tuple[Sighting, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.checks.judging.results import Finding, failed
-from autograder.messages import SENTENCES
+from autograder.messages import sentences
 from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
@@ -98,7 +98,7 @@ def named(
     code = "several"
     if not others and len(families) == 1:
         code = next(iter(found)) if len(found) == 1 else families.pop()
-    if f"{area}.{code}" not in SENTENCES:
+    if f"{area}.{code}" not in sentences():
         return None
     return failed(f"{area}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
 
@@ -107,7 +107,7 @@ def _wrong(mistake: Mapping[Any, Any], path: Sequence[str | int], area: str) -> 
     """The mistake, where it changes the entry and has its sentences."""
     code, family = mistake.get("code"), mistake.get("family")
     value = _entry(mistake.get("values"), path)
-    if value is None or f"{area}.{code}" not in SENTENCES or f"{area}.{family}" not in SENTENCES:
+    if value is None or f"{area}.{code}" not in sentences() or f"{area}.{family}" not in sentences():
         return None
     return Wrong(str(code), str(family), value)
 

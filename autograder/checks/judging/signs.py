@@ -83,15 +83,15 @@ def signs_of(question: Question) -> dict[str, Sign]:
     """
     tables = question.options.get("sign", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise RubricError(f"{place(question)}: sign: expected tables, each below [[question.sign]]")
+        raise RubricError("expected tables, each below [[question.sign]]", place(question), "sign")
     signs: dict[str, Sign] = {}
-    for number, table in enumerate(tables, start=1):
-        where = f"{place(question)}, sign {number}"
+    for number, table in enumerate(tables):
+        where = place(question).at(f", sign {number + 1}", "sign", number)
         sign = convert(table, Sign, where)
         check_text(sign.text, where)
         if sign.id in signs:
-            raise RubricError(f"{where}: id: {sign.id!r} stands twice")
-        check_pattern(sign.pattern, f"{where}: pattern")
+            raise RubricError(f"{sign.id!r} stands twice", where, "id")
+        check_pattern(sign.pattern, where.at(": pattern", "pattern"))
         signs[sign.id] = sign
     return signs
 
@@ -108,11 +108,11 @@ def check_pattern(pattern: str, where: str) -> None:
         empty = next(_matches(pattern, "", SECONDS), None)
     except regex.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise RubricError(f"{where}: expected a regular expression: {error.msg}{at}") from error
+        raise RubricError(f"expected a regular expression: {error.msg}{at}", where) from error
     except (RecursionError, TimeoutError) as error:
-        raise RubricError(f"{where}: this regular expression is too deep or too slow") from error
+        raise RubricError("this regular expression is too deep or too slow", where) from error
     if empty:
-        raise RubricError(f"{where}: it is found in an empty text as well, so it tells nothing")
+        raise RubricError("it is found in an empty text as well, so it tells nothing", where)
 
 
 def look(text: str, sought: Sought, signs: Mapping[str, Sign]) -> tuple[Sighting, ...]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from autograder.checks.base import Evidence
+from autograder.messages import told
 from autograder.records import Ending, ItemResult, Message, Scenario
-from autograder.wording import Phrase, Told
 
 MOST_OWN = 3
 """Words of the notebook that one phrase repeats: which ones they are tells something as well."""
@@ -35,12 +35,12 @@ in_proj_bias running_mean running_var num_batches_tracked ReplyTooLarge e inf na
 OutOfMemoryError UFuncTypeError AxisError LinAlgError JSONDecodeError UnpicklingError Empty Full
 """
 _KNOWN = _EXCEPTIONS | frozenset(_TYPES.split()) | {word for one in Ending for word in one.value.split("-")}
-_NAMED: dict[str, Phrase] = {
-    "error": Told({"en": "an exception", "de": "einer Exception"}),
-    "text": Told({"en": "(left out)", "de": "(weggelassen)"}),
-    "form": Told({"en": "object of another class", "de": "Objekt einer anderen Klasse"}),
-    "got": Told({"en": "something else", "de": "etwas anderes"}),
-    "came": Told({"en": "something else", "de": "etwas anderes"}),
+_NAMED: Mapping[str, str] = {
+    "error": "phrase.exception",
+    "text": "phrase.left-out",
+    "form": "phrase.other-class",
+    "got": "phrase.something-else",
+    "came": "phrase.something-else",
     "entries": "…",
     "device": "…",
     "dtype": "…",
@@ -51,7 +51,7 @@ _NAMED: dict[str, Phrase] = {
     "second": "…",
     "shape": "(…)",
 }
-"""Placeholders that hold words of the box, and what stands there instead."""
+"""Placeholders that hold words of the box, and what stands there instead: a sign, or a phrase by its code."""
 _WITHOUT_TEXT = {"raised": "raised.withheld"}
 """Sentences that end in such words, and the same without."""
 
@@ -73,17 +73,16 @@ def withheld(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[Ite
 
 
 def _message(message: Message, own: frozenset[str], sources: Sequence[str]) -> Message:
-    params = dict(message.params)
+    code, params = message.code, dict(message.params)
     for name in params.keys() & _NAMED.keys():
         phrase = params[name]
         if name == "names" and not message.code.startswith("weights."):
             continue  # the rubric's own
-        told = name == "text" and any(str(phrase) in source for source in sources)
-        if isinstance(phrase, str) and not told and (name == "text" or not _harmless(phrase, own)):
-            params[name] = _NAMED[name]
-    code = message.code
-    if params.get("text") is _NAMED["text"]:
-        code = _WITHOUT_TEXT.get(code, code)
+        stands = name == "text" and any(str(phrase) in source for source in sources)
+        if isinstance(phrase, str) and not stands and (name == "text" or not _harmless(phrase, own)):
+            instead = _NAMED[name]
+            params[name] = told(instead) if instead.startswith("phrase.") else instead
+            code = _WITHOUT_TEXT.get(code, code) if name == "text" else code
     return message if params == dict(message.params) else replace(message, code=code, params=params)
 
 

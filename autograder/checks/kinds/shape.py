@@ -30,6 +30,7 @@ from autograder.messages.reading import unreadable
 from autograder.records import ItemResult, Opaque, Status, Tensor
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
+from autograder.wording import decimal_comma
 
 MAX_AXES = 16
 MAX_DRAWS = 4
@@ -76,7 +77,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
         self._vocabulary = Vocabulary(rubric.symbols(question))
-        self._spoken = self._vocabulary.spoken(rubric.assignment.languages)
+        self._spoken = self._vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
         self._relations = rubric.assignment.assume
         self._heads: dict[str, Node] = {}
         self._by_draw: dict[Draw, ShapeCheck] = {}

@@ -19,7 +19,7 @@ from autograder.checks.options import AnswerItem, ComparedOptions
 from autograder.checks.planning.targets import Target, nothing_written, stated
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote_integer, quote_shape, type_name
-from autograder.messages import SENTENCES
+from autograder.messages import sentences
 from autograder.records import Answer, Call, Opaque, Ref, Scenario
 from autograder.rubric import Item
 from autograder.wording import Phrase
@@ -135,7 +135,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
     def diagnoses(self, item: Item) -> frozenset[str]:
         """Every way of being wrong that has a sentence."""
         del item
-        codes = (code for code in SENTENCES if code.startswith(f"{AREA}.") and code not in _ABOUT_FORM)
+        codes = (code for code in sentences() if code.startswith(f"{AREA}.") and code not in _ABOUT_FORM)
         return frozenset(code.removeprefix(f"{AREA}.") for code in codes)
 
     def _explained(

@@ -97,7 +97,11 @@ class Targets:
         self._config = config
         self._area = area
         if config is not None and (self.cases or not question.reference):
-            raise RubricError(f"{place(question)}: config: it needs a reference, and there can be no cases")
+            raise RubricError(
+                "it needs a reference, and there can be no cases",
+                place(question),
+                "config",
+            )
         inputs = Inputs(options, SAMPLE)
         for name, case in self.cases.items():
             inputs.case(name, case)
@@ -108,9 +112,9 @@ class Targets:
     def _check(self, item: Item, options: AnswerItem) -> None:
         where = place(self._question, item)
         if self._named and not (options.answer or self._question.answer):
-            raise RubricError(f"{where}: answer: the name the student assigns is missing")
+            raise RubricError("the name the student assigns is missing", where, "answer")
         if options.answer and self.cases:
-            raise RubricError(f"{where}: answer: cases always call the question's own answer")
+            raise RubricError("cases always call the question's own answer", where, "answer")
         check_cases(item, options, self.cases, self._question)
         check_mistakes(item, options.mistake, self._question)
 

@@ -10,7 +10,7 @@ import torch
 
 from autograder.checks.base import Evidence
 from autograder.checks.judging.forbidden import mentions
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Status
 from reference.listings import GIVEN
 from tests.checks.asking import DRAW, answer, check_of
@@ -111,7 +111,7 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str) -> None:
     """The call is recorded under torch's own name for it, and every item of the question is lost."""
     results = sit(f"{HEAD}{call}\n")
     assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
-    for language in LANGUAGES:
+    for language in languages():
         assert "scaled_dot_product_attention" in render(results["value"].student, language)
 
 

@@ -13,7 +13,7 @@ from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import Wrong, named, said
 from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
-from autograder.messages import SENTENCES, render
+from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value
 
@@ -192,9 +192,9 @@ def test_several_names_are_never_one() -> None:
 
 def test_every_sentence_can_be_rendered() -> None:
     """Each sentence about counting is about {what}, and has no other placeholder that is not given."""
-    for code in (code for code in SENTENCES if code.startswith("counting.")):
+    for code in (code for code in sentences() if code.startswith("counting.")):
         for language in ("en", "de"):
-            text = SENTENCES[code][language]
+            text = template(code, language)
             assert "{what}" in text
             assert "parts" in text.format(what="parts", value="7"), code
 

@@ -164,7 +164,7 @@ def test_slips_are_named(old: str, new: str, message: str) -> None:
         check_of(slip)
     assert message in str(caught.value)
     line = ASKED[: ASKED.index(old)].count("\n") + 1
-    told = line_of(slip, str(caught.value))
+    told = line_of(slip, caught.value.path)
     assert told is not None
     assert told == line or (told < line and ASKED.split("\n")[told - 1].startswith("[[question."))
 

@@ -9,7 +9,7 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.checks.judging.results import trouble
 from autograder.checks.judging.withheld import withheld
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Observation, Status
 from autograder.wording import Phrase
 from tests.checks.asking import DRAW, answer, check_of
@@ -40,7 +40,7 @@ def page(code: str, /, **params: Phrase) -> str:
     result = ItemResult("q", "i", Status.FAILED, Decimal(0), Decimal(1), Message(code, params), "staff", code)
     (shown,) = withheld([result], [SOURCE])
     assert ("staff", code) == (shown.staff, shown.code)
-    return " ".join(render(shown.student, language) for language in LANGUAGES)
+    return " ".join(render(shown.student, language) for language in languages())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_no_sentence_of_ours_holds_a_hidden_number() -> None:
     plan = check.plan(answer(source), DRAW)
     observed = LocalBox(source).ask(plan)
     (found,) = check.judge(Evidence(answer(source), observed, draw=DRAW))
-    told = " ".join(render(found.student, language) for language in LANGUAGES)
+    told = " ".join(render(found.student, language) for language in languages())
     assert "#2 (2, 3)" in told
     assert not any(number in told for number in ("777", "779", "12.75", "31337"))
     assert "#3 = 12.75" in found.staff

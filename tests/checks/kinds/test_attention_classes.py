@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checks.kinds.implementation.options import ImplementationQuestion
 from autograder.checks.kinds.implementation.plan import WEIGHTS, Plan
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import Ending, ItemResult, Observation, Status
 from tests.demo.marking import marks, shipped
 from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
@@ -40,7 +40,7 @@ def test_a_class_loses_exactly_what_is_stated(sample: Sample) -> None:
     for item, code in (sample.codes or {}).items():
         assert code == results[item].code, results[item].staff
     for one in results.values():
-        assert all(render(one.student, language) for language in LANGUAGES)
+        assert all(render(one.student, language) for language in languages())
 
 
 _ORDERED = """

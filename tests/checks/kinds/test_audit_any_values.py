@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder.checks.base import AsksAgain, Evidence
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import Observation
 from tests.checks.kinds.audit_questions import asked, check_of
 from tests.support import anything
@@ -55,4 +55,4 @@ def test_any_second_round_is_judged(question: str, seed: int) -> None:
     check.second_round(changed)
     for result in check.judge(changed):
         assert Decimal(0) <= result.points <= result.possible
-        assert all(render(result.student, language) for language in LANGUAGES)
+        assert all(render(result.student, language) for language in languages())

@@ -15,7 +15,7 @@ from autograder.checks.kinds.audit.options import Input
 from autograder.checks.kinds.audit.outcomes import Defined, defined, violates
 from autograder.checks.kinds.audit.places import Place, Site
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import Message, Observation, Status, Tensor
 from reference.audits import trials
 from tests.checks.asking import check_of as check_from
@@ -46,7 +46,7 @@ def test_planted_answers_lose_what_they_say(question: str, trial: dict[str, Any]
     assert set(trial["loses"]) == {name for name, one in results.items() if one.status is not Status.PASSED}
     assert Status.NEEDS_REVIEW not in {one.status for one in results.values()}
     for one in results.values():
-        assert all(render(one.student, language) for language in LANGUAGES)
+        assert all(render(one.student, language) for language in languages())
 
 
 HOSTILE = {

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.checks.base import AsksAgain
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import Observation, Status
 from reference.audits import trials
 from tests.checks.asking import DRAW, answer
@@ -55,7 +55,7 @@ def test_planted_tests_lose_what_they_say(trial: dict[str, Any]) -> None:
     for name, points in trial["points"].items():
         assert Decimal(str(points)) == results[name].points
     for one in results.values():
-        assert all(render(one.student, language) for language in LANGUAGES)
+        assert all(render(one.student, language) for language in languages())
 
 
 CLUSTERS = {

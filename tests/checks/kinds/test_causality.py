@@ -8,7 +8,7 @@ import pytest
 from autograder.checks.base import Check, Draw
 from autograder.checks.kinds.causality import compared
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Observation, Status
 from tests.checks.asking import DRAW, answer, check_of, judge
 from tests.support.local_box import LocalBox
@@ -55,7 +55,7 @@ def test_masks_are_told_apart(mask: str, code: str) -> None:
     """Right dependence passes whatever the values are; a leak and a missing link are told as such."""
     result = judged(PREFIX, masked(mask))
     assert code == result.student.code, result.staff
-    assert all(render(result.student, language) for language in LANGUAGES)
+    assert all(render(result.student, language) for language in languages())
 
 
 def test_the_words_name_who_leaks_to_whom() -> None:
@@ -160,7 +160,7 @@ def test_an_example_that_depends_on_another_one_is_told(result: str, code: str) 
     """What one example is does not show in another; what only rounds differently is no dependence."""
     judgement = judged(PREFIX, f"{RIGHT}def f(x, p):\n    y = right(x, p)\n    return {result}\n")
     assert code == judgement.student.code, judgement.staff
-    assert all(render(judgement.student, language) for language in LANGUAGES)
+    assert all(render(judgement.student, language) for language in languages())
 
 
 def test_examples_may_depend_on_one_another_where_the_reference_does() -> None:

@@ -11,7 +11,7 @@ import pytest
 from autograder.checks.base import Check
 from autograder.checks.kinds.gradient import read_witnesses
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Status, Tensor
 from reference.tracing import gradients
 from tests.checks.asking import DRAW, answer, check_of, judge, value
@@ -110,7 +110,7 @@ def test_wrong_ones_are_named_gradient_by_gradient(returned: str, codes: tuple[s
     results = judged(check_of(MATMUL), f"def matmul(a, b, g): return {returned}")
     assert codes == tuple(one.student.code for one in results), results
     for one in results:
-        assert all(render(one.student, language) for language in LANGUAGES)
+        assert all(render(one.student, language) for language in languages())
 
 
 def test_every_slip_is_named_and_worth_what_the_rubric_says() -> None:

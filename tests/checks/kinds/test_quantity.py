@@ -12,7 +12,7 @@ import pytest
 from autograder.algebra.sizes import quantities, units
 from autograder.algebra.sizes.tolerance import DIFFERENCES
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.messages import quantities as sentences
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, judge, value
@@ -123,7 +123,7 @@ def test_a_wrong_quantity_is_explained(written: object, code: str, points: str) 
     item = one(MEMORY, written)
     assert (Status.FAILED, code, Decimal(points)) == (item.status, item.code, item.points)
     if "497" not in str(written):
-        assert not any(re.search("497|3982", render(item.student, language)) for language in LANGUAGES)
+        assert not any(re.search("497|3982", render(item.student, language)) for language in languages())
 
 
 @pytest.mark.parametrize("written", ["497,759 MB", "498 mb", "1,244 MB"])
@@ -392,7 +392,7 @@ def test_every_code_has_a_sentence() -> None:
         ("what", "value", "form", "limit", "name", "suggestion", "first", "second", "number"), "X"
     )
     for code in sentences.SENTENCES:
-        assert 2 == len({render(Message(code, params), language) for language in LANGUAGES}), code
+        assert 2 == len({render(Message(code, params), language) for language in languages()}), code
 
 
 def test_fractions_of_the_rubric_stay_exact() -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograder.checks.base import AsksAgain, Evidence
 from autograder.checks.kinds.tracing import TracingCheck
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, answer, check_of, error, value
 from tests.support.local_box import LocalBox
@@ -55,7 +55,7 @@ def judged(check: TracingCheck, own: Mapping[str, Any]) -> ItemResult:
     tried = REFERENCE.ask(second.reference)
     assert all(one.ok for scenario in tried for one in scenario)
     (result,) = check.judge(replace(evidence, tried=tried))
-    assert all(render(result.student, language) for language in LANGUAGES)
+    assert all(render(result.student, language) for language in languages())
     return result
 
 

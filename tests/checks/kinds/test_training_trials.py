@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checks import make_check
 from autograder.checks.base import Draw, Evidence
-from autograder.messages import LANGUAGES, SENTENCES
+from autograder.messages import sentences
 from autograder.records import ItemResult, Status
 from autograder.rubric import load
 from reference import gpt2, training
@@ -65,4 +65,4 @@ def test_a_slip_loses_exactly_its_items_and_is_named(slip: Slip, secret: bytes) 
 def test_every_slip_has_a_sentence() -> None:
     """Each code of the catalogue is explained in every language."""
     for slip in SLIPS:
-        assert not slip.code or set(LANGUAGES) == set(SENTENCES[f"training.{slip.code}"])
+        assert not slip.code or f"training.{slip.code}" in sentences()

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.checks.base import Check
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Opaque, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
 from tests.support.local_box import LocalBox
@@ -130,7 +130,7 @@ def test_mistakes_are_named(check: Check, given: Any, code: str) -> None:
     """A wrong matrix has its name, whatever it is; no points, and a sentence in both languages."""
     result = judged(check, given)
     assert (Status.FAILED, f"visibility.{code}", Decimal(0)) == (result.status, result.code, result.points)
-    assert all(render(result.student, language) for language in LANGUAGES)
+    assert all(render(result.student, language) for language in languages())
 
 
 def test_a_matrix_with_two_columns_is_not_taken_for_pairs() -> None:

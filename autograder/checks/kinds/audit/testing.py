@@ -27,7 +27,7 @@ from autograder.checks.judging.results import (
 from autograder.checks.kinds.audit.options import AuditItem
 from autograder.checks.options import CENT
 from autograder.checks.values.quoting import quote, quote_value
-from autograder.messages import SENTENCES
+from autograder.messages import sentences
 from autograder.records import Call, Message, Observation, Ref, Scenario, Status, Tensor
 from autograder.rubric import Item, Question
 from autograder.syntax import UNREADABLE, parsed
@@ -157,7 +157,7 @@ def _message(
     groups = Counter(one.group for one, word, _ in said if not one.right and word)
     (group, _), *_ = groups.most_common(1)
     code = f"audit.missed.{group}"
-    return Message(code if code in SENTENCES else "audit.missed.other", numbers)
+    return Message(code if code in sentences() else "audit.missed.other", numbers)
 
 
 def _said(observations: Observations) -> bool | None:

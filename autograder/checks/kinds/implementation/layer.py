@@ -18,8 +18,9 @@ from autograder.checks.kinds.behaviour.subject import MODEL, BehaviourQuestion, 
 from autograder.checks.kinds.implementation.options import ImplementationQuestion
 from autograder.checks.kinds.implementation.signature import Parameters, Signature, roles
 from autograder.checks.planning.drawing import Arguments, Inputs
+from autograder.messages import told
 from autograder.records import Call, Ending, Ref, Tensor
-from autograder.wording import Phrase, Told
+from autograder.wording import Phrase
 
 FILLED = 5
 """Which call of the prologue says what the parameters are; see `stored`."""
@@ -142,9 +143,8 @@ class Layer(Subject):
         if failed == 0 and tried:
             return self.name
         if 1 < failed <= FILLED:
-            read = {"en": f"Reading the parameters of {self.name}"}
-            return Told({**read, "de": f"Das Lesen der Parameter von {self.name}"})
-        return call or Told({"en": f"A pass of {self.name}", "de": f"Ein Durchlauf von {self.name}"})
+            return told("phrase.reading-parameters", name=self.name)
+        return call or told("phrase.pass", name=self.name)
 
     def construct(self, arguments: Arguments) -> Call:
         """The call that makes the object; arguments are ``d_model`` and ``n_heads`` by keyword."""

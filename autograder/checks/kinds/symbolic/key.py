@@ -38,9 +38,10 @@ from autograder.checks.kinds.symbolic.special import ForeseenAnswer, Special, St
 from autograder.checks.kinds.symbolic.steps import Basis, Making, checked_option, credit_graph, formulas_of
 from autograder.checks.options import check_points, item_options, place, question_options
 from autograder.errors import AlgebraError, RubricError, Unreadable
-from autograder.messages.reading import reason
+from autograder.messages.unreadable import reason
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
+from autograder.wording import decimal_comma
 
 OWN = "own"
 """Stands for the student's earlier result in the formulas of a question that carries forward."""
@@ -170,7 +171,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
         name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
         for name, text in rubric.assignment.assume.items()
     }
-    spoken = vocabulary.spoken(rubric.assignment.languages)
+    spoken = vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
     maker = _Maker(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
     options = item_options(question, SymbolicItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}

@@ -13,7 +13,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.kinds.symbolic.options import OptionalTerms, SymbolicItem
 from autograder.checks.kinds.symbolic.steps import checked_option
 from autograder.errors import RubricError, Unreadable
-from autograder.messages.reading import reason
+from autograder.messages.unreadable import reason
 from autograder.rubric import Item
 
 MOST_TERMS = 5

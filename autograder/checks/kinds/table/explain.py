@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from autograder.checks.judging.results import Finding, failed
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import Message, Status
 
 MOST_TOLD = 3
@@ -30,7 +30,7 @@ def together(found: Sequence[Finding], right: int, total: int, points: Decimal) 
         language: " ".join(render(one.message, language) for one in told)
         .replace("{", "{{")
         .replace("}", "}}")
-        for language in LANGUAGES
+        for language in languages()
     }
     codes = {one.message.code for one in different}
     code = codes.pop() if len(codes) == 1 else "table.some"

@@ -7,22 +7,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from autograder.demo.formulas import Sample
-from autograder.demo.gpt2 import audits, filters, searches, tables, training
-from autograder.demo.gpt2.sentences import SENTENCES
+from autograder.demo.answers import Sample, answers
 from autograder.demo.papers import ABSENT, EXCELLENT, Level, Paper
 
-_PARTS = (filters, searches, training, tables, audits)
-RIGHT: Mapping[str, tuple[Sample, ...]] = {
-    name: found for part in _PARTS for name, found in part.RIGHT.items()
-}
-WRONG: Mapping[str, tuple[Sample, ...]] = {
-    name: found for part in _PARTS for name, found in part.WRONG.items()
-}
-HOSTILE: Mapping[str, tuple[Sample, ...]] = {
-    name: found for part in _PARTS for name, found in part.HOSTILE.items()
-}
-"""By question, in the order of the notebook."""
+ANSWERS = answers("gpt2")
 
 
 def write_paper(level: Level, generator: np.random.Generator, *, hostile: bool = False) -> Paper:
@@ -33,15 +21,15 @@ def write_paper(level: Level, generator: np.random.Generator, *, hostile: bool =
         generator: decides everything that is left to chance.
         hostile: what is not right is no mistake, but code that is up to no good.
     """
-    samples = {question: _answer(question, level, generator, hostile=hostile) for question in RIGHT}
+    samples = {question: _answer(question, level, generator, hostile=hostile) for question in ANSWERS.right}
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
-    for cell, sentences in SENTENCES.items():
+    for cell, sentences in ANSWERS.written.items():
         if generator.random() >= level.missing:
             sources[cell] = sentences[generator.integers(len(sentences))]
     points = {
         f"{question}.{item}": sample.points[item] if sample else Decimal(0)
         for question, sample in samples.items()
-        for item in RIGHT[question][0].points
+        for item in ANSWERS.right[question][0].points
     }
     return Paper(_portrait(level, samples), sources, points)
 
@@ -50,8 +38,8 @@ def _answer(question: str, level: Level, generator: np.random.Generator, *, host
     luck = generator.random()
     if luck < level.missing:
         return None
-    wrong = HOSTILE if hostile else WRONG
-    among = (RIGHT if luck < level.missing + level.right else wrong)[question]
+    wrong = ANSWERS.hostile if hostile else ANSWERS.wrong
+    among = (ANSWERS.right if luck < level.missing + level.right else wrong)[question]
     return among[int(generator.integers(len(among)))]
 
 
