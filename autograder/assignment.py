@@ -34,6 +34,7 @@ TELLING = frozenset(
     {
         "__init__",
         "__main__",
+        "app",
         "authoring",
         "cli",
         "demo",
@@ -44,6 +45,7 @@ TELLING = frozenset(
         "messages",
         "paper",
         "personal",
+        "store",
         "student",
         "verify",
     }

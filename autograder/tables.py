@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -69,6 +69,13 @@ def hint(name: str, names: Collection[str]) -> str:
     """The nearest known name, or all that are known."""
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names)) or 'none'}"
+
+
+def named(names: Iterable[str], most: int = 20) -> str:
+    """Names one after the other, in ASCII; of very many the first ones."""
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(ascii(one)[1:-1] for one in known[:most]) + more
 
 
 def explained(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:

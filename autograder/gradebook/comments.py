@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import sentence, visible
+from autograder.feedback.sanitise import harmless, sentence
 from autograder.grades import standing
 from autograder.records import ItemResult, Score, Status, Text
 from autograder.rubric import Question, Rubric
 
-_LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
 _WORDS: Mapping[Status, Text] = {
     Status.PASSED: {"en": "right", "de": "richtig"},
     Status.FAILED: {"en": "not right", "de": "nicht richtig"},
@@ -53,12 +52,6 @@ def comment_texts(
     told = _STAMP[labels.language].format(isolation=score.isolation)
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
     return {place: harmless("\n".join(texts) + stamp) for place, texts in lines.items()}
-
-
-def harmless(text: str) -> str:
-    """Text that Markdown, HTML and MathJax leave as it is."""
-    shown = visible(text, 8_000).translate(_LOOKALIKES)
-    return shown.replace("](", "] (").replace("]:", "] :").replace("][", "] [")
 
 
 def _place(question: Question, cell: str, commented: Collection[tuple[str, str]]) -> tuple[str, str] | None:
