@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -114,6 +115,17 @@ def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bo
         for student, graded in store.results("exam").items()
         for found in [standing(graded.score, rubric, marks.get(student))]
     }
+
+
+def test_the_protocol_is_small_and_documented() -> None:
+    """Eleven methods; the page about stores says of each who calls it and what matters."""
+    page = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
+    table = page.partition("## What it must keep")[2].partition("\n\nPoints")[0]
+    named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if "| `" in row))
+    methods = [name for name in vars(Store) if not name.startswith("_")]
+    assert 11 == len(methods)
+    assert sorted(methods) == sorted(named)
+    assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]
 
 
 # ---------------------------------------------------------------- results
