@@ -198,9 +198,9 @@ class Assignment(Struct, frozen=True, eq=False):
 
         It is for marks and pages: grading says itself that a variant cannot be told.
         """
-        if self.manifest is None or self.manifest.of(student) is None:
-            return self.rubric
         try:
+            if self.manifest is None or self.manifest.of(student) is None:
+                return self.rubric
             return self.rubric.personal(self.variant_of(student), self.manifest.catalogues)
         except Exception:  # noqa: BLE001 - foreseen or not: grading says what it is
             return self.rubric

@@ -26,18 +26,8 @@ from autograder.store import Store
 from autograder.tables import hint
 from autograder.timestamps import NOTES as TIME
 
-__all__ = [
-    "TIME",
-    "GradedClass",
-    "Outcome",
-    "Page",
-    "Published",
-    "Standing",
-    "Standings",
-    "feedback",
-    "grade",
-    "standings",
-]
+__all__ = ["TIME", "Outcome", "Page", "Standing"]
+"""What a front end needs of what lies below."""
 
 
 class GradedClass(Struct, frozen=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -132,7 +132,7 @@ def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> li
     for loose in (*_notebooks(submitted), *_packed(submitted)):
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
-    for link in _links(submitted):
+    for link in _found(submitted, lambda entry: entry.is_symlink() and entry.is_dir()):
         place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
         sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):
@@ -223,29 +223,22 @@ def _sentence(above: Path, found: Path, wanted: str) -> str:
     )
 
 
+def _found(folder: Path, fits: Callable[[Path], bool]) -> list[Path]:
+    """What lies in a folder; nothing where it is none, or a link."""
+    return sorted(filter(fits, folder.iterdir())) if _is_folder(folder) else []
+
+
 def _notebooks(folder: Path) -> list[Path]:
-    if not _is_folder(folder):
-        return []
-    return sorted(path for path in folder.iterdir() if path.suffix.casefold() == ".ipynb")
+    return _found(folder, lambda path: path.suffix.casefold() == ".ipynb")
 
 
 def _packed(folder: Path) -> list[Path]:
     """Archives, as other systems hand submissions out."""
-    if not _is_folder(folder):
-        return []
-    return sorted(path for path in folder.iterdir() if path.suffix.casefold() in _ARCHIVES and path.is_file())
-
-
-def _links(folder: Path) -> list[Path]:
-    if not _is_folder(folder):
-        return []
-    return sorted(entry for entry in folder.iterdir() if entry.is_symlink() and entry.is_dir())
+    return _found(folder, lambda path: path.suffix.casefold() in _ARCHIVES and path.is_file())
 
 
 def _folders(folder: Path) -> list[Path]:
-    if not _is_folder(folder):
-        return []
-    return sorted(entry for entry in folder.iterdir() if _is_folder(entry) and not entry.name.startswith("."))
+    return _found(folder, lambda path: _is_folder(path) and not path.name.startswith("."))
 
 
 def _is_folder(path: Path) -> bool:

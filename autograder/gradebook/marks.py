@@ -120,18 +120,16 @@ def write_grades(
 ) -> None:
     """Write ``auto_score`` and ``needs_manual_grade`` where they differ."""
     grade = tables.GRADE
-    columns = (grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
+    columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
+    query = _rows(grade, *columns).where(tables.SUBMISSION.c.id == submission)
     changes = []
-    for row in _rows(connection, grade, columns, submission):
-        score = scores.get((row["notebook"], row["cell"]))
+    for _, notebook, cell, row, auto, manual, again in connection.execute(query):
+        score = scores.get((notebook, cell))
         if score is None:
             continue
-        pending = score.pending
-        if row["manual_score"] is not None:
-            changed = resubmitted or row["auto_score"] != score.auto
-            pending = changed or row["needs_manual_grade"]
-        if (row["auto_score"], row["needs_manual_grade"]) != (score.auto, pending):
-            changes.append({"row": row["id"], "auto": score.auto, "pending": pending})
+        pending = score.pending if manual is None else resubmitted or auto != score.auto or again
+        if (auto, again) != (score.auto, pending):
+            changes.append({"row": row, "auto": score.auto, "pending": pending})
     put_back(connection, changes)
 
 
@@ -176,11 +174,12 @@ def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) ->
 def write_comments(connection: sa.Connection, submission: str, texts: Mapping[CellName, str]) -> None:
     """Write ``auto_comment`` where it differs; a cell without a text gets none."""
     comment = tables.COMMENT
+    query = _rows(comment, comment.c.id, comment.c.auto_comment).where(tables.SUBMISSION.c.id == submission)
     changes = []
-    for row in _rows(connection, comment, (comment.c.auto_comment,), submission):
-        text = texts.get((row["notebook"], row["cell"])) or None
-        if row["auto_comment"] != text:
-            changes.append({"row": row["id"], "text": text})
+    for _, notebook, cell, row, before in connection.execute(query):
+        text = texts.get((notebook, cell)) or None
+        if before != text:
+            changes.append({"row": row, "text": text})
     if changes:
         update = sa.update(comment).where(comment.c.id == sa.bindparam("row"))
         connection.execute(update.values(auto_comment=sa.bindparam("text")), changes)
@@ -250,8 +249,8 @@ def _comment(connection: sa.Connection, assignment: str, texts: Mapping[AnswerNa
             )
 
 
-def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
-    """The grade or comment rows of a whole class: student, notebook, cell, and these columns."""
+def _rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    """Grade or comment rows: student, notebook, cell, and these columns; of everybody and everything."""
     submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
     notebook, cell = tables.NOTEBOOK, tables.CELL
     return (
@@ -261,28 +260,16 @@ def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.
         .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
         .join(notebook, notebook.c.id == submitted.c.notebook_id)
         .join(cell, cell.c.id == table.c.cell_id)
-        .where(tables.ASSIGNMENT.c.name == assignment)
     )
+
+
+def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    return _rows(table, *columns).where(tables.ASSIGNMENT.c.name == assignment)
 
 
 def _exact(value: float | None) -> Decimal | None:
     """The number as it was typed: the shortest one that the database's float stands for."""
     return Decimal(repr(float(value))) if value is not None and math.isfinite(value) else None
-
-
-def _rows(
-    connection: sa.Connection, table: sa.Table, columns: Iterable[sa.Column[Any]], submission: str
-) -> Sequence[sa.RowMapping]:
-    """The grade or comment rows of one submission, with the names of their notebook and cell."""
-    submitted, notebook, cell = tables.SUBMITTED_NOTEBOOK, tables.NOTEBOOK, tables.CELL
-    query = (
-        sa.select(table.c.id, notebook.c.name.label("notebook"), cell.c.name.label("cell"), *columns)
-        .join(submitted, submitted.c.id == table.c.notebook_id)
-        .join(notebook, notebook.c.id == submitted.c.notebook_id)
-        .join(cell, cell.c.id == table.c.cell_id)
-        .where(submitted.c.assignment_id == submission)
-    )
-    return connection.execute(query).mappings().all()
 
 
 def _missing_rows(

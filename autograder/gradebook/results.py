@@ -7,7 +7,7 @@ marks; a kill in between leaves neither, and the next run grades that submission
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -23,18 +23,25 @@ from autograder.store.encoding import bounded, decode, encode
 
 METADATA = sa.MetaData()
 
-_DIGEST = sa.String(64)
 _PRUNED = b"pruned:"
 """Begins a stored result whose notebooks are gone: it shows what was given, and is not found again."""
+
+_WHO = ("student", "assignment")
+_ON_WHAT = ("rubric_version", "rubric", "environment")
+
+
+def _names(*names: str, key: bool = False) -> Iterator[sa.Column[Any]]:
+    """Columns of names, digests and the rubric's version."""
+    for name in names:
+        kind = sa.Integer() if name == "rubric_version" else sa.String(128 if name in _WHO else 64)
+        yield sa.Column(name, kind, primary_key=key, nullable=False)
+
 
 _RUN = sa.Table(
     "autograder_run",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("assignment", sa.String(128), nullable=False),
-    sa.Column("rubric_version", sa.Integer, nullable=False),
-    sa.Column("rubric", _DIGEST, nullable=False),
-    sa.Column("environment", _DIGEST, nullable=False),
+    *_names("assignment", *_ON_WHAT),
     sa.Column("isolation", sa.String(32), nullable=False),
     sa.Column("started_at", sa.DateTime, nullable=False),
     sa.Column("finished_at", sa.DateTime),
@@ -43,34 +50,26 @@ _ATTEMPT = sa.Table(
     "autograder_attempt",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("student", sa.String(128), nullable=False),
-    sa.Column("assignment", sa.String(128), nullable=False),
-    sa.Column("submission", _DIGEST, nullable=False),
+    *_names(*_WHO, "submission"),
     sa.Column("submitted_at", sa.DateTime),
     sa.Column("first_graded_at", sa.DateTime, nullable=False),
-    sa.UniqueConstraint("student", "assignment", "submission"),
+    sa.UniqueConstraint(*_WHO, "submission"),
 )
 """Each distinct submission that was graded at least once."""
 _RESULT = sa.Table(
     "autograder_result",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("student", sa.String(128), nullable=False),
-    sa.Column("assignment", sa.String(128), nullable=False),
-    sa.Column("submission", _DIGEST, nullable=False),
-    sa.Column("rubric_version", sa.Integer, nullable=False),
-    sa.Column("rubric", _DIGEST, nullable=False),
-    sa.Column("environment", _DIGEST, nullable=False),
+    *_names(*_WHO, "submission", *_ON_WHAT),
     sa.Column("run", sa.Integer),
     sa.Column("recorded_at", sa.DateTime, nullable=False),
     sa.Column("graded", sa.LargeBinary, nullable=False),
-    sa.UniqueConstraint("student", "assignment", "submission", "rubric_version", "rubric", "environment"),
+    sa.UniqueConstraint(*_WHO, "submission", *_ON_WHAT),
 )
 _CURRENT = sa.Table(
     "autograder_current",
     METADATA,
-    sa.Column("student", sa.String(128), primary_key=True),
-    sa.Column("assignment", sa.String(128), primary_key=True),
+    *_names(*_WHO, key=True),
     sa.Column("result", sa.Integer, nullable=False),
 )
 

@@ -319,7 +319,7 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
     )
     monkeypatch.setattr(sitting, "expected_values", lambda *_: ({}, {}))
-    monkeypatch.setattr(sitting.Asked, "of", lambda *_: None)
+    monkeypatch.setattr(sitting.ClassForms, "of", lambda *_: None)
     sittings = Sittings(common, b"", cast("Any", None))
     assert sittings.of("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):
