@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -126,6 +127,14 @@ def test_the_protocol_is_small_and_documented() -> None:
     assert 11 == len(methods)
     assert sorted(methods) == sorted(named)
     assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]
+
+
+@pytest.mark.parametrize("implementation", [Gradebook, MemoryStore])
+def test_every_store_is_called_alike(implementation: type[Store]) -> None:
+    """Each method has the protocol's parameters, defaults and types."""
+    for name in (one for one in vars(Store) if not one.startswith("_")):
+        expected = inspect.signature(getattr(Store, name))
+        assert expected == inspect.signature(getattr(implementation, name)), name
 
 
 # ---------------------------------------------------------------- results
