@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
 from rich.console import Console
@@ -119,10 +119,13 @@ class Bar(Watch):
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done)
             if done >= total:
-                self.close()
+                self.__exit__()
 
-    def close(self) -> None:
-        """Take the bar away. Idempotent."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The bar is gone afterwards, whatever happened. Idempotent."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -130,16 +133,6 @@ class Bar(Watch):
     def tell(self, sentence: str) -> None:
         """On a line of its own."""
         tell([sentence])
-
-
-@contextlib.contextmanager
-def watching(title: str) -> Iterator[Bar]:
-    """A bar that is gone afterwards, whatever happens."""
-    bar = Bar(title)
-    try:
-        yield bar
-    finally:
-        bar.close()
 
 
 def tell(sentences: Iterable[str]) -> None:
@@ -184,11 +177,17 @@ def show_validation(name: str, findings: Sequence[Finding], credit: Sequence[Way
         out.print(f"{name}: the answer key scores everything, the untouched release nothing.")
 
 
+def _folding(title: str, *columns: str) -> Table:
+    """A table whose long texts go on in the next line."""
+    table = Table(title=title)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
 def layers_table(layers: Sequence[Layer]) -> Table:
     """The layers of confinement, with what to do about those that are missing."""
-    table = Table(title="sandbox")
-    for name in ("layer", "", "found", "what to do"):
-        table.add_column(name, overflow="fold")
+    table = _folding("sandbox", "layer", "", "found", "what to do")
     for layer in layers:
         state = (
             "[green]holds[/]" if layer.ok else "[red]missing[/]" if layer.required else "[yellow]absent[/]"
@@ -199,9 +198,7 @@ def layers_table(layers: Sequence[Layer]) -> Table:
 
 def findings_table(findings: Sequence[Finding]) -> Table:
     """What the answer key and the untouched release brought to light."""
-    table = Table(title="not as it must be")
-    for name in ("paper", "place", "what"):
-        table.add_column(name, overflow="fold")
+    table = _folding("not as it must be", "paper", "place", "what")
     for finding in findings:
         what = f"expected {finding.expected}, got {finding.got}"
         table.add_row(escape(finding.paper), escape(finding.place), escape(what))
@@ -210,9 +207,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 def credit_table(credit: Sequence[Ways]) -> Table:
     """What every way through the steps that a rubric states is worth."""
-    table = Table(title="partial credit: every way through the steps")
-    for name in ("item", "steps that are taken", "points"):
-        table.add_column(name, overflow="fold")
+    table = _folding("partial credit: every way through the steps", "item", "steps that are taken", "points")
     for item in credit:
         for way in item.ways if item.stated else ():
             steps = " → ".join(way.steps) or "none"

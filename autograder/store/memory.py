@@ -41,7 +41,6 @@ class MemoryStore:
         self._lock = threading.RLock()
         self._kept: dict[str, _Kept] = {}
         self._results: dict[Key, bytes] = {}
-        self.students: dict[str, Student] = {}
         self.runs: list[bool] = []
         """Whether each run came to its end."""
 
@@ -73,12 +72,8 @@ class MemoryStore:
             self._kept[rubric.assignment.name] = kept
 
     def enrol(self, students: Iterable[Student]) -> None:
-        """See `Store.enrol`."""
-        with self._lock:
-            for one in students:
-                known = self.students.get(one.id, one)
-                filled = {name: value for name in one.__struct_fields__ if (value := getattr(one, name))}
-                self.students[one.id] = replace(known, **filled)
+        """See `Store.enrol`; names are shown nowhere here."""
+        del students
 
     def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
         """See `Store.begin`."""
@@ -114,7 +109,6 @@ class MemoryStore:
 
     def _mark(self, kept: _Kept, entry: Entry) -> None:
         student = entry.key.student
-        self.enrol([Student(student)])
         before, cells = kept.current.get(student), automatic_points(entry.graded.score, entry.rubric)
         resubmitted = before is not None and before.submission != entry.key.submission
         row = kept.automatic.setdefault(student, dict.fromkeys(kept.cells, _EMPTY))
