@@ -36,6 +36,7 @@ quick: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
+
 # Other languages follow the English tables; what is to be translated is told.
 messages: $(STAMP)
 	$(BIN)/python -m autograder.messages
@@ -83,7 +84,7 @@ format: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
-	$(BIN)/python -m autograder.cli.grammar > docs/formulas.md.new
+	$(BIN)/python -m autograder.authoring.grammar > docs/formulas.md.new
 	mv docs/formulas.md.new docs/formulas.md
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.

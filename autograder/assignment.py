@@ -34,6 +34,7 @@ TELLING = frozenset(
     {
         "__init__",
         "__main__",
+        "app",
         "authoring",
         "cli",
         "demo",
@@ -44,6 +45,7 @@ TELLING = frozenset(
         "messages",
         "paper",
         "personal",
+        "store",
         "student",
         "verify",
     }
@@ -197,9 +199,9 @@ class Assignment(Struct, frozen=True, eq=False):
 
         It is for marks and pages: grading says itself that a variant cannot be told.
         """
-        if self.manifest is None or self.manifest.of(student) is None:
-            return self.rubric
         try:
+            if self.manifest is None or self.manifest.of(student) is None:
+                return self.rubric
             return self.rubric.personal(self.variant_of(student), self.manifest.catalogues)
         except Exception:  # noqa: BLE001 - foreseen or not: grading says what it is
             return self.rubric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -86,6 +86,13 @@ def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
     """The library's words, and its path: keys and indices, None for some entry of a table."""
     body, _, path = str(error).partition(" - at `")
     return body, [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
+
+
+def named(names: Iterable[str], most: int = 20) -> str:
+    """Names one after the other, in ASCII; of very many the first ones."""
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(ascii(one)[1:-1] for one in known[:most]) + more
 
 
 def explained(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:

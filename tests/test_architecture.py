@@ -24,13 +24,14 @@ LAYERS = (
     {"rubric"},
     {"notebook", "sandbox"},
     {"checks", "course", "grades"},
-    {"feedback", "student"},
+    {"feedback", "student", "store"},
     {"gradebook", "paper", "authoring"},
     {"assignment"},
     {"grading", "generate"},
     {"personal"},
     {"verify"},
     {"demo"},
+    {"app"},
     {"cli"},
 )
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
@@ -221,9 +222,8 @@ def test_trusted_side_imports_nothing_of_the_student() -> None:
 def test_loading_the_whole_command_line_loads_no_torch() -> None:
     """What grading imports, followed through all libraries, contains neither torch nor transformers."""
     code = (
-        "import sys, autograder.cli.app, autograder.cli.report, autograder.grading.batch, autograder.verify,"
-        "autograder.generate, autograder.gradebook, autograder.feedback.publish,"
-        "autograder.demo.course, autograder.sandbox.proof.doctor\n"
+        "import sys, autograder.cli.app, autograder.cli.report, autograder.gradebook\n"
+        "from autograder.app import classes, formulas, looking, preparing, trial\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'torch', 'transformers', 'reference', 'sympy'}))"
     )
@@ -247,6 +247,27 @@ def test_only_the_gradebook_imports_nbgraders_api() -> None:
     """nbgrader's database is written in one place."""
     users = {part(name) for name in OURS if any(one.startswith("nbgrader.api") for one in imports(name))}
     assert {"gradebook"} == users
+
+
+def test_a_front_end_knows_the_use_cases_and_nothing_below() -> None:
+    """The command line imports use cases, records and errors; what they are made of it does not know."""
+    fronts = [name for name in OURS if name.startswith("autograder.cli")]
+    known = {part(module) for name in fronts for module in imports(name) if module.startswith("autograder.")}
+    assert {"app", "cli", "errors", "records"} == known
+
+
+def test_use_cases_print_nothing_and_know_no_front_end() -> None:
+    """They give records and tell a watch; where it is shown, and how, is for whoever called them."""
+    quiet = [name for name in OURS if part(name) in {"app", "store", "gradebook", "grading"}]
+    assert {} == offenders(quiet, roots, {"sys", "typer", "rich", "click", "logging"})
+    assert {} == offenders(quiet, calls, {"print", "input"})
+
+
+def test_one_module_names_the_store() -> None:
+    """Another store is chosen in one place; whatever else uses a store knows the protocol alone."""
+    stores = ("autograder.gradebook", "autograder.store.memory")
+    users = {name for name in OURS if any(one.startswith(stores) for one in imports(name))}
+    assert {"autograder.app.stores"} == {name for name in users if not name.startswith(stores)}
 
 
 def test_files_fit_a_reader() -> None:

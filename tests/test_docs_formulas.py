@@ -11,7 +11,7 @@ from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.words import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.printing.text import to_text
-from autograder.cli import grammar
+from autograder.authoring import grammar
 from autograder.errors import Unreadable
 from autograder.messages import sentences
 

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from autograder.app.preparing import Finding, Mark, Matrix, Row, Verified
 from autograder.cli import report
 from autograder.records import Spent
-from autograder.verify import Finding, Mark, Matrix, Row, Verified
 
 LOST, KEPT, WRONG = "●", "·", "!"
 LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {WRONG} not as it must be"

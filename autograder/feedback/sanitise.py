@@ -35,6 +35,7 @@ MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
 
 
+_LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
 _QUOTING = ("diagnosis.", "form.", "formula.")
 """Beginnings of the codes whose sentences quote formulas."""
 _MARK = "\ue000"
@@ -109,6 +110,12 @@ def visible(text: str, most: int = MOST_CHARACTERS) -> str:
     lines = (_last_written(line) for line in _ANSI.sub("", cut).split("\n"))
     shown = _readable("\n".join(lines))
     return shown if len(shown) <= most and len(text) <= 4 * most else shown[:most] + "…"
+
+
+def harmless(text: str, most: int = 8_000) -> str:
+    """Text that Markdown, HTML and MathJax leave as it is."""
+    shown = visible(text, most).translate(_LOOKALIKES)
+    return shown.replace("](", "] (").replace("]:", "] :").replace("][", "] [")
 
 
 def sentence(message: Message, language: str, most: int = 2_000) -> str:

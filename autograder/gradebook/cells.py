@@ -99,6 +99,11 @@ def load(connection: sa.Connection, assignment: str) -> tuple[Place, ...]:
     return tuple(Place(*row) for row in connection.execute(query))
 
 
+def commented(places: Collection[Place]) -> frozenset[tuple[str, str]]:
+    """The (notebook, cell) of those that have a comment in nbgrader."""
+    return frozenset((place.notebook, place.name) for place in places if place.type in COMMENTED)
+
+
 def remove_others(
     connection: sa.Connection, assignment: str, wanted: Collection[tuple[str, str, str]]
 ) -> None:

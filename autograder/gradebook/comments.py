@@ -10,12 +10,10 @@ from collections.abc import Collection
 
 from autograder import messages
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import sentence, visible
+from autograder.feedback.sanitise import harmless, sentence
 from autograder.grades import standing
 from autograder.records import ItemResult, Score
 from autograder.rubric import Question, Rubric
-
-_LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
 
 
 def comment_texts(
@@ -44,12 +42,6 @@ def comment_texts(
     told = messages.sentence("comment.isolation", labels.language, isolation=score.isolation)
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
     return {place: harmless("\n".join(texts) + stamp) for place, texts in lines.items()}
-
-
-def harmless(text: str) -> str:
-    """Text that Markdown, HTML and MathJax leave as it is."""
-    shown = visible(text, 8_000).translate(_LOOKALIKES)
-    return shown.replace("](", "] (").replace("]:", "] :").replace("][", "] [")
 
 
 def _place(question: Question, cell: str, commented: Collection[tuple[str, str]]) -> tuple[str, str] | None:

@@ -35,7 +35,7 @@ from autograder.records import (
     Status,
     Submission,
 )
-from autograder.rubric import NotebookFile, Question
+from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
@@ -64,7 +64,7 @@ class Handed(Struct, frozen=True):
         return digest.hexdigest()
 
 
-class Judged(Struct, frozen=True):
+class JudgedAnswer(Struct, frozen=True):
     """What came of one answer."""
 
     results: tuple[ItemResult, ...]
@@ -126,7 +126,7 @@ class Grader:
         sitting: Sitting | None = None,
         student: str = "",
         cells: Sequence[str] = (),
-    ) -> Judged:
+    ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
         Args:
@@ -166,14 +166,14 @@ class Grader:
             if asked_in_secret(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
                 results = withheld(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return Judged(results, notes=(remark,) if remark else ())
+            return JudgedAnswer(results, notes=(remark,) if remark else ())
         except EndedItself:
             raise
         except SandboxFault as fault:
             code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {told(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {told(error)}"
-        return Judged(_open(question, staff), staff, (Note(code, staff, question.id),))
+        return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
 
     def _asked_again(
         self,
@@ -207,8 +207,9 @@ class Grader:
         try:
             digest = handed.digest()
             sitting = self.sittings.of(handed.student, handed.notebooks, digest)
-        except AutograderError as error:
-            return self._of_unknown_variant(handed, error)
+        except AutograderError as error:  # what the student was asked cannot be told, and that is our fault
+            note = Note("variant-unknown", str(error))
+            return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
         run = _Run(self, handed, sitting, known or {})
@@ -232,21 +233,12 @@ class Grader:
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
         """All of a submission is left to a person, after an error that nobody foresaw."""
-        staff = f"our fault: {told(error)}"
-        notes = (Note(scoring.OUR_FAULT, staff),)
-        try:
-            rubric = self.assignment.rubric_of(student)
-        except Exception:  # noqa: BLE001 - what was not foreseen may lie just there
-            rubric = self.assignment.rubric
-        score = scoring.left_open(student, rubric, staff, notes, self.pool.isolation.value)
-        return Graded(score=score, digest=digest)
+        rubric = self.assignment.rubric_of(student)
+        return self._waits(student, rubric, Note(scoring.OUR_FAULT, f"our fault: {told(error)}"), digest)
 
-    def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
-        """All is left to a person: what the student was asked cannot be told, and that is our fault."""
-        notes = (Note("variant-unknown", str(error)),)
-        rubric, isolation = self.assignment.rubric, self.pool.isolation.value
-        score = scoring.left_open(handed.student, rubric, str(error), notes, isolation)
-        return Graded(score=score, digest=handed.digest())
+    def _waits(self, student: str, rubric: Rubric, note: Note, digest: str) -> Graded:
+        score = scoring.left_open(student, rubric, note.text, (note,), self.pool.isolation.value)
+        return Graded(score=score, digest=digest)
 
 
 class _Run:
@@ -270,6 +262,8 @@ class _Run:
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
         self.stated: dict[str, str] = {}
+        self._broken = ""
+        """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
 
     def notebook(self, notebook: NotebookFile) -> None:
@@ -283,7 +277,7 @@ class _Run:
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.questions(notebook.name):
                 found = self.results.get(question.id) or self._known.get(question.id)
-                self.results[question.id] = found or _open(question, staff)
+                self.results[question.id] = found or _open(question, review(staff))
 
     def _read(self, notebook: NotebookFile) -> Submission | None:
         """What was handed in; None where it is refused, which the results then say."""
@@ -316,7 +310,7 @@ class _Run:
         except SandboxError as fault:
             staff = f"the sandbox failed: {told(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
-            self.results |= {one.id: _open(one, staff) for one in assignment.questions(notebook.name)}
+            self.results |= {one.id: _open(one, review(staff)) for one in assignment.questions(notebook.name)}
             return
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
@@ -330,10 +324,10 @@ class _Run:
                     raise
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, told(fault), notebook.name))
-                asking = _Asking(session)
+                self._broken = ""
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
-                    self.results[question.id] = known or self._question(question, submission, asking)
+                    self.results[question.id] = known or self._question(question, submission, session)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, told(ended))
         finally:
@@ -348,13 +342,13 @@ class _Run:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""
         self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
         for question in self._sitting.assignment.questions(notebook.name):
-            finding = review(staff, "review.ended")
-            waiting = tuple(item_result(question, item, finding) for item in question.items)
+            waiting = _open(question, review(staff, "review.ended"))
             self.results[question.id] = self._known.get(question.id) or waiting
 
     def _question(
-        self, question: Question, submission: Submission, asking: _Asking
+        self, question: Question, submission: Submission, session: Session
     ) -> tuple[ItemResult, ...]:
+        """Judge one answer, or leave it to a person and say why."""
         assignment = self._sitting.assignment
         answer = assignment.answer(question, submission)
         if answer is None:
@@ -369,7 +363,7 @@ class _Run:
             answer,
             answers=submission.answers,
             earlier=self.results,
-            ask=lambda plan: asking.ask(plan, question.id),
+            ask=lambda plan: self._ask(session, plan, question.id),
             sitting=self._sitting,
             student=self._handed.student,
             cells=[
@@ -380,49 +374,42 @@ class _Run:
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
-        runs = asking.session.runs
-        run = runs[places.index(answer.grade_id)] if answer.grade_id in places else None
+        run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
 
-    def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
-        """Reading and judging took all the processor time there is; what is left waits for a person."""
-        most = budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds
-        staff = f"not judged: the questions before took the {most} s of processor time that judging has"
-        self.notes.append(Note(JUDGING_TIME, staff, question.id))
-        finding = Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": f"{most} s"}), staff)
-        return tuple(item_result(question, item, finding) for item in question.items)
+    def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
+        """Ask until something happens that nobody foresaw; then no more.
 
-    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
-        self.notes.append(Note("needs-review", staff, question.id))
-        return _open(question, staff)
-
-
-class _Asking:
-    """Asks a session until something happens there that nobody foresaw; then no more.
-
-    What the box says after it could be the answer to another question, and our fault read as the student's.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._broken = ""
-
-    def ask(self, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
-        """See `Session.ask`."""
+        What the box says after it could be the answer to another question, and our fault read as the
+        student's.
+        """
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:
-            return self.session.ask(plan, place=place)
+            return session.ask(plan, place=place)
         except SandboxFault:
             raise
         except Exception as error:
             self._broken = told(error)
             raise
 
+    def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
+        """Reading and judging took all the processor time there is; what is left waits for a person."""
+        most = f"{budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds} s"
+        staff = f"not judged: the questions before took the {most} of processor time that judging has"
+        self.notes.append(Note(JUDGING_TIME, staff, question.id))
+        return _open(
+            question, Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": most}), staff)
+        )
 
-def _open(question: Question, staff: str) -> tuple[ItemResult, ...]:
-    """Results of a question that a person has to look at."""
-    return tuple(item_result(question, item, review(staff)) for item in question.items)
+    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
+        self.notes.append(Note("needs-review", staff, question.id))
+        return _open(question, review(staff))
+
+
+def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
+    """The same finding about every item of a question: a person has to look at it."""
+    return tuple(item_result(question, item, finding) for item in question.items)
 
 
 def _most(one: Spent, other: Spent) -> Spent:

@@ -12,13 +12,12 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder import generate
+from autograder.app.roll import called, misnamed_files, misplaced
 from autograder.authoring import start
-from autograder.cli.misplaced import misnamed_files, misplaced
-from autograder.cli.roll import called
 from autograder.course import Course
-from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Key, Ledger
 from autograder.records import Graded, Score
+from autograder.store import Entry, Key
+from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 
 NAME = "captioning"
@@ -188,22 +187,20 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
 def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     """Somebody who handed in after the last run is in no list of grades, which says so."""
     assignment = assignments.load(empty, NAME)
-    with Gradebook(empty.gradebook) as book:
-        key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
-        Ledger(book.engine).record(key, Graded(Score("bob", NAME, 1, ())))
-        before = called(assignment, book)
-        assert (["bob"], [], (), False) == (
-            [*before.results],
-            [*before.gone],
-            before.remarks,
-            before.attention,
-        )
-        put(empty, f"submitted/zoe/{NAME}/{NAME}.ipynb")
-        shutil.rmtree(empty.root / "submitted" / "bob")
-        after = called(assignment, book)
+    store = MemoryStore()
+    store.prepare(assignment.rubric, assignment.release_bytes)
+    key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
+    store.record([Entry(key, Graded(Score("bob", NAME, 1, ())), assignment.rubric)])
+    before = called(assignment, store)
+    assert (["bob"], [], ()) == ([*before.results], [*before.gone], before.remarks)
+    assert not before.attention
+    put(empty, f"submitted/zoe/{NAME}/{NAME}.ipynb")
+    shutil.rmtree(empty.root / "submitted" / "bob")
+    after = called(assignment, store)
     assert ([], ["bob"]) == ([*after.results], [*after.gone])
-    gone, waiting = after.remarks
+    gone, listed, waiting = after.remarks
     assert f"submitted/<student>/{NAME} is gone: bob (0 points)" in gone
+    assert "still list bob, whose folders are gone" in listed
     assert f"handed in, but not graded yet: zoe; run: autograder grade {NAME}" == waiting
 
 

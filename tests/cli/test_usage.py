@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from autograder.app import figures
 from autograder.cli import report
 from autograder.cli.app import app
 from tests.cli.running import ASSIGNMENT, ROOT, run, run_cold
@@ -27,15 +28,15 @@ NEED_CONFINEMENT = (
 
 def test_points_of_a_run_have_no_superfluous_zeros() -> None:
     """Neither at their end nor, for whole hundreds, as a power of ten."""
-    figures = {
+    found = {
         "points waiting": Decimal("2190.0"),
         "mean": Decimal("61.50"),
         "seconds": 1.5,
         "who": ["a", "b"],
     }
-    table = report.summary_table(figures, "this run")
+    table = report.summary_table(found, "this run")
     assert ["2190", "61.5", "1.5", "a\nb"] == list(table.columns[1].cells)
-    assert Decimal(0) == report.grading_summary([], 0.0)["mean points"]
+    assert Decimal(0) == figures.of_run([], 0.0)["mean points"]
 
 
 def test_the_module_is_the_program() -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from autograder import atomic
+from autograder.app.lists import read_rows
 from autograder.course import Course, manifest, name_fault, schedule
 from autograder.errors import CourseError, RubricError
-from autograder.gradebook.roster import read_rows
 from autograder.rubric import load as load_rubric
 
 

@@ -14,8 +14,7 @@ from msgspec import Struct
 from autograder.checks.kinds.behaviour import BehaviourCheck
 from autograder.cli import app
 from autograder.feedback import publish
-from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Ledger
+from autograder.gradebook import Gradebook, book, results
 from autograder.grading import batch, pipeline, scoring, sitting
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.pipeline import Handed
@@ -74,9 +73,10 @@ GRADING = {
     "an error without a text": Stage(pipeline, "read", Textless()),
 }
 KEEPING = {
-    "write the marks": Stage(Gradebook, "record", KeyError("planted")),
-    "write the ledger": Stage(Ledger, "record", TypeError("planted")),
-    "write nbgrader's copy": Stage(batch, "write_autograded", RecursionError("planted")),
+    "record": Stage(Gradebook, "record", OSError("planted")),
+    "write the marks": Stage(Gradebook, "_mark", KeyError("planted")),
+    "write the result": Stage(results, "keep", TypeError("planted")),
+    "write nbgrader's copy": Stage(book, "write_autograded", RecursionError("planted")),
 }
 
 
@@ -210,7 +210,7 @@ def test_keeping_goes_on(
     said = capsys.readouterr().err
     state = classroom.state(Path(course))
     assert others(undisturbed) == others(state)
-    assert ("bob" in state.results) is (stage.owner is batch)
+    assert ("bob" in state.results) is (stage.owner is book)
     assert not (Path(course) / "autograded" / "bob" / NAME / f"{NAME}.ipynb").exists()
     assert "autograder: bob: the marks " in said
     assert f"{type(stage.error).__name__}: " in said
@@ -227,14 +227,14 @@ def test_a_database_that_refuses_everybody_stops_the_run(
         shutil.copytree(Path(course, "submitted", "ada"), Path(course, "submitted", f"more-{number}"))
     tried = []
 
-    def refuse(self: Gradebook, graded: Any, *_: Any, **__: Any) -> None:
-        tried.append(graded.score.student)
+    def refuse(self: Gradebook, entries: Any, **_: Any) -> None:
+        tried.append([one.key.student for one in entries])
         raise OSError("disk full")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Gradebook, "record", refuse)
         assert 3 == command("grade", NAME, "--course", course)
-    assert MOST_REFUSED == len(tried)
+    assert MOST_REFUSED == sum(len(group) == 1 for group in tried)
     assert "the marks of 5 in a row could not be recorded: OSError: disk full" in capsys.readouterr().err
 
 
@@ -319,7 +319,7 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
     )
     monkeypatch.setattr(sitting, "expected_values", lambda *_: ({}, {}))
-    monkeypatch.setattr(sitting.Asked, "of", lambda *_: None)
+    monkeypatch.setattr(sitting.ClassForms, "of", lambda *_: None)
     sittings = Sittings(common, b"", cast("Any", None))
     assert sittings.of("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):

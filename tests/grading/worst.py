@@ -23,10 +23,10 @@ from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.feedback import render
 from autograder.generate import generate
-from autograder.gradebook.ledger import bounded
 from autograder.grading.pipeline import Grader, Handed
 from autograder.limits import budgets
 from autograder.sandbox.pool import Pool
+from autograder.store.encoding import bounded
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
 

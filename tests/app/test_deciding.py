@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.deciding import enter_decisions
+from autograder.app.deciding import Applied, enter_decisions
 from autograder.feedback.answers import MarkedCell, marked_cells
-from autograder.gradebook import Decision, Gradebook
+from autograder.gradebook import Gradebook
 from autograder.records import Graded
+from autograder.store import Decision
 from tests.feedback.examples import release
 from tests.feedback.test_marking import EXAM, SECRET, wrote
 from tests.gradebook.test_gradebook import MOMENT, grades
+from tests.store.recording import keep
 
 CELL = "task3-b-why"
 GOOD = "One matrix up, one back."
@@ -35,10 +37,10 @@ def cell() -> MarkedCell:
     return next(one for one in marked_cells(EXAM, SECRET) if one.name == CELL)
 
 
-def decide(book: Gradebook, group: str, *results: Graded) -> bool:
+def decide(book: Gradebook, group: str, *results: Graded) -> Applied:
     """Record results, and enter one point for a group."""
     for one in results:
-        book.record(one, EXAM, MOMENT)
+        keep(book, one, EXAM, MOMENT)
     return enter_decisions(EXAM, book, [Decision(CELL, group, Decimal(1))], results, SECRET)
 
 
@@ -47,9 +49,7 @@ def mark(folder: Path, student: str) -> float | None:
     return grades(folder / "gradebook.db", student)[CELL][1]
 
 
-def test_a_text_made_to_share_a_short_name_gets_nothing(
-    book: Gradebook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_made_to_share_a_short_name_gets_nothing(book: Gradebook, tmp_path: Path) -> None:
     """With names of the text alone, a counter behind nonsense is soon found; with the secret it is not."""
 
     def short(text: str) -> str:  # three characters of what an earlier version cut to ten
@@ -58,9 +58,10 @@ def test_a_text_made_to_share_a_short_name_gets_nothing(
     nonsense = next(text for n in itertools.count() if short(text := f"A number, {n}.") == short(GOOD))
     group = cell().group(GOOD)
     assert group != cell().group(nonsense)
-    assert not decide(book, group, wrote("ada", GOOD), wrote("mallory", nonsense))
+    applied = decide(book, group, wrote("ada", GOOD), wrote("mallory", nonsense))
+    assert not applied.attention
     assert (1.0, None) == (mark(tmp_path, "ada"), mark(tmp_path, "mallory"))
-    assert "marks entered: 1" in capsys.readouterr().err
+    assert "decisions.csv: marks entered: 1; groups of equal answers: 1" in applied.lines
 
 
 def test_names_are_long_and_follow_from_the_secret() -> None:
@@ -72,22 +73,21 @@ def test_names_are_long_and_follow_from_the_secret() -> None:
     assert not any(name.startswith(plain[:8]) for name in names)
 
 
-def test_a_name_of_an_earlier_version_is_told_and_never_applied(
-    book: Gradebook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_of_an_earlier_version_is_told_and_never_applied(book: Gradebook, tmp_path: Path) -> None:
     """Its line says whose answer it was and how it begins now; marks that it gave before stand."""
     short = cell().group_before(GOOD)
     assert short == hashlib.sha256(f"exam\0{CELL}\0one matrix up one back".encode()).hexdigest()[:10]
-    assert decide(book, short, wrote("ada", GOOD))
+    applied = decide(book, short, wrote("ada", GOOD))
+    assert applied.attention
     assert mark(tmp_path, "ada") is None
-    said = capsys.readouterr().err
+    said = applied.lines[-1]
     assert f"{CELL},{short}: not applied: a short name of an earlier version" in said
     assert (
-        f"(ada). If it is the answer you mean, begin the line with exam,{CELL},{cell().group(GOOD)},\n"
-        in said
+        f"(ada). If it is the answer you mean, begin the line with exam,{CELL},{cell().group(GOOD)}," in said
     )
-    assert decide(book, "0123456789", wrote("ada", GOOD))
-    assert "nobody gave this answer, and the line can go" in capsys.readouterr().err
+    applied = decide(book, "0123456789", wrote("ada", GOOD))
+    assert applied.attention
+    assert "nobody gave this answer, and the line can go" in applied.lines[-1]
 
 
 @pytest.mark.parametrize("names", ["group", "group_before"])
@@ -95,15 +95,15 @@ def test_a_name_that_stands_for_different_texts_decides_nothing(
     names: str,
     book: Gradebook,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However it came about: both answers wait for a person, who is told whose they are."""
     one = {"group": "f" * 32, "group_before": "f" * 10}[names]
     monkeypatch.setattr(MarkedCell, names, lambda *_: one)
-    assert decide(book, one, wrote("ada", GOOD), wrote("mallory", "A number."))
+    applied = decide(book, one, wrote("ada", GOOD), wrote("mallory", "A number."))
+    assert applied.attention
     assert (None, None) == (mark(tmp_path, "ada"), mark(tmp_path, "mallory"))
-    said = capsys.readouterr().err
+    said = applied.lines[-1]
     assert "not applied" in said
     assert "stands for different texts" in said
     assert "ada, mallory" in said

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder import generate
+from autograder.app.roll import misplaced
 from autograder.authoring import start
-from autograder.cli.misplaced import misplaced
 from autograder.course import Course
 from tests.cli.running import run
 

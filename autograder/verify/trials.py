@@ -22,7 +22,7 @@ from autograder.verify.papers import AnswerKey, with_sources
 from autograder.verify.reading import only_reads, read_all
 
 
-class Sitting:
+class TrialGrader:
     """The answer key of one assignment, ready to have answers planted in it. Thread safe."""
 
     def __init__(self, grader: Grader, key: AnswerKey) -> None:

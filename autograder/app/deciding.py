@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from autograder.course import Course
-    from autograder.gradebook import Decision, Gradebook
-    from autograder.records import Graded
-    from autograder.rubric import Rubric
+from autograder.app.lists import read_decisions
+from autograder.checks.values.prose import same_form
+from autograder.course import Course
+from autograder.feedback.answers import is_name_before, marked_cells
+from autograder.records import Graded
+from autograder.rubric import Rubric
+from autograder.store import AnswerName, Decision, Store
 
 _MOST_NAMED = 5
+
+
+class Applied(Struct, frozen=True):
+    """What became of the list of decisions."""
+
+    lines: tuple[str, ...]
+    """For staff, a sentence each."""
+    attention: bool
+    """A line was not applied that a person has to put right."""
 
 
 class _Given(Struct, frozen=True):
@@ -36,9 +45,6 @@ def decided(course: Course, rubric: Rubric) -> tuple[Decision, ...]:
     Raises:
         CourseError: the list is not usable; names the line.
     """
-    from autograder.feedback.answers import marked_cells
-    from autograder.gradebook import read_decisions
-
     if not course.decisions.is_file():
         return ()
     points = {cell.name: cell.question.cells()[cell.name] for cell in marked_cells(rubric) if cell.whole}
@@ -47,34 +53,29 @@ def decided(course: Course, rubric: Rubric) -> tuple[Decision, ...]:
 
 def enter_decisions(
     rubric: Rubric,
-    gradebook: Gradebook,
+    store: Store,
     decisions: Sequence[Decision],
     results: Sequence[Graded],
     secret: bytes,
-) -> bool:
-    """Give everybody's answer the mark of its group, and say on standard error what became of it.
+) -> Applied:
+    """Give everybody's answer the mark of its group.
 
     Args:
         rubric: of the assignment.
-        gradebook: of the course.
+        store: of the course.
         decisions: of people.
         results: of everybody who belongs to the class.
         secret: the course's.
 
-    Returns:
-        Whether a line was not applied that a person has to put right.
-
     Raises:
-        GradebookError: the database refused.
+        GradebookError: the store refused.
     """
-    from autograder.feedback.answers import is_name_before
-
     name = rubric.assignment.name
     answers = list(_given(rubric, results, secret))
     members: dict[tuple[str, str], list[_Given]] = {}
     for one in answers:
         members.setdefault((one.cell, one.group), []).append(one)
-    given: dict[tuple[str, str, str], Decision] = {}
+    given: dict[AnswerName, Decision] = {}
     used, refused = 0, []
     for decision in decisions:
         alike = members.get((decision.cell, decision.group), [])
@@ -88,20 +89,17 @@ def enter_decisions(
             given |= {(one.student, one.notebook, one.cell): decision for one in alike}
         else:
             refused.append(f"{line}: nobody gave this answer")
-    entered = gradebook.decide(name, given)
+    entered = store.decide(name, given)
     lines = [f"marks entered: {entered.written}; groups of equal answers: {used}"]
     lines += [
         f"{student}, {cell}: somebody gave another mark in formgrader, which stays"
         for student, _, cell in entered.kept
     ]
-    sys.stderr.writelines(f"autograder: decisions.csv: {line}\n" for line in (*lines, *refused))
-    return any("not applied" in line for line in refused)
+    attention = any("not applied" in line for line in refused)
+    return Applied(tuple(f"decisions.csv: {line}" for line in (*lines, *refused)), attention)
 
 
 def _given(rubric: Rubric, results: Sequence[Graded], secret: bytes) -> Iterator[_Given]:
-    from autograder.checks.values.prose import same_form
-    from autograder.feedback.answers import marked_cells
-
     for cell in marked_cells(rubric, secret):
         notebook = cell.question.notebook
         answers: Mapping[str, str] = cell.answers(results) if cell.whole else {}

@@ -22,17 +22,19 @@ from autograder.checks.planning.drawing import SAMPLE
 from autograder.course import Course
 from autograder.errors import RubricError, Unreadable
 from autograder.feedback.typeset import caret
-from autograder.messages import render
+from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Assignment, Item, Question, Rubric, Symbol
+
+__all__ = ["Examined", "FormulaQuestion", "examine", "from_options", "from_rubric", "languages"]
 
 ANSWER = "answer"
 _NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
 """Form → something to compare with where nothing is to be compared; else 0."""
 
 
-class Asked(Struct, frozen=True):
+class FormulaQuestion(Struct, frozen=True):
     """A question with the item that the formula answers."""
 
     rubric: Rubric
@@ -73,7 +75,7 @@ class Examined(Struct, frozen=True):
     caret: str = ""
 
 
-def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> Asked:
+def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> FormulaQuestion:
     """A question made from the options of the command.
 
     Raises:
@@ -85,12 +87,12 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
     question = Question("formula", "symbolic", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
     assignment = Assignment("formulas", Decimal(1), symbols=declared, assume=relations)
-    return Asked(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
+    return FormulaQuestion(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
 
 
 def from_rubric(
     course: Path, name: str, question_id: str, item_id: str, earlier: Sequence[str] = ()
-) -> Asked:
+) -> FormulaQuestion:
     """A question of a rubric. Its reference is not asked: that takes a sandbox.
 
     Args:
@@ -117,7 +119,7 @@ def from_rubric(
     return msgspec.structs.replace(_of(rubric, question_id, item_id, secret), earlier=found)
 
 
-def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> Asked:
+def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaQuestion:
     """An item of a rubric; its question's reference is left out."""
     name = rubric.assignment.name
     known = [question.id for question in rubric.questions if question.kind == "symbolic"]
@@ -131,10 +133,10 @@ def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> Asked:
             f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
         )
     draw = Draw.for_question(secret, rubric, question) if secret else None
-    return Asked(rubric, question, item_id or items[0], draw=draw)
+    return FormulaQuestion(rubric, question, item_id or items[0], draw=draw)
 
 
-def examine(text: str, asked: Asked, language: str) -> Examined:
+def examine(text: str, asked: FormulaQuestion, language: str) -> Examined:
     """Read a formula, and judge it where there is something to compare it with."""
     question = prepare(asked.question, asked.rubric, asked.draw or SAMPLE)
     prepared = question.items[asked.item]
@@ -160,7 +162,7 @@ def examine(text: str, asked: Asked, language: str) -> Examined:
     )
 
 
-def _judged(text: str, asked: Asked) -> ItemResult:
+def _judged(text: str, asked: FormulaQuestion) -> ItemResult:
     """The result of an answer to one item, where the question's other items have none."""
     check = SymbolicCheck(asked.question, asked.rubric)
     items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items

@@ -1,20 +1,121 @@
-"""What was collected, but lies or is called otherwise than grading looks for it."""
+"""Who belongs to a class, and what staff must know of it: folders that are gone, in no list, or misplaced.
+
+Everybody whose folder lies in submitted/ is counted. A result without a folder is kept, and told; it counts
+nowhere, because nobody could say any more what it is the mark of.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
+from autograder.app.lists import read_roster
+from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.tables import hint
+from autograder.records import Graded
+from autograder.store import Store
+from autograder.tables import hint, named
+from autograder.variants.drawing import canonical_id
 
 _ALIKE = 0.85
 """How like two names are that one person meant to be the same; `difflib`'s measure."""
 _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
 _DIGITS = re.compile(r"[0-9]+")
 _SIGNS = re.compile(r"[\W_]+")
+
+
+class Roll(Struct, frozen=True):
+    """A class, as it is now."""
+
+    results: Mapping[str, Graded]
+    """The latest results of those whose folder is there: what is counted."""
+    gone: Mapping[str, Graded]
+    """The latest results of the others."""
+    remarks: tuple[str, ...]
+    """For staff, a sentence each."""
+    attention: bool = False
+    """Something is to be put right: it was handed in, and is not graded."""
+
+
+def restored(assignment: Assignment, store: Store) -> tuple[str, ...]:
+    """Put back what something else wrote over our marks in the store; sentences about it.
+
+    Raises:
+        GradebookError: the store refused.
+    """
+    handed_in = {one.student for one in assignment.course.handins(assignment.name)}
+    found = store.results(assignment.name, assignment.rubric.digest)
+    results = {student: graded for student, graded in found.items() if student in handed_in}
+    rubrics = {student: assignment.rubric_of(student) for student in results}
+    return store.restore(results, rubrics, assignment.release_bytes, assignment.language)
+
+
+def called(assignment: Assignment, store: Store) -> Roll:
+    """The class as it lies in submitted/, beside the results that are kept and the class list.
+
+    Raises:
+        CourseError: there is no folder of submissions, or the class list is not usable.
+        GradebookError: the store refused.
+    """
+    course, name = assignment.course, assignment.name
+    everybody = store.results(name)
+    handed_in = {one.student for one in course.handins(name)}
+    results = {student: graded for student, graded in everybody.items() if student in handed_in}
+    gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
+    notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
+    wrong = [*misplaced(course, name, notebooks), *misnamed_files(course)]
+    remarks = list(_gone(name, gone, store.listed(name)))
+    waiting = sorted(handed_in - everybody.keys())
+    if waiting:
+        remarks.append(f"handed in, but not graded yet: {named(waiting)}; run: autograder grade {name}")
+    if course.roster.is_file():
+        roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
+        remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]
+    return Roll(results, gone, (*wrong, *remarks), bool(wrong))
+
+
+def _gone(name: str, gone: Mapping[str, Graded], listed: Collection[str]) -> Iterator[str]:
+    if not gone:
+        return
+    told = named(
+        f"{student} ({graded.score.points.normalize():f} points)" for student, graded in gone.items()
+    )
+    yield (
+        f"graded before, but submitted/<student>/{name} is gone: {told}. These automatic results are kept, "
+        "and count nowhere: not in grades, means, decisions or new pages. Put the folder back to count them "
+        "again"
+    )
+    still = [student for student in gone if student in listed]
+    if still:
+        yield (
+            f"formgrader and nbgrader export still list {named(still)}, whose folders are gone; "
+            "nbgrader db student remove --force takes a student out there, with all assignments"
+        )
+
+
+def _strangers(name: str, handed_in: Iterable[str], roster: Mapping[str, str]) -> Iterator[str]:
+    for student in sorted(handed_in):
+        if canonical_id(student) not in roster:
+            yield (
+                f"submitted/{ascii(student)[1:-1]}/{name} is of nobody in roster.csv, and is graded all the "
+                f"same; rename the folder, or add a line to roster.csv; {_nearest(student, roster.values())}"
+            )
+
+
+def _nearest(student: str, ids: Collection[str]) -> str:
+    near = hint(student, ids)
+    return near if near.startswith("did you mean") else "no id there is like it"
+
+
+def _absent(name: str, roster: Mapping[str, str], handed_in: Iterable[str]) -> Iterator[str]:
+    there = {canonical_id(student) for student in handed_in}
+    absent = [student for canonical, student in roster.items() if canonical not in there]
+    if absent:
+        yield f"in roster.csv, but not in submitted/<student>/{name}: {named(absent)} ({len(absent)} in all)"
 
 
 def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> list[str]:
@@ -31,7 +132,7 @@ def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> li
     for loose in (*_notebooks(submitted), *_packed(submitted)):
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
         sentences.append(_sentence(submitted, loose, wanted))
-    for link in _links(submitted):
+    for link in _found(submitted, lambda entry: entry.is_symlink() and entry.is_dir()):
         place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
         sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):
@@ -122,29 +223,22 @@ def _sentence(above: Path, found: Path, wanted: str) -> str:
     )
 
 
+def _found(folder: Path, fits: Callable[[Path], bool]) -> list[Path]:
+    """What lies in a folder; nothing where it is none, or a link."""
+    return sorted(filter(fits, folder.iterdir())) if _is_folder(folder) else []
+
+
 def _notebooks(folder: Path) -> list[Path]:
-    if not _is_folder(folder):
-        return []
-    return sorted(path for path in folder.iterdir() if path.suffix.casefold() == ".ipynb")
+    return _found(folder, lambda path: path.suffix.casefold() == ".ipynb")
 
 
 def _packed(folder: Path) -> list[Path]:
     """Archives, as other systems hand submissions out."""
-    if not _is_folder(folder):
-        return []
-    return sorted(path for path in folder.iterdir() if path.suffix.casefold() in _ARCHIVES and path.is_file())
-
-
-def _links(folder: Path) -> list[Path]:
-    if not _is_folder(folder):
-        return []
-    return sorted(entry for entry in folder.iterdir() if entry.is_symlink() and entry.is_dir())
+    return _found(folder, lambda path: path.suffix.casefold() in _ARCHIVES and path.is_file())
 
 
 def _folders(folder: Path) -> list[Path]:
-    if not _is_folder(folder):
-        return []
-    return sorted(entry for entry in folder.iterdir() if _is_folder(entry) and not entry.name.startswith("."))
+    return _found(folder, lambda path: _is_folder(path) and not path.name.startswith("."))
 
 
 def _is_folder(path: Path) -> bool:
