@@ -34,7 +34,7 @@ fuzz: $(STAMP)
 
 # Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes.
 exact: $(STAMP)
-	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/checks/kinds/test_repair_catalogue.py
+	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/kinds/transformers/test_repair_catalogue.py
 
 # Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
 draws: $(STAMP)

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks import make_check
 from autograder.checks.base import AsksAgain, AsksStudentAgain, Check
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import HandedOut, Manifest
 from autograder.errors import CourseError, NotebookError, PreloadMissing, RubricError
+from autograder.kinds import make_check
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, released_language

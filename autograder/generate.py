@@ -8,10 +8,10 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks import make_check
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, RubricError
+from autograder.kinds import make_check
 from autograder.messages import LANGUAGES
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file

@@ -58,7 +58,7 @@ class Oracle:
         """All losses of one task.
 
         Args:
-            task: see `autograder.checks.kinds.training.plan`.
+            task: see `autograder.kinds.transformers.training.plan`.
         """
         with torch.enable_grad():
             straight = {slip.code: _straight(_planted(slip), task) for slip in (*LOSS, *UPDATES)}

@@ -23,6 +23,7 @@ LAYERS = (
     {"rubric", "messages"},
     {"notebook", "sandbox"},
     {"checks", "course", "grades"},
+    {"kinds"},
     {"feedback", "student"},
     {"gradebook", "paper", "authoring"},
     {"assignment"},
@@ -56,7 +57,6 @@ ROOMS = {
         {"judging"},
         {"planning"},
         {"compared"},
-        {"kinds"},
     ),
 }
 """The rooms of a part that is too large for one, from the ground up, with the same rule between them."""
@@ -106,7 +106,7 @@ def imports(name: str) -> frozenset[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.checks.kinds.value`` → ``checks``.
+    """The part of autograder a module belongs to: ``autograder.kinds.general.value`` → ``kinds``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """

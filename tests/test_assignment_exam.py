@@ -16,8 +16,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.checks import KINDS
 from autograder.checks.base import Evidence
+from autograder.kinds import KINDS
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from autograder.checks import KINDS, make_check
-from autograder.checks.kinds.gradient import AREA as GRADIENT
-from autograder.checks.kinds.visibility import AREA as VISIBILITY
-from autograder.checks.kinds.visibility import VisibilityCheck
+from autograder.kinds import KINDS, make_check
+from autograder.kinds.general.gradient import AREA as GRADIENT
+from autograder.kinds.transformers.visibility import AREA as VISIBILITY
+from autograder.kinds.transformers.visibility import VisibilityCheck
 from autograder.messages import SENTENCES
 from autograder.rubric import load
 from reference.tracing import trials, visibility

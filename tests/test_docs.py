@@ -15,9 +15,9 @@ import pytest
 import typer
 
 from autograder import limits
-from autograder.checks import KINDS
 from autograder.cli import reference
 from autograder.cli.app import app
+from autograder.kinds import KINDS
 from autograder.records import Limits
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID
 from tests.cli.running import only_object

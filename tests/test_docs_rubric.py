@@ -8,32 +8,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.checks import KINDS, make_check, options
+from autograder.checks import options
 from autograder.checks.judging import manual, signs
 from autograder.checks.judging.known import Worth
-from autograder.checks.kinds import (
-    causality,
-    choice,
-    count,
-    gradient,
-    quantity,
-    repair,
-    shape,
-    tracing,
-    value,
-    visibility,
-)
-from autograder.checks.kinds.audit import options as audit_options
-from autograder.checks.kinds.behaviour import probes, subject
-from autograder.checks.kinds.decoding import options as decoding_options
-from autograder.checks.kinds.implementation import options as implementation_options
-from autograder.checks.kinds.memorisation import MemorisationItem, MemorisationQuestion
-from autograder.checks.kinds.quantity import tolerances
-from autograder.checks.kinds.symbolic import options as symbolic_options
-from autograder.checks.kinds.table import options as table_options
-from autograder.checks.kinds.training import options as training_options
 from autograder.checks.planning import drawing
 from autograder.errors import RubricError
+from autograder.kinds import KINDS, make_check
+from autograder.kinds.general import causality, choice, count, gradient, quantity, shape, tracing, value
+from autograder.kinds.general.behaviour import probes, subject
+from autograder.kinds.general.quantity import tolerances
+from autograder.kinds.general.symbolic import options as symbolic_options
+from autograder.kinds.general.table import options as table_options
+from autograder.kinds.transformers import repair, visibility
+from autograder.kinds.transformers.audit import options as audit_options
+from autograder.kinds.transformers.decoding import options as decoding_options
+from autograder.kinds.transformers.implementation import options as implementation_options
+from autograder.kinds.transformers.memorisation import MemorisationItem, MemorisationQuestion
+from autograder.kinds.transformers.training import options as training_options
 from autograder.rubric import Rubric, parse, scales
 from autograder.rubric.exam import Exam, Task
 from autograder.rubric.visible import Made, Visible

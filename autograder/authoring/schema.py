@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.checks import KINDS
 from autograder.checks.judging.manual import ManualItem
+from autograder.kinds import KINDS
 from autograder.rubric import Assignment, Item, Question
 from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -25,10 +26,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks import KINDS
 from autograder.errors import CourseError
+from autograder.kinds import KINDS
 
-FOLDER = Path(__file__).parent / "kinds"
 ALIASES: Mapping[str, str] = {"formula": "symbolic", "number": "count", "code": "behaviour"}
 """Plain words for kinds."""
 
@@ -60,7 +60,12 @@ class Template(Struct, frozen=True):
 
 def known_kinds() -> tuple[str, ...]:
     """The kinds that have a template, in the order of the rubric's page."""
-    return tuple(kind for kind in KINDS if (FOLDER / f"{kind}.md").is_file())
+    return tuple(kind for kind in KINDS if _path(kind).is_file())
+
+
+def _path(kind: str) -> Path:
+    """Of a kind's template: it lies in the kind's folder."""
+    return Path(str(sys.modules[KINDS[kind].__module__].__file__)).with_name("template.md")
 
 
 def load(kind: str, module: str) -> Template:
@@ -75,7 +80,7 @@ def load(kind: str, module: str) -> Template:
         close = difflib.get_close_matches(kind, (*known, *ALIASES), n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join((*ALIASES, *known))}"
         raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
-    text = (FOLDER / f"{kind}.md").read_text("utf-8").replace("MODULE", module)
+    text = _path(kind).read_text("utf-8").replace("MODULE", module)
     blocks = {(language, name): body.rstrip("\n") for language, name, body in _BLOCK.findall(text)}
     named = {name: body for (_, name), body in blocks.items()}
     return Template(

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autograder.checks import make_check
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.kinds.symbolic import SymbolicCheck
-from autograder.checks.kinds.symbolic.graph import Way
 from autograder.grading.pipeline import Grader
+from autograder.kinds import make_check
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic.graph import Way
 from autograder.records import Answer
 from autograder.rubric import Rubric
 from autograder.verify.findings import Finding

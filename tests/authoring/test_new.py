@@ -10,9 +10,9 @@ import pytest
 from autograder import assignment, generate
 from autograder import rubric as rubrics
 from autograder.authoring import ALIASES, known_kinds, start
-from autograder.checks import KINDS, make_check
 from autograder.course import Course
 from autograder.errors import CourseError
+from autograder.kinds import KINDS, make_check
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 from tests.cli.running import run_cold

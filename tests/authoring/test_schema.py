@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.authoring.schema import schema
-from autograder.checks import KINDS
+from autograder.kinds import KINDS
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]

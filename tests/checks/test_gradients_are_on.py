@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks import KINDS
 from autograder.checks.base import Check
+from autograder.kinds import KINDS
 from autograder.records import Answer, Call, Ref, Scenario
 from reference.audits import trials
-from tests.checks.kinds.audit_questions import sit
 from tests.checks.test_every_kind import CHECKS, DRAW, NAMES
+from tests.kinds.transformers.audit_questions import sit
 
 
 def plans(check: Check) -> Iterator[Scenario]:

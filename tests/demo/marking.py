@@ -8,8 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from autograder import rubric as rubrics
-from autograder.checks import KINDS
 from autograder.checks.base import Draw, Evidence
+from autograder.kinds import KINDS
 from autograder.notebook.build import build_release
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Rubric

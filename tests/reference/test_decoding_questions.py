@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.checks.kinds.decoding import filters
+from autograder.kinds.transformers.decoding import filters
 from reference import decoding, decoding_questions
 from reference.faults.decoding import SLIPS
 from reference.faults.slip import compiled, planted

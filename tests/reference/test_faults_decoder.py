@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.kinds.repair.verdicts import PROBES
-from autograder.checks.kinds.repair.verdicts import exclusive as told_together
+from autograder.kinds.transformers.repair.verdicts import PROBES
+from autograder.kinds.transformers.repair.verdicts import exclusive as told_together
 from reference.faults.decoder import ACCEPTED, EXAM, catalogue, listing, trials
 from reference.faults.decoder_faults import FAULTS
 from reference.faults.fault import Fault, compatible, exclusive

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from autograder.checks import KINDS, compared
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import Wrong, named, said
 from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
+from autograder.kinds import KINDS, compared
 from autograder.messages import SENTENCES, render
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value

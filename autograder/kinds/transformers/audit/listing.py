@@ -1,0 +1,293 @@
+"""The form ``listing``: findings about a text, each proved by inputs on which it violates its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence, Observations, SecondRound
+from autograder.checks.judging.results import (
+    Finding,
+    failed,
+    no_answer,
+    observations_at,
+    reference_value,
+    review,
+    trouble,
+)
+from autograder.checks.values.quoting import quote_value
+from autograder.kinds.transformers.audit.inputs import Inputs, nudged, read_inputs
+from autograder.kinds.transformers.audit.options import AuditItem, AuditQuestion
+from autograder.kinds.transformers.audit.outcomes import defined, violates
+from autograder.kinds.transformers.audit.places import Place, Site
+from autograder.records import Call, Message, Ref, Scenario, Status
+from autograder.rubric import Item, Question
+
+DEFINITION, HANDED_OUT, ONLY = "definition", "handed out", "only "
+"""The variants that the reference runs; ``"only x"`` has the fault ``x`` and no other."""
+RIGHT = frozenset(("right", "correct", "richtig", "korrekt"))
+FAULTY = frozenset(("faulty", "wrong", "incorrect", "fehlerhaft", "falsch"))
+_BEFORE = 3
+"""Scenarios before those of the findings: how many, the verdict, the remarks."""
+_NOT_THERE = "IndexError"
+
+
+class Claim(Struct, frozen=True, eq=False):
+    """One finding of a student, and what came of it."""
+
+    number: str
+    place: Any = None
+    trouble: Finding | None = None
+    """Why its inputs are no evidence at all."""
+    differs: bool = False
+    """The listing as handed out violates the definition on its inputs."""
+    exposes: frozenset[str] = frozenset()
+    """Planted faults that violate it there alone."""
+
+
+class Facts(Struct, frozen=True):
+    """What the reference says about the listing."""
+
+    faults: Mapping[str, Site]
+    remarks: Mapping[str, Site]
+
+
+class _Told(Struct, frozen=True):
+    """The same, as it comes."""
+
+    faults: dict[str, Place]
+    remarks: dict[str, Place]
+
+
+class ListingForm:
+    """Plans and judges a question about a listing."""
+
+    def __init__(self, question: Question, options: AuditQuestion) -> None:
+        """Remember the question.
+
+        Args:
+            question: whose answer names the variable with the findings.
+            options: of it.
+        """
+        self._question = question
+        self._options = options
+        self._name = question.answer
+
+    def plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The number of findings, the verdict, the remarks, and each finding in a scenario of its own."""
+        del draw
+        options, found, make = self._options, Ref("found"), Ref("make")
+        reads = [
+            Scenario(f"{self._question.id}: {name}", (Call(name, read=True),))
+            for name in (options.verdict, options.remarks)
+        ]
+        findings = [
+            Scenario(
+                f"{self._question.id}: finding {number + 1}",
+                (
+                    Call(self._name, "__getitem__", args=(number,), keep=found.name, grad=True),
+                    Call(found, "__getitem__", args=(0,)),
+                    Call(found, "__getitem__", args=(1,), keep=make.name),
+                    Call(make, seed=0, grad=True, default_dtype="float64"),
+                ),
+            )
+            for number in range(options.most)
+        ]
+        count = Scenario(f"{self._question.id}: findings", (Call(self._name, "__len__", grad=True),))
+        return (count, *reads, *findings)
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """Where the faults and remarks are."""
+        del draw
+        return (Scenario("facts", (Call(self._name, "facts"),)),)
+
+    def second_round(self, evidence: Evidence) -> SecondRound:
+        """Definition, listing and each fault alone, on the inputs of every finding that gave some."""
+        facts, finding = self._facts(evidence)
+        if facts is None or finding is not None:
+            return SecondRound()
+        runs = []
+        for number in range(self._options.most):
+            inputs, bad = self._inputs(evidence, number)
+            if bad is None and inputs:
+                runs.append(Scenario(f"finding {number + 1}", tuple(self._runs(inputs, facts))))
+        return SecondRound(reference=tuple(runs))
+
+    def _runs(self, inputs: Inputs, facts: Facts) -> list[Call]:
+        moved = nudged(inputs)
+        asked = [(DEFINITION, inputs), (DEFINITION, inputs if moved is None else moved), (HANDED_OUT, inputs)]
+        asked += [(f"{ONLY}{fault}", inputs) for fault in facts.faults]
+        return [Call(self._name, "outcome", args=(variant, dict(given))) for variant, given in asked]
+
+    def judge(self, item: Item, options: AuditItem, evidence: Evidence) -> Finding | None:
+        """What is missing for full points; None where nothing is."""
+        facts, bad = self._facts(evidence)
+        if facts is None:
+            return bad
+        about = options.about or item.id
+        if about not in {"fault": facts.faults, "remark": facts.remarks}.get(options.judges, (about,)):
+            return review(f"the listing has no {options.judges} {about!r}")
+        missing = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
+        if missing is not None and options.judges != "remark":
+            return missing
+        if options.judges == "remark":
+            return self._remark(facts.remarks[about], evidence)
+        try:
+            claims = self._claims(facts, evidence)
+        except ValueError as error:
+            return review(str(error))
+        if options.judges == "fault":
+            return _fault(about, facts, claims)
+        if options.judges == "claims":
+            return self._all_proved(facts, claims, evidence)
+        return self._verdict(facts, claims, evidence)
+
+    # ------------------------------------------------------------ what was claimed
+
+    def _claims(self, facts: Facts, evidence: Evidence) -> list[Claim]:
+        """Every finding, in order.
+
+        Raises:
+            ValueError: the reference's answers are not usable.
+        """
+        claims: list[Claim] = []
+        tried = 0
+        for number in range(self._options.most):
+            observations = observations_at(evidence.observed, _BEFORE + number)
+            if not observations or (not observations[0].ok and observations[0].error == _NOT_THERE):
+                break
+            inputs, bad = self._inputs(evidence, number)
+            place = observations[1].value if len(observations) > 1 and observations[1].ok else None
+            claim = Claim(str(number + 1), place, bad)
+            if bad is None and inputs:
+                claim = _tried(claim, facts, observations_at(evidence.tried, tried))
+                tried += 1
+            claims.append(claim)
+        return claims
+
+    def _inputs(self, evidence: Evidence, number: int) -> tuple[Inputs, Finding | None]:
+        observations = observations_at(evidence.observed, _BEFORE + number)
+        what = f"{self._name}[{number}]"
+        bad = trouble(observations, 4, self._name, what)
+        if bad is not None:
+            return {}, bad
+        return read_inputs(observations[3].value, self._options.inputs, str(number + 1))
+
+    def _facts(self, evidence: Evidence) -> tuple[Facts | None, Finding | None]:
+        value, bad = reference_value(observations_at(evidence.expected, 0), 0)
+        if bad is not None:
+            return None, bad
+        try:
+            told = msgspec.convert(value, _Told, strict=True)
+        except (msgspec.ValidationError, TypeError, ValueError) as error:
+            return None, review(f"the reference does not say where the faults are: {error}")
+        sites = (
+            {name: Site.of(place) for name, place in part.items()} for part in (told.faults, told.remarks)
+        )
+        return Facts(*sites), None
+
+    # ------------------------------------------------------------ items
+
+    def _verdict(self, facts: Facts, claims: Sequence[Claim], evidence: Evidence) -> Finding | None:
+        observations = observations_at(evidence.observed, 1)
+        name = self._options.verdict
+        bad = trouble(observations, 1, name, name)
+        if bad is not None:
+            return bad
+        said = observations[0].value
+        word = said.strip().lower() if isinstance(said, str) else said
+        if not isinstance(word, str) or word not in RIGHT | FAULTY:
+            return failed("audit.verdict.unknown", name=name, got=quote_value(said))
+        if word in RIGHT:
+            if facts.faults:
+                return failed("audit.verdict.faulty")
+            return failed("audit.verdict.findings") if claims else None
+        if not any(_proved(claim, facts) for claim in claims):
+            return failed("audit.verdict.unproved")
+        return failed("audit.guesses") if _guessed(claims, facts) else None
+
+    def _all_proved(self, facts: Facts, claims: Sequence[Claim], evidence: Evidence) -> Finding | None:
+        """Every finding is a planted fault; where nothing is planted, there is none."""
+        count = observations_at(evidence.observed, 0)[0].value
+        if not isinstance(count, int) or isinstance(count, bool) or count < len(claims):
+            return failed("audit.findings", name=self._name)
+        if count > len(claims):
+            return failed("audit.too-many", name=self._name, most=str(self._options.most))
+        for claim in claims:
+            if not _proved(claim, facts):
+                return _why(claim)
+        if claims or not facts.faults:
+            return self._verdict(facts, claims, evidence) if not claims else None
+        return no_answer("audit.no-findings")
+
+    def _remark(self, site: Site, evidence: Evidence) -> Finding | None:
+        name = self._options.remarks
+        observations = observations_at(evidence.observed, 2)
+        bad = trouble(observations, 1, name, name)
+        if bad is not None:
+            return bad
+        said = observations[0].value
+        if not isinstance(said, list | tuple):
+            return failed("audit.remarks", name=name, got=quote_value(said))
+        if len(said) > self._options.most_remarks:
+            return failed("audit.too-many", name=name, most=str(self._options.most_remarks))
+        for number in range(self._options.most):
+            observations = observations_at(evidence.observed, _BEFORE + number)
+            if len(observations) > 1 and observations[1].ok and site.met_by(observations[1].value):
+                return failed("audit.remark.claimed")
+        if any(site.met_by(place) for place in said):
+            return None
+        return failed("audit.remark.missing") if said else no_answer("audit.no-remarks", name=name)
+
+
+def _tried(claim: Claim, facts: Facts, observations: Observations) -> Claim:
+    values, bad = [], None
+    for index in range(3 + len(facts.faults)):
+        value, bad = reference_value(observations, index)
+        if bad is not None:
+            raise ValueError(bad.staff)
+        values.append(value)
+    found = defined(values[0], values[1])
+    if isinstance(found, Message):
+        staff = f"finding {claim.number}: {found.code}"
+        return Claim(claim.number, claim.place, Finding(Status.FAILED, _numbered(found, claim), staff))
+    exposes = [name for name, value in zip(facts.faults, values[3:], strict=True) if violates(found, value)]
+    return Claim(claim.number, claim.place, None, violates(found, values[2]), frozenset(exposes))
+
+
+def _numbered(message: Message, claim: Claim) -> Message:
+    return message if message.text else Message(message.code, {"number": claim.number})
+
+
+def _proved(claim: Claim, facts: Facts) -> bool:
+    """Whether the finding names a planted fault and its inputs expose that one."""
+    return claim.differs and any(facts.faults[name].met_by(claim.place) for name in claim.exposes)
+
+
+def _guessed(claims: Sequence[Claim], facts: Facts) -> bool:
+    """Whether most findings are not proved: inputs that show everything, and all components named."""
+    return sum(_proved(claim, facts) for claim in claims) * 2 < len(claims)
+
+
+def _fault(about: str, facts: Facts, claims: Sequence[Claim]) -> Finding | None:
+    named = [claim for claim in claims if facts.faults[about].met_by(claim.place)]
+    if any(claim.differs and about in claim.exposes for claim in named):
+        return failed("audit.guesses") if _guessed(claims, facts) else None
+    if named:
+        return _why(named[0])
+    elsewhere = next((claim for claim in claims if claim.differs and about in claim.exposes), None)
+    if elsewhere is not None:
+        return failed("audit.place", number=elsewhere.number, place=quote_value(elsewhere.place))
+    return failed("audit.not-found") if claims else no_answer("audit.no-findings")
+
+
+def _why(claim: Claim) -> Finding:
+    """Why a finding is not proved."""
+    if claim.trouble is not None:
+        return claim.trouble
+    if not claim.differs:
+        return failed("audit.same", number=claim.number)
+    return failed("audit.other", number=claim.number, place=quote_value(claim.place))
