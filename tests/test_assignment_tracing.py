@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autograder.kinds import KINDS, make_check
+from autograder.kinds import make_check, registered
 from autograder.kinds.general.gradient import AREA as GRADIENT
 from autograder.kinds.transformers.visibility import AREA as VISIBILITY
 from autograder.kinds.transformers.visibility import VisibilityCheck
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 def test_all_four_kinds_are_shown() -> None:
     """The sheet has questions of every kind about tracing."""
     kinds = {question.kind for question in RUBRIC.questions}
-    assert {"visibility", "causality", "gradient", "tracing"} == kinds <= set(KINDS)
+    assert {"visibility", "causality", "gradient", "tracing"} == kinds <= set(registered())
 
 
 @pytest.mark.parametrize("answer", trials.CONFIGS)

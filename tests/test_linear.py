@@ -15,10 +15,10 @@ import pytest
 
 from autograder.checks.judging import forbidden
 from autograder.checks.values import literal, prose, quoting
+from autograder.checks.values import tables as reading
 from autograder.errors import AutograderError
 from autograder.feedback import sanitise
 from autograder.gradebook import autograded, comments
-from autograder.kinds.general.table import reading
 from autograder.notebook import closed, document, language, match, recover
 from autograder.notebook import read as notebook_read
 from autograder.records import Cell

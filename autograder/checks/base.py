@@ -89,6 +89,17 @@ class Evidence(Struct, frozen=True, eq=False):
     tried: Sequence[Observations] = ()
     """The reference's, one entry per scenario of a second round."""
 
+    @property
+    def drawn(self) -> Draw:
+        """The draw, for checks that are only asked to judge where there is one.
+
+        Raises:
+            LookupError: there is none.
+        """
+        if self.draw is None:
+            raise LookupError("the evidence has no draw")
+        return self.draw
+
 
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """A planted answer to one question, and what it must lose: what proves that a check can fail.

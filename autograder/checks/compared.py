@@ -6,22 +6,20 @@ import difflib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.judging.manual import manual
+from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging.oracle import COUNTING, Known, Wrong, named
-from autograder.checks.judging.results import Finding, blank, combine, no_answer, result, review
+from autograder.checks.judging.results import Finding, combine, result, review
 from autograder.checks.options import (
     AnswerItem,
     ComparedOptions,
     Mistake,
-    item_options,
     place,
-    question_options,
 )
 from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, Read, as_written
@@ -30,66 +28,51 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.messages import counting, render
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
-from autograder.rubric import Item, Question, Rubric
+from autograder.rubric import Item
 
 Q = TypeVar("Q", bound=ComparedOptions)
-"""The kind's question options."""
 I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
-"""The kind's item options."""
-
 
 DIAGNOSIS = "diagnosis:"
 """Begins the ``when`` of a mistake that is about how the kind explains an answer."""
 
 
-class Judged(Struct, frozen=True):
+class Compared(Struct, frozen=True):
     """What came of one value; ``finding`` is None when it is right."""
 
     finding: Finding | None
     reading: str = ""
 
 
-class ComparedCheck(Generic[Q, I]):
+class ComparedCheck(ItemwiseCheck[Q, I]):
     """One question whose items compare a value with what is right.
 
     A kind says how a value is read (`read`), how it differs (`differs`) and what an item's
     options say is right (`stated`); the rest is the same for all of them.
     """
 
-    kind: ClassVar[str]
     vague: ClassVar[frozenset[str]] = frozenset()
     """Codes that explain least: where several values are right, another explanation goes first."""
     form_only: ClassVar[frozenset[str]] = frozenset()
     """Codes of answers that are right but for how they are written."""
     area: ClassVar[str] = COUNTING
     """Of the vocabulary, where mistakes that the reference knows have their sentences."""
-    question_type: type[Q]
-    item_type: type[I]
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        self.question = question
-        self.rubric = rubric
-        self.options = question_options(question, self.question_type)
-        self.items = item_options(question, self.item_type)
-        self.targets = Targets(question, self.options, self.items, config=self.options.config, area=self.area)
+    def prepare(self) -> None:
+        """Find what items read, and read what the rubric says is right and wrong."""
+        self.targets = Targets(self.question, self.options, self.items, config=self.options.config)
         # Right and wrong values of each item, read once, where they do not depend on what is drawn.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
-        for item in question.items:
-            if item.id in self.items:
-                self._check(item, self.items[item.id])
+        for item, options in self.automatic:
+            self._check(item, options)
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variables to read, or the cases to call."""
-        return () if blank(answer) else self.targets.plan(answer, draw)
+        return self.targets.plan(answer, draw)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The same cases, or one call of the reference without arguments."""
         return self.targets.reference_plan(draw)
-
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
 
     @abstractmethod
     def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
@@ -243,21 +226,17 @@ class ComparedCheck(Generic[Q, I]):
             raise RubricError(f"{where}: {mistake.when!r} is right")
         return wrong
 
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
-        options = self.items[item.id]
+    def verdict(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
+        """What is wrong with an item's values, with how a single value was read."""
         judged = [self._target(item, options, target, evidence) for target in self.targets.of_item(item)]
         finding = combine([one.finding for one in judged], item.points, credit=options.credit)
         reading = judged[0].reading if len(judged) == 1 else ""
         return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Judged:
+    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Compared:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return Judged(found.finding)
+            return Compared(found.finding)
         said, read = self.targets.said(options.key, evidence), self._read.get(item.id)
         known = (
             Known((), said.wrong, read=tuple(read[0]))
@@ -270,31 +249,31 @@ class ComparedCheck(Generic[Q, I]):
             known = msgspec.structs.replace(known, rights=rights, fault=expected.finding)
         return self.judged(found.value, known, item, target, evidence)
 
-    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Judged:
+    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Compared:
         """One value of an answer against everything that is known about it."""
         given, finding = self.read(value, item, target)
         if finding is not None:
-            return Judged(finding)
+            return Compared(finding)
         reading = self.reading(given)
         if known.fault is not None:
-            return Judged(known.fault, reading)
+            return Compared(known.fault, reading)
         judged = [self.read_right(right, item, target) for right in known.rights]
         rights = [*(right for right, _ in judged), *known.read]
         if not rights or any(finding is not None for _, finding in judged):
             fault = review(f"{target.what}: the expected value is not one of kind {self.kind}")
-            return Judged(fault, reading)
+            return Compared(fault, reading)
         differences: list[Finding] = []
         for right in (self.right_here(right, item, evidence) for right in rights):
             difference = self.differs(given, right, item, target)
             if difference is None:
-                return Judged(None, reading)
+                return Compared(None, reading)
             differences.append(difference)
         open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
-            return Judged(open_ones[0], reading)
+            return Compared(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
         telling = self._explained(given, known.wrongs, telling, item, target) or telling
-        return Judged(self._named(given, telling, item, target, evidence) or telling, reading)
+        return Compared(self._named(given, telling, item, target, evidence) or telling, reading)
 
     def _explained(
         self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target

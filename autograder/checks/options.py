@@ -97,6 +97,16 @@ class CallOptions(Struct, frozen=True):
     repeat: bool = True
     """Ask every call twice: answers that change between equal calls are refused."""
 
+    @property
+    def times(self) -> int:
+        """How often every call is asked."""
+        return 2 if self.repeat else 1
+
+    @property
+    def dtype(self) -> str:
+        """torch's default dtype during the calls; empty where that is left alone."""
+        return self.precision if self.library == "torch" else ""
+
 
 class ComparedOptions(CallOptions, frozen=True):
     """The question options of the kinds that compare a value."""
@@ -149,23 +159,6 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
         for item in question.items
         if not item.manual
     }
-
-
-def check_oracle(question: Question, answer: str, example: str) -> None:
-    """Refuse a question that does not name what is called, or the oracle that knows what is right.
-
-    Args:
-        question: of a kind that asks its reference with the arguments of the student's call.
-        answer: what the student assigns: ``"the function"``.
-        example: a module with such an oracle.
-
-    Raises:
-        RubricError: names the question.
-    """
-    if not question.answer:
-        raise RubricError(f"{place(question)}: answer: the name of {answer} is missing")
-    if not question.reference:
-        raise RubricError(f"{place(question)}: reference: an oracle is needed, as in {example}")
 
 
 def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:

@@ -1,65 +1,90 @@
-"""Question kinds: what is asked in the sandbox, and how the answers are judged outside.
+"""Kinds of questions, a folder each; those of other packages are found in the same way as ours.
 
-A new kind is one module in `kinds`, one entry in `KINDS`, and one test file. What kinds are made of lies in
-`planning` (what is asked), `values` (what comes back) and `judging` (what is made of it).
+An installed package registers a kind in its entry points, as pyproject.toml does for ours::
+
+    [project.entry-points."autograder.kinds"]
+    riddle = "their_package.riddle:KIND"
+
+The name is the one that rubrics write, and the object an `autograder.checks.kind.Kind`.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
-from autograder.checks.base import Check
+from msgspec.structs import replace
+
+from autograder.checks.base import Check, Evidence
 from autograder.checks.judging.manual import ManualItem, manual_options
+from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.errors import RubricError
-from autograder.kinds.general.behaviour import BehaviourCheck
-from autograder.kinds.general.causality import CausalityCheck
-from autograder.kinds.general.choice import ChoiceCheck
-from autograder.kinds.general.count import CountCheck
-from autograder.kinds.general.gradient import GradientCheck
-from autograder.kinds.general.quantity import QuantityCheck
-from autograder.kinds.general.shape import ShapeCheck
-from autograder.kinds.general.symbolic import SymbolicCheck
-from autograder.kinds.general.table import TableCheck
-from autograder.kinds.general.tracing import TracingCheck
-from autograder.kinds.general.value import ValueCheck
-from autograder.kinds.general.written import WrittenCheck
-from autograder.kinds.transformers.audit import AuditCheck
-from autograder.kinds.transformers.decoding import DecodingCheck
-from autograder.kinds.transformers.implementation import ImplementationCheck
-from autograder.kinds.transformers.memorisation import MemorisationCheck
-from autograder.kinds.transformers.repair import RepairCheck
-from autograder.kinds.transformers.training import TrainingCheck
-from autograder.kinds.transformers.visibility import VisibilityCheck
+from autograder.records import ItemResult
 from autograder.rubric import Question, Rubric
 from autograder.tables import field_names, known
 
-KINDS: Mapping[str, type[Check]] = {
-    kind.kind: kind
-    for kind in (
-        SymbolicCheck,
-        CountCheck,
-        ShapeCheck,
-        ValueCheck,
-        QuantityCheck,
-        BehaviourCheck,
-        ImplementationCheck,
-        DecodingCheck,
-        TrainingCheck,
-        MemorisationCheck,
-        RepairCheck,
-        AuditCheck,
-        ChoiceCheck,
-        TableCheck,
-        TracingCheck,
-        VisibilityCheck,
-        CausalityCheck,
-        GradientCheck,
-        WrittenCheck,
-    )
-}
-"""Every question kind by its name in the rubric."""
+GROUP = "autograder.kinds"
+OURS = "autograder"
+"""The name of this package."""
+
+
+@functools.cache
+def registered() -> Mapping[str, EntryPoint]:
+    """Every registered kind by its name; none of them is loaded.
+
+    Raises:
+        RubricError: two packages register one name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise RubricError(
+                f"kind {entry.name!r}: two packages register it: {package(other)}, {package(entry)}"
+            )
+    return found
+
+
+def package(entry: EntryPoint) -> str:
+    """The distribution that registers a kind."""
+    return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
+
+
+@functools.cache
+def kind(name: str) -> Kind:
+    """The kind of a name.
+
+    Raises:
+        RubricError: there is none (with a suggestion), or its package cannot be loaded.
+    """
+    entry = registered().get(name)
+    if entry is None:
+        close = difflib.get_close_matches(name, registered(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(registered())}"
+        if not registered():
+            hint = "none is registered; install this package again: pip install -e ."
+        raise RubricError(f"unknown kind {name!r}; {hint}")
+    try:
+        loaded = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise RubricError(f"kind {name!r}: {package(entry)} cannot be loaded: {error}") from error
+    if not isinstance(loaded, Kind) or loaded.name != name:
+        raise RubricError(f"kind {name!r}: {package(entry)}: {entry.value} is no Kind of this name")
+    return loaded
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Every kind by its name."""
+    return {name: kind(name) for name in registered()}
+
+
+def check_of(name: str) -> type[Any]:
+    """The check of a kind; see `kind`."""
+    return kind(name).check
 
 
 def make_check(question: Question, rubric: Rubric) -> Check:
@@ -68,20 +93,40 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     Raises:
         RubricError: the kind is not known (with a suggestion), or one of its options is wrong.
     """
-    kind = KINDS.get(question.kind)
-    if kind is None:
-        close = difflib.get_close_matches(question.kind, KINDS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(KINDS))}"
-        raise RubricError(f"question {question.id!r}: unknown kind {question.kind!r}; {hint}")
+    where = place(question)
+    try:
+        check = check_of(question.kind)
+    except RubricError as error:
+        raise RubricError(f"{where}: {error}") from error
     for item in question.items:
         if item.manual:
             manual_options(question, item)
-            names = (*field_names(ManualItem), *field_names(kind.item_type))
+            names = (*field_names(ManualItem), *field_names(check.item_type))
             known(item.options, names, place(question, item))
     try:
-        return kind(question, rubric)
+        made: Check = check(question, rubric)
     except RubricError as error:
-        where = place(question)
         if str(error).startswith(where):
             raise
         raise RubricError(f"{where}, {error}") from error
+    return made
+
+
+def judged(check: Check, evidence: Evidence) -> tuple[ItemResult, ...]:
+    """The results of one question, with the kind's own sentences in those whose code they have."""
+    sentences = kind(check.kind).sentences
+    return (
+        tuple(_told(one, sentences) for one in check.judge(evidence)) if sentences else check.judge(evidence)
+    )
+
+
+def _told(result: ItemResult, sentences: Mapping[str, Any]) -> ItemResult:
+    message = result.student
+    if message.text or message.code not in sentences:
+        return result
+    return replace(result, student=replace(message, text=dict(sentences[message.code])))
+
+
+def foreign(names: Iterable[str]) -> list[Kind]:
+    """Those of these kinds that another package registers."""
+    return [kind(name) for name in dict.fromkeys(names) if package(registered()[name]) != OURS]

@@ -30,19 +30,13 @@ WANTED: Mapping[str, str] = {
     "count": "want-count",
     "shape": "want-shape",
     "quantity": "want-quantity",
-    "behaviour": "want-code",
-    "implementation": "want-code",
-    "repair": "want-code",
-    "decoding": "want-code",
-    "training": "want-code",
-    "memorisation": "want-code",
-    "causality": "want-code",
-    "gradient": "want-code",
-    "tracing": "want-table",
+    "code": "want-code",
+    "listing": "want-code",
     "choice": "want-choice",
     "entries": "want-entries",
     "table": "want-table",
 }
+"""Form of an answer (`autograder.checks.kind.Form`) → what is said of it; of the others nothing is."""
 _READ = ("symbolic", "shape")
 _SHORT = 60
 _MOST_NAMED = 6
@@ -219,7 +213,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
     digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
     if form == "entries":
         return several or isinstance(value, dict) or callable(value)
-    if kind in ("table", "tracing"):
+    if kind == "table":
         return several or isinstance(value, (dict, str))
     if kind == "symbolic":
         row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)

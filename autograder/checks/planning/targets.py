@@ -12,34 +12,31 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.judging.oracle import COUNTING, Said, said
+from autograder.checks.judging.oracle import Said, said
 from autograder.checks.judging.results import (
     Finding,
+    answered,
     failed,
     no_answer,
     observations_at,
     reference_value,
-    trouble,
 )
 from autograder.checks.options import (
     AnswerItem,
     CallOptions,
     Case,
-    Rules,
     check_cases,
     check_mistakes,
     named_cases,
     place,
 )
 from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
-from autograder.checks.values.arrays import INCOMPARABLE, compare_values
+from autograder.checks.planning.subject import asking
 from autograder.checks.values.literal import Literal, answer_literal
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item, Question
 from autograder.wording import Phrase
-
-_STEADY = Rules(rtol=1e-9, atol=1e-12, dtype="any", nan="equal")
 
 
 class Target(Struct, frozen=True):
@@ -74,7 +71,6 @@ class Targets:
         *,
         named: bool = True,
         config: Mapping[str, Any] | None = None,
-        area: str = COUNTING,
     ) -> None:
         """Collect what the items judge.
 
@@ -84,7 +80,6 @@ class Targets:
             items: the options of its automatic items.
             named: the answer must have a name; otherwise it may be a text cell.
             config: what the reference is called with; it is then an oracle (`checks.judging.oracle`).
-            area: of the vocabulary, where the oracle's mistakes have their sentences.
 
         Raises:
             RubricError: a case cannot be drawn, an item names no case, or nothing says what is right.
@@ -95,7 +90,6 @@ class Targets:
         self._items = items
         self._named = named
         self._config = config
-        self._area = area
         if config is not None and (self.cases or not question.reference):
             raise RubricError(f"{place(question)}: config: it needs a reference, and there can be no cases")
         inputs = Inputs(options, SAMPLE)
@@ -146,13 +140,11 @@ class Targets:
         if literal is None:
             asked = self._asked(evidence.answer)
             observations = observations_at(evidence.observed, asked.index(target))
-            calls = 2 if target.case and self._options.repeat else 1
-            finding = trouble(observations, calls, target.name, target.what)
+            calls = self._options.times if target.case else 1
+            value, finding = answered(observations, 0, calls, target.name, target.what)
             if finding is not None:
                 return Found(finding=finding)
-            if calls == 2 and not same_value(observations[0].value, observations[1].value):
-                return Found(finding=failed("unsteady", f"{target.what}: two equal calls", what=target.what))
-            literal = Literal(observations[0].value)
+            literal = Literal(value)
         return _entry(literal.value, key, target)
 
     def expected(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
@@ -176,7 +168,7 @@ class Targets:
         if self._config is None:
             return Said()
         value, _ = reference_value(observations_at(evidence.expected, 0), 0)
-        return said(value, () if key is None else (key,), self._area)
+        return said(value, () if key is None else (key,))
 
     def _called(self, name: str, case: str) -> Target:
         return Target(name, case, self.cases[case].asked(name, case))
@@ -196,17 +188,9 @@ class Targets:
         if not target.case:
             return Scenario(name, (Call(target.name, read=True),))
         case = self.cases[target.case]
-        args, kwargs = Inputs(self._options, draw).case(target.case, case)
-        call = Call(
-            target.name,
-            attribute=case.method,
-            args=args,
-            kwargs=kwargs,
-            seed=case.seed if case.seed is not None else 0,
-            grad=True,
-            default_dtype=self._options.precision if self._options.library == "torch" else "",
-        )
-        return Scenario(name, (call,) * (2 if self._options.repeat else 1))
+        arguments = Inputs(self._options, draw).case(target.case, case)
+        call = asking(target.name, self._options, arguments, attribute=case.method, seed=case.seed)
+        return Scenario(name, (call,) * self._options.times)
 
 
 def stated(answer: Answer, name: str) -> Literal | None:
@@ -219,12 +203,6 @@ def stated(answer: Answer, name: str) -> Literal | None:
 def nothing_written(value: Any) -> bool:
     """Whether a text is no answer: blank, or the dots that stood there."""
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
-
-
-def same_value(first: Any, second: Any) -> bool:
-    """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
-    difference = compare_values(first, second, _STEADY)
-    return difference is None or difference.code == INCOMPARABLE
 
 
 def _entry(value: Any, key: str | int | None, target: Target) -> Found:

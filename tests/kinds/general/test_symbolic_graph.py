@@ -14,8 +14,7 @@ from msgspec import Struct
 from autograder.algebra.key import AnswerKey
 from autograder.errors import RubricError, Undecided
 from autograder.kinds.general.symbolic import SymbolicCheck
-from autograder.kinds.general.symbolic.conditions import Situation
-from autograder.kinds.general.symbolic.graph import END, CreditGraph, Outcome, Step, checked
+from autograder.kinds.general.symbolic.graph import END, CreditGraph, Outcome, Situation, Step, checked
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse

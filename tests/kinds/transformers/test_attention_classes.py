@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.kinds.transformers.implementation.options import ImplementationQuestion
+from autograder.kinds.transformers.implementation.layer import ImplementationQuestion
 from autograder.kinds.transformers.implementation.plan import WEIGHTS, Plan
 from autograder.messages import LANGUAGES, render
 from autograder.records import Ending, ItemResult, Observation, Status

@@ -11,10 +11,8 @@ from msgspec.structs import replace
 
 from autograder.checks.base import AsksAgain
 from autograder.errors import RubricError
-from autograder.kinds.transformers.audit.inputs import read_inputs
+from autograder.kinds.transformers.audit.listing import Defined, Place, Site, defined, read_inputs, violates
 from autograder.kinds.transformers.audit.options import Input
-from autograder.kinds.transformers.audit.outcomes import Defined, defined, violates
-from autograder.kinds.transformers.audit.places import Place, Site
 from autograder.messages import LANGUAGES, render
 from autograder.records import Message, Observation, Status, Tensor
 from reference.audits import trials

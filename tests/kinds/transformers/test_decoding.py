@@ -10,7 +10,7 @@ import pytest
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.kinds.transformers.decoding import draws, filters, searches
+from autograder.kinds.transformers.decoding.contracts import Filters, Kept, Samples, Searches, Tally, rarer
 from autograder.records import Ending, ItemResult, Observation, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, ended, error, value
 from tests.support.local_box import LocalBox
@@ -180,12 +180,12 @@ def test_a_box_that_ended_is_told() -> None:
     given = answer("def top_k(x, k): ...")
     kept = np.array([[True, False]])
     values = {"values": np.array([[1.0, 0.0]]), "must": kept, "may": kept, "least": np.array([1])}
-    oracle = [value({**values, "mistakes": []})] * 2
+    oracle = [value({"right": values, "mistakes": []})] * 2
     (late,) = check.judge(Evidence(given, [ended(Ending.CALL_TIME)] * 2, oracle, draw=DRAW))
     assert (Status.FAILED, "ending.call-time") == (late.status, late.code)
     (ours,) = check.judge(Evidence(given, [value(1, 1)] * 2, [error("ValueError", "ties")] * 2, draw=DRAW))
     assert Status.NEEDS_REVIEW is ours.status
-    (form,) = check.judge(Evidence(given, [value(1, 1)] * 2, [value({"rows": []})] * 2, draw=DRAW))
+    (form,) = check.judge(Evidence(given, [value(1, 1)] * 2, [value({"right": {"rows": []}})] * 2, draw=DRAW))
     assert Status.NEEDS_REVIEW is form.status
 
 
@@ -262,7 +262,7 @@ def test_tails_are_sums_of_binomial_terms(count: int, total: int, chance: float)
         return math.comb(total, k) * chance**k * (1 - chance) ** (total - k)
 
     low, high = sum(map(term, range(count + 1))), sum(map(term, range(count, total + 1)))
-    assert pytest.approx(min(low, high, 1.0), rel=1e-9) == draws.rarer(count, total, chance)
+    assert pytest.approx(min(low, high, 1.0), rel=1e-9) == rarer(count, total, chance)
 
 
 def test_false_alarms_are_as_rare_as_stated() -> None:
@@ -272,9 +272,9 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
     tails = []
     for _ in range(300):
         counts = generator.multinomial(4000, list(chances.values()))
-        drawn = draws.Drawn(Counter({(token,): int(count) for token, count in enumerate(counts) if count}))
-        assert draws.differs([drawn], chances, tests=1) is None
-        tails.append(min(draws.rarer(int(count), 4000, chances[(t,)]) for t, count in enumerate(counts)))
+        drawn = Tally(Counter({(token,): int(count) for token, count in enumerate(counts) if count}))
+        assert Samples(4000).differs([drawn], chances, 1) is None
+        tails.append(min(rarer(int(count), 4000, chances[(t,)]) for t, count in enumerate(counts)))
     assert sum(tail < 1e-3 / 16 for tail in tails) <= 3
 
 
@@ -283,12 +283,12 @@ def test_judges_are_total() -> None:
     no_array = Tensor("no array", "int64")  # type: ignore[arg-type]
     odd = [None, "x", [], [[]], [1.5], np.zeros((0, 0)), {"rows": 3}, no_array, 10**5000]
     for one in odd:
-        assert filters.read_right(one) is None
-        assert searches.read_right(one) is None
-        assert draws.read_right(one) is None
-        assert filters.read(one, (2, 3))[1] is not None
-        assert searches.read(one, 2)[1] is not None
-        assert draws.read(one, 5, 1)[1] is not None
+        for contract in (Filters("logits"), Searches(), Samples(5)):
+            assert contract.right(one) is None
+        kept = np.ones((2, 3))
+        assert Filters("logits").read([one], Kept(kept, kept > 0, kept > 0, kept[0]))[1] is not None
+        assert Searches().read([one], [{(1,)}] * 2)[1] is not None
+        assert Samples(5).read([one], {(1,): 1.0})[1] is not None
 
 
 @pytest.mark.parametrize(

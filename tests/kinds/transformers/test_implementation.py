@@ -159,7 +159,7 @@ def test_a_gradient_that_is_missing_is_named() -> None:
 
 def test_every_code_of_a_slip_has_a_sentence() -> None:
     """Every slip that can be recognised is in the vocabulary, in both languages."""
-    from autograder.kinds.transformers.implementation.slips import MASKS, VALUES, WIRINGS
+    from autograder.kinds.transformers.implementation.formula import MASKS, VALUES, WIRINGS
 
     for code in (
         *dict(VALUES),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from autograder.checks.base import Draw, Evidence
 from autograder.kinds import make_check
-from autograder.kinds.transformers.memorisation.measures import longest_overlap, memorised_share
+from autograder.kinds.transformers.memorisation import longest_overlap, memorised_share
 from autograder.messages import LANGUAGES, SENTENCES
 from autograder.records import ItemResult, Status
 from autograder.rubric import load

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
-from autograder.kinds.transformers.training import losses
+from autograder.kinds.transformers import training as losses
 from autograder.records import Ending, Status, Tensor
 from reference.faults.slip import planted
 from reference.faults.training import LOSS, RESUME

@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
+from msgspec import field
 
 from autograder.checks.base import Draw, Evidence
+from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import (
     Finding,
-    blank,
     combine,
     differing,
     failed,
-    no_answer,
     observations_at,
     reference_value,
-    result,
+    same_value,
     trouble,
 )
+from autograder.checks.kind import Kind
 from autograder.checks.options import (
+    Rules,
     check_cases,
-    item_options,
     named_cases,
     place,
-    question_options,
 )
 from autograder.checks.planning.drawing import SAMPLE, Inputs, describe, plain
-from autograder.checks.planning.targets import same_value
+from autograder.checks.planning.subject import Subject, SubjectOptions
+from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.arrays import compare_values
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.kinds.general.behaviour.probes import BehaviourItem, Probe, probe
-from autograder.kinds.general.behaviour.subject import BehaviourQuestion, Subject
 from autograder.records import Answer, ItemResult, Scenario
-from autograder.rubric import Item, Question, Rubric
+from autograder.rubric import Item
 from autograder.wording import Phrase
 
 
-class BehaviourCheck:
+class BehaviourQuestion(SubjectOptions, frozen=True):
+    """Options of a ``behaviour`` question."""
+
+    weights: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    """Name in the ``state_dict`` → shape. Drawn, and loaded into the student's and the reference's object."""
+    biases: Literal["none", "optional"] = "none"
+    """``optional``: a ``*.bias`` may exist for every ``*.weight``; it is set to zero."""
+    forbidden: tuple[str, ...] = ()
+    """Names that the answer may not make use of."""
+    compare: Rules = Rules()
+
+
+class BehaviourItem(PropertyItem, frozen=True):
+    """Options of an item of a ``behaviour`` question."""
+
+    compare: Rules | None = None
+    """Instead of the question's."""
+
+
+class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
     """Cases compared with the reference, and properties of the student's own code.
 
     The plan has one scenario for each case that an item uses, then one for each property. Each begins
@@ -52,37 +70,31 @@ class BehaviourCheck:
     question_type = BehaviourQuestion
     item_type = BehaviourItem
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        self.options = question_options(question, BehaviourQuestion)
-        self.items = item_options(question, BehaviourItem)
-        self.cases = named_cases(self.options, question)
-        self._subject = Subject(question.answer, self.options)
+    def prepare(self) -> None:
+        """Refuse what cannot be called; make the probes of properties."""
+        options, question = self.options, self.question
+        self.cases = named_cases(options, question)
+        biases = options.biases == "optional"
+        self._subject = Subject(question.answer, options, options.weights, biases=biases)
         if not question.answer:
             raise RubricError(f"{place(question)}: answer: the name of the function or class is missing")
         self._probes: dict[str, Probe] = {}
         used: dict[str, None] = {}
-        for item in question.items:
-            if item.manual:
-                continue
-            options = self.items[item.id]
-            check_cases(item, options, self.cases, question)
-            if options.property:
-                self._probes[item.id] = self._probe(item, options)
+        for item, own in self.automatic:
+            check_cases(item, own, self.cases, question)
+            if own.property:
+                self._probes[item.id] = self._probe(item, own)
             else:
-                used |= dict.fromkeys(self._cases_of(options, item))
+                used |= dict.fromkeys(self._cases_of(own, item))
         self._used = tuple(used)
-        sample = Inputs(self.options, SAMPLE)
+        sample = Inputs(options, SAMPLE)
         self._scenarios(sample, self._used)
         self._start = len(self._subject.prologue(sample, weights=True))
-        self._calls = self._start + (2 if self.options.repeat else 1)
+        self._calls = self._start + options.times
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The cases, then the properties."""
-        if blank(answer):
-            return ()
+        del answer
         inputs = Inputs(self.options, draw)
         probes = (
             Scenario(f"{self.question.id}: {name}", probe.calls(inputs))
@@ -95,24 +107,21 @@ class BehaviourCheck:
         return self._scenarios(Inputs(self.options, draw), self._referenced())
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        found = None if blank(evidence.answer) else self._forbidden(evidence)
-        return tuple(self._judge(item, evidence, found) for item in self.question.items)
+        """One result per item; what the answer uses that is forbidden is the same for all."""
+        used = functools.cache(lambda: self._forbidden(evidence))
+        return self.each(
+            evidence,
+            lambda item, options: forbidden.applied(used(), self.verdict(item, options, evidence)),
+        )
 
-    def _judge(self, item: Item, evidence: Evidence, found: Finding | None) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
+    def verdict(self, item: Item, options: BehaviourItem, evidence: Evidence) -> Finding | None:
+        """What is wrong in the cases of an item, or with its property."""
         if item.id in self._probes:
             index = len(self._used) + list(self._probes).index(item.id)
             observations = observations_at(evidence.observed, index)
-            finding = self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
-        else:
-            options = self.items[item.id]
-            findings = [self._explained(name, options, evidence) for name in options.cases or self.cases]
-            finding = combine(findings, item.points, credit=options.credit)
-        return result(self.question, item, forbidden.applied(found, finding))
+            return self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
+        findings = [self._explained(name, options, evidence) for name in options.cases or self.cases]
+        return combine(findings, item.points, credit=options.credit)
 
     def _recorded(self, inputs: Inputs) -> tuple[Scenario, ...]:
         """The cases once more, to record what they go through; only where something is forbidden."""
@@ -184,7 +193,7 @@ class BehaviourCheck:
         for name in names:
             case = self.cases[name]
             call = self._subject.call(inputs.case(name, case), method=case.method, seed=case.seed)
-            calls = (call,) * (2 if self.options.repeat else 1)
+            calls = (call,) * self.options.times
             scenarios.append(Scenario(f"{self.question.id}: {name}", (*prologue, *calls)))
         return tuple(scenarios)
 
@@ -214,3 +223,6 @@ class BehaviourCheck:
         first = next(iter(self.cases), "")
         name = options.case or first
         return probe(self._subject, options, f"property:{item.id}", self.cases.get(name), where)
+
+
+KIND = Kind(BehaviourCheck, form="code", aliases=("code",))

@@ -7,47 +7,42 @@ position. The reference is asked the same, and what it depends on is right. Noth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Observations
-from autograder.checks.judging.manual import manual
+from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging.results import (
     Finding,
-    blank,
     combine,
     failed,
     no_answer,
     observations_at,
     reference_value,
-    result,
     review,
     trouble,
 )
+from autograder.checks.kind import Kind
 from autograder.checks.options import (
-    CallOptions,
     CaseItem,
     check_cases,
-    item_options,
     needed_cases,
     place,
-    question_options,
 )
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
-from autograder.checks.values.arrays import numbers
-from autograder.checks.values.quoting import quote_shape, type_name
-from autograder.errors import RubricError
-from autograder.kinds.general.behaviour.subject import (
-    BehaviourQuestion,
-    Construct,
+from autograder.checks.planning.subject import (
     Subject,
+    SubjectOptions,
     argument,
     changed,
 )
-from autograder.records import Answer, ItemResult, Scenario, Tensor
-from autograder.rubric import Item, Question, Rubric
+from autograder.checks.values.arrays import numbers
+from autograder.checks.values.quoting import quote_shape, type_name
+from autograder.errors import RubricError
+from autograder.records import Answer, Scenario, Tensor
+from autograder.rubric import Item
 from autograder.wording import Phrase
 
 MAX_POSITIONS = 32
@@ -59,14 +54,9 @@ SAME = 1e-9
 """A result that moves by less, relative to its size, did not move."""
 
 
-class CausalityQuestion(CallOptions, frozen=True):
+class CausalityQuestion(SubjectOptions, frozen=True):
     """Options of a ``causality`` question."""
 
-    construct: Construct | None = None
-    """Makes the answer a class; without it it is a function."""
-    mode: Literal["eval", "train", "as-is"] = "eval"
-    take_first: bool = False
-    """Of a tuple that is returned, the first element is judged."""
     move: str | int = 0
     """The argument whose positions are changed, by keyword or place."""
     axis: int = -2
@@ -88,70 +78,46 @@ class Measured(Struct, frozen=True, eq=False):
     """Whether an example's result depends on another example."""
 
 
-class CausalityCheck:
+class CausalityCheck(ItemwiseCheck[CausalityQuestion, CausalityItem]):
     """One function or class; the plan has one scenario for each case."""
 
     kind: ClassVar[str] = "causality"
     question_type = CausalityQuestion
     item_type = CausalityItem
+    needs_draw: ClassVar[bool] = True
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        self.options = question_options(question, CausalityQuestion)
-        self.items = item_options(question, CausalityItem)
-        where = place(question)
+    def prepare(self) -> None:
+        """Refuse a question without a reference, and cases whose positions cannot be changed."""
+        question, options, where = self.question, self.options, place(self.question)
         if not question.answer or not question.reference:
             raise RubricError(f"{where}: answer, reference: something to call and what is right are needed")
-        self.cases = needed_cases(self.options, question)
-        options = self.options
+        self.cases = needed_cases(options, question)
         if options.precision != "float64":
             raise RubricError(f'{where}: precision: rounding hides what depends on what; expected "float64"')
-        self._subject = Subject(
-            question.answer,
-            BehaviourQuestion(
-                sizes=options.sizes,
-                equal_sizes=options.equal_sizes,
-                precision=options.precision,
-                library=options.library,
-                construct=options.construct,
-                mode=options.mode,
-                take_first=options.take_first,
-            ),
-        )
+        self._subject = Subject(question.answer, options)
         self._start = len(self._subject.prologue(Inputs(options, SAMPLE), weights=False))
         for name in self.cases:
             self._check_case(name, f"{where}, case {name!r}")
-        for item in question.items:
-            if item.id in self.items:
-                check_cases(item, self.items[item.id], self.cases, question)
+        for item, own in self.automatic:
+            check_cases(item, own, self.cases, question)
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """Each case, twice as it is and once with each change, in a hidden order."""
-        return () if blank(answer) else self.reference_plan(draw)
+        del answer
+        return self.reference_plan(draw)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The same."""
         return tuple(self._scenario(name, draw) for name in self.cases)
 
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
-
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
-        if evidence.draw is None:
-            return result(self.question, item, review("the evidence has no draw"))
-        options = self.items[item.id]
+    def verdict(self, item: Item, options: CausalityItem, evidence: Evidence) -> Finding | None:
+        """What outputs depend on, and should not, or the other way round."""
         with np.errstate(all="ignore"):
-            findings = [self._case(name, evidence, evidence.draw) for name in options.cases or self.cases]
-        return result(self.question, item, combine(findings, item.points, credit=options.credit))
+            findings = [self._case(name, evidence) for name in options.cases or self.cases]
+        return combine(findings, item.points, credit=options.credit)
 
-    def _case(self, name: str, evidence: Evidence, draw: Draw) -> Finding | None:
+    def _case(self, name: str, evidence: Evidence) -> Finding | None:
+        draw = evidence.drawn
         index = list(self.cases).index(name)
         what = self.cases[name].asked(self.question.answer, name)
         told = observations_at(evidence.expected, index)
@@ -329,3 +295,6 @@ def _others(
         return np.asarray(generator.normal(0, spread, numbers_there.shape) + array.mean()).astype(array.dtype)
     low, count = whole
     return np.asarray((numbers_there - low + generator.integers(1, count, numbers_there.shape)) % count + low)
+
+
+KIND = Kind(CausalityCheck, form="code")

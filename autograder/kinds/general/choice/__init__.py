@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import takewhile
 from typing import Any, ClassVar, Literal
 
@@ -11,18 +12,104 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.judging.manual import manual
-from autograder.checks.judging.results import NO_POINTS, Finding, blank, failed, no_answer, result, review
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, item_options, place, question_options
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.results import NO_POINTS, Finding, failed, no_answer, result, review
+from autograder.checks.kind import Kind
+from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
 from autograder.checks.options import share as equal_share
 from autograder.checks.planning.planting import Planter, Read
 from autograder.checks.planning.targets import Target, Targets
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
-from autograder.kinds.general.choice.trials import UNKNOWN, ChoiceTrials
 from autograder.notebook.closed import YES_NO, entries, normal, spellings
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
-from autograder.rubric import Item, Question, Rubric
+from autograder.rubric import Item, Rubric
+
+UNKNOWN = "no such option"
+
+
+class ChoiceTrials(Struct, frozen=True):
+    """Makes the trials of one item.
+
+    Attributes:
+        planter: of the item.
+        right: ids of the right options, each once.
+        pick: so many of them are wanted; 0: all.
+        each: points are given in parts.
+        mistakes: named wrong options.
+        names: every option, and what else is tried.
+    """
+
+    planter: Planter
+    right: tuple[str, ...]
+    pick: int
+    each: bool
+    mistakes: tuple[Mistake, ...]
+    names: tuple[str, ...]
+
+    def all(self) -> Iterator[Trial]:
+        """Every trial of the item."""
+        yield from self._picked() if self.pick else self._marked()
+
+    def _picked(self) -> Iterator[Trial]:
+        """A closed list: each right option counts, each other one does not."""
+        part = self._part(self.pick)
+        for start in range(0, len(self.right), self.pick):
+            chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
+            yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
+        rest = list(self.right[: self.pick - 1])
+        for name in self.names:
+            if name not in self.right:
+                named = next((one for one in self.mistakes if one.when == name), None)
+                done = f"{name} in the place of a right one"
+                if named is None:
+                    yield self._trial(done, [*rest, name], part * len(rest), family="another option")
+                else:
+                    points = part * len(rest) + named.points
+                    yield self._trial(done, [*rest, name], points, code=named.code)
+        if rest:
+            yield self._trial("one too few", rest, part * len(rest))
+
+    def _marked(self) -> Iterator[Trial]:
+        """All right options and no other."""
+        named = [([one.when] if isinstance(one.when, str) else list(one.when)) for one in self.mistakes]
+        yield self.planter.right("right", self._written(self.right))
+        for mistake, chosen in zip(self.mistakes, named, strict=True):
+            if named.index(chosen) == self.mistakes.index(mistake):
+                name = f"mistake {mistake.code}: {', '.join(chosen)}"
+                yield self._trial(name, chosen, mistake.points, code=mistake.code)
+        for name in self.names:
+            if name in self.right:
+                chosen, done = [one for one in self.right if one != name], f"without {name}"
+            elif len(self.right) == 1:
+                chosen, done = [name], f"{name} instead"
+            else:
+                chosen, done = [*self.right, name], f"{name} as well"
+            if chosen and sorted(chosen) not in map(sorted, named):
+                family = "" if name in self.right else "others"
+                yield self._trial(done, chosen, self._parts(chosen), family=family)
+
+    def _parts(self, chosen: Sequence[str]) -> Decimal:
+        if not self.each:
+            return Decimal(0)
+        part = self._part(len(self.right))
+        good = len(set(chosen) & set(self.right))
+        return part * max(0, good - len(set(chosen) - set(self.right)))
+
+    def _part(self, parts: int) -> Decimal:
+        item = self.planter.item
+        return equal_share(item.points, parts, place(self.planter.question, item))
+
+    def _trial(
+        self, name: str, chosen: Sequence[str], points: Decimal, *, family: str = "", code: str = ""
+    ) -> Trial:
+        made = self.planter.trial(name, self._written(chosen), points, code=code)
+        return self.planter.of_family(family, made) if family else made
+
+    def _written(self, chosen: Sequence[str]) -> object:
+        if self.planter.key.cell_type != "code":
+            return ", ".join(chosen)
+        return chosen[0] if len(chosen) == 1 else list(chosen)
 
 
 class Option(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,19 +177,16 @@ class Chosen(Struct, frozen=True):
         return ", ".join(entry.id or f"{entry.text} (unknown)" for entry in self.entries[:20])
 
 
-class ChoiceCheck:
+class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
     """A choice among declared options, read from a literal, a variable or a text cell."""
 
     kind: ClassVar[str] = "choice"
     question_type = ChoiceQuestion
     item_type = ChoiceItem
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        self.question = question
-        self.options = question_options(question, ChoiceQuestion)
-        self.items = item_options(question, ChoiceItem)
-        where = place(question)
+    def prepare(self) -> None:
+        """Refuse names that stand for two options, and items that no option can answer."""
+        where = place(self.question)
         declared = _PRESETS[self.options.preset] + self.options.option
         declared += tuple(Option(name) for name in self.options.names)
         self.ids = {option.id for option in declared}
@@ -120,60 +204,47 @@ class ChoiceCheck:
             name: AnswerItem(answer=item.answer, key=item.key, mistake=item.mistake)
             for name, item in self.items.items()
         }
-        self._targets = Targets(question, CallOptions(), reads, named=False)
-        for item in question.items:
-            if item.id in self.items:
-                self._check(item, self.items[item.id])
-                self._check_distinct(item, rubric)
+        self._targets = Targets(self.question, CallOptions(), reads, named=False)
+        for item, options in self.automatic:
+            self._check(item, options)
+            self._check_distinct(item, self.rubric)
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variables that do not stand in the source as literals."""
-        return () if blank(answer) else self._targets.plan(answer, draw)
-
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """Nothing: the rubric says what is right."""
-        del draw
-        return ()
-
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
+        return self._targets.plan(answer, draw)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """Every other option, alone or beside right ones; see `autograder.checks.base.TriesItself`."""
-        automatic = [item for item in self.question.items if item.id in self.items]
         reads = {
-            item.id: Read(self._targets.of_item(item)[0].name, self.items[item.id].key) for item in automatic
+            item.id: Read(self._targets.of_item(item)[0].name, options.key)
+            for item, options in self.automatic
         }
         known = tuple(dict.fromkeys(self._ids_by_name.values()))
         made = (
             ChoiceTrials(
                 Planter(self.question, item, reads, key),
-                tuple(dict.fromkeys(self.items[item.id].right)),
-                self.items[item.id].pick,
-                self.items[item.id].credit == "each",
-                self.items[item.id].mistake,
-                known if self.items[item.id].others == "review" else (*known, UNKNOWN),
+                tuple(dict.fromkeys(options.right)),
+                options.pick,
+                options.credit == "each",
+                options.mistake,
+                known if options.others == "review" else (*known, UNKNOWN),
             )
-            for item in automatic
+            for item, options in self.automatic
         )
         return tuple(trial for one in made for trial in one.all())
 
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
+    def verdict(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
+        """What is wrong with a choice, with what was chosen."""
         target = self._targets.of_item(item)[0]
-        found = self._targets.value(target, self.items[item.id].key, evidence)
+        found = self._targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return result(self.question, item, found.finding)
+            return found.finding
         written = entries(found.value, self._ids_by_name)
         chosen = Chosen() if written is None else self._chosen(written)
-        judged = result(self.question, item, self.finding(item, found.value, target, evidence.earlier))
+        judged = result(self.question, item, self.chosen_finding(item, found.value, target, evidence.earlier))
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
-    def finding(
+    def chosen_finding(
         self, item: Item, value: Any, target: Target, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """What is wrong with one value of an answer; None when it is right."""
@@ -312,3 +383,6 @@ def check_unknown(texts: Mapping[str, str], where: str) -> None:
 
 def _when(mistake: Mistake) -> tuple[str, ...]:
     return (mistake.when,) if isinstance(mistake.when, str) else tuple(map(str, mistake.when))
+
+
+KIND = Kind(ChoiceCheck, form="choice")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer
+from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions
 from autograder.checks.planning.targets import Target, nothing_written
 from autograder.checks.values.integers import NotWhole, whole
@@ -81,3 +82,6 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
         return self.items[item.id].value is not None
+
+
+KIND = Kind(CountCheck, form="count", aliases=("number",))

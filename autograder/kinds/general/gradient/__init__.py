@@ -13,46 +13,37 @@ from typing import Any, ClassVar
 import numpy as np
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.itemwise import OracleCheck
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.known import Worth, check_worths, known_mistake, shared
-from autograder.checks.judging.manual import manual
+from autograder.checks.judging.oracle import Worth, suspects
 from autograder.checks.judging.results import (
     Finding,
-    blank,
+    answered,
     combine,
     differing,
     failed,
-    no_answer,
     observations_at,
     reference_value,
-    result,
     review,
-    trouble,
 )
+from autograder.checks.kind import Kind
 from autograder.checks.options import (
     CallOptions,
     CaseItem,
     Rules,
     check_cases,
-    check_oracle,
-    item_options,
     needed_cases,
     place,
-    question_options,
 )
 from autograder.checks.planning.drawing import SAMPLE, Inputs
-from autograder.checks.planning.targets import same_value
+from autograder.checks.planning.subject import asking
 from autograder.checks.values.arrays import Difference, compare_arrays, numbers
 from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
-from autograder.records import Answer, Call, ItemResult, Scenario
-from autograder.rubric import Item, Question, Rubric
+from autograder.records import Answer, Call, Scenario
+from autograder.rubric import Item
 from autograder.wording import Phrase
-
-AREA = "gradient"
-"""Of the vocabulary."""
-
 
 SMALL = 1e-3
 """Gradients whose largest number is below this are compared as if it were this: rounding has its own size."""
@@ -84,13 +75,11 @@ class Witnesses(Struct, frozen=True, eq=False):
         right: by autograd.
         numeric: by central differences.
         bounds: how far the two may be apart.
-        mistakes: code → what a slip gives.
     """
 
     right: list[np.ndarray]
     numeric: list[np.ndarray]
     bounds: list[float]
-    mistakes: list[tuple[str, list[np.ndarray]]]
 
     def agree(self) -> bool:
         """Whether both ways of differentiating give the same."""
@@ -99,22 +88,19 @@ class Witnesses(Struct, frozen=True, eq=False):
             return all(a.shape == b.shape and bool((np.abs(a - b) <= most).all()) for a, b, most in pairs)
 
 
-class GradientCheck:
+class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
     """One function, asked in every case."""
 
     kind: ClassVar[str] = "gradient"
     question_type = GradientQuestion
     item_type = GradientItem
+    example: ClassVar[str] = "reference/tracing/gradients.py"
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        self.options = question_options(question, GradientQuestion)
-        self.items = item_options(question, GradientItem)
-        check_oracle(question, "the function", "reference/tracing/gradients.py")
-        self.cases = needed_cases(self.options, question)
-        where = place(question)
+    def prepare(self) -> None:
+        """Refuse cases that cannot be drawn, and gradients and names that there are not."""
+        super().prepare()
+        self.cases = needed_cases(self.options, self.question)
+        where = place(self.question)
         if not self.options.gradients or len(set(self.options.gradients)) < len(self.options.gradients):
             raise RubricError(f"{where}: gradients: each one needs a name of its own")
         if not 0 < self.options.tolerance < 0.1:
@@ -123,26 +109,24 @@ class GradientCheck:
             raise RubricError(f'{where}: forbidden: what is called can only be seen with library = "torch"')
         for name, case in self.cases.items():
             Inputs(self.options, SAMPLE).case(name, case)
-        for item in question.items:
-            if item.id in self.items:
-                self._check(item, self.items[item.id])
+        for item, options in self.automatic:
+            check_cases(item, options, self.cases, self.question)
+            for name in options.gradients:
+                if name not in self.options.gradients:
+                    known = ", ".join(self.options.gradients)
+                    raise RubricError(
+                        f"{place(self.question, item)}: gradients: no {name!r}; known are: {known}"
+                    )
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """Every case; then all of them again, to see what is called."""
-        if blank(answer):
-            return ()
-        times = 2 if self.options.repeat else 1
-        asked = [
-            Scenario(f"{self.question.id}: {name}", (self._call(name, draw),) * times) for name in self.cases
-        ]
+        del answer
+        calls = {f"{self.question.id}: {name}": self._call(name, draw) for name in self.cases}
+        asked = [Scenario(title, (call,) * self.options.times) for title, call in calls.items()]
         if self.options.forbidden:
             asked += [
-                forbidden.recording(
-                    f"{self.question.id}: {name}, forbidden",
-                    (self._call(name, draw),),
-                    self.options.forbidden,
-                )
-                for name in self.cases
+                forbidden.recording(f"{title}, forbidden", (call,), self.options.forbidden)
+                for title, call in calls.items()
             ]
         return tuple(asked)
 
@@ -153,22 +137,12 @@ class GradientCheck:
             for name in self.cases
         )
 
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
-
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
-        options = self.items[item.id]
+    def verdict(self, item: Item, options: GradientItem, evidence: Evidence) -> Finding | None:
+        """What is wrong in the cases of an item, or what was made use of that is forbidden."""
         judged = [self._case(name, options, evidence) for name in options.cases or self.cases]
         finding = combine([one for one, _ in judged], item.points, credit=options.credit)
-        suspects = [codes for one, codes in judged if one is not None]
-        if finding is not None and suspects:
-            finding = known_mistake(finding, shared(suspects), AREA, options.mistake)
-        return result(self.question, item, forbidden.applied(self._forbidden(evidence), finding))
+        finding = self.known(finding, [codes for one, codes in judged if one is not None], options)
+        return forbidden.applied(self._forbidden(evidence), finding)
 
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.options.forbidden:
@@ -179,35 +153,24 @@ class GradientCheck:
         return forbidden.finding(evidence, self.question.answer, self.options.forbidden, seen[cases:], usual)
 
     def _case(
-        self, name: str, item: GradientItem, evidence: Evidence
+        self, name: str, options: GradientItem, evidence: Evidence
     ) -> tuple[Finding | None, Sequence[str]]:
         """What is wrong in one case, and the slips that give the same."""
         index = list(self.cases).index(name)
         what = self.cases[name].asked(self.question.answer, name)
-        told, finding = reference_value(observations_at(evidence.expected, index), 0)
+        reply, finding = reference_value(observations_at(evidence.expected, index), 0)
         if finding is not None:
             return finding, ()
-        witnesses = read_witnesses(told, len(self.options.gradients))
+        witnesses = read_witnesses(reply, len(self.options.gradients))
         if witnesses is None or not witnesses.agree():
             return review(f"{what}: autograd and central differences of the reference do not agree"), ()
-        given = self._given(observations_at(evidence.observed, index), what)
+        observations = observations_at(evidence.observed, index)
+        value, finding = answered(observations, 0, self.options.times, self.question.answer, what)
+        given = self._parts(value, what) if finding is None else finding
         if isinstance(given, Finding):
             return given, ()
         with np.errstate(all="ignore"):
-            return self._compared(given, witnesses, item, what)
-
-    def _given(self, observations: Observations, what: Phrase) -> Finding | list[Any]:
-        """What the function returned, one entry for each gradient."""
-        calls = 2 if self.options.repeat else 1
-        finding = trouble(observations, calls, self.question.answer, what)
-        if finding is not None:
-            return finding
-        values = [observation.value for observation in observations[:calls]]
-        if values[0] is None:
-            return no_answer("value.none", f"{what} is None", what=what)
-        if not all(same_value(values[0], one) for one in values[1:]):
-            return failed("unsteady", f"{what}: two equal calls differ", what=what)
-        return self._parts(values[0], what)
+            return self._compared(given, witnesses, reply, options, what)
 
     def _parts(self, value: Any, what: Phrase) -> Finding | list[Any]:
         names = self.options.gradients
@@ -227,22 +190,21 @@ class GradientCheck:
         return list(value)
 
     def _compared(
-        self, given: Sequence[Any], witnesses: Witnesses, item: GradientItem, what: Phrase
+        self, given: Sequence[Any], witnesses: Witnesses, reply: Any, options: GradientItem, what: Phrase
     ) -> tuple[Finding | None, Sequence[str]]:
         names = self.options.gradients
-        wanted = [place for place, name in enumerate(names) if name in (item.gradients or names)]
+        wanted = [place for place, name in enumerate(names) if name in (options.gradients or names)]
+
+        def came(values: Any) -> bool:
+            wrong = _arrays(values, len(names))
+            return wrong is not None and all(
+                self._difference(given[one], wrong[one]) is None for one in wanted
+            )
+
         for at in wanted:
-            right = witnesses.right[at]
-            difference = self._difference(given[at], right)
-            if difference is None:
-                continue
-            finding = differing(difference, what + f", {names[at]}")
-            codes = [
-                code
-                for code, wrong in witnesses.mistakes
-                if all(self._difference(given[one], wrong[one]) is None for one in wanted)
-            ]
-            return finding, codes
+            difference = self._difference(given[at], witnesses.right[at])
+            if difference is not None:
+                return differing(difference, what + f", {names[at]}"), suspects(reply, came)
         return None, ()
 
     def _difference(self, value: Any, right: np.ndarray) -> Difference | None:
@@ -259,26 +221,8 @@ class GradientCheck:
         return difference if array is None else _explained(array, right, difference, rules.atol)
 
     def _call(self, name: str, draw: Draw, attribute: str = "") -> Call:
-        args, kwargs = Inputs(self.options, draw).case(name, self.cases[name])
-        dtype = self.options.precision if self.options.library == "torch" else ""
-        return Call(
-            self.question.answer,
-            attribute=attribute,
-            args=args,
-            kwargs=kwargs,
-            seed=0,
-            grad=True,
-            default_dtype=dtype,
-        )
-
-    def _check(self, item: Item, options: GradientItem) -> None:
-        where = place(self.question, item)
-        check_cases(item, options, self.cases, self.question)
-        for name in options.gradients:
-            if name not in self.options.gradients:
-                known = ", ".join(self.options.gradients)
-                raise RubricError(f"{where}: gradients: no {name!r}; known are: {known}")
-        check_worths(options.mistake, AREA, item.points, where)
+        arguments = Inputs(self.options, draw).case(name, self.cases[name])
+        return asking(self.question.answer, self.options, arguments, attribute=attribute)
 
 
 def read_witnesses(told: Any, count: int) -> Witnesses | None:
@@ -289,13 +233,7 @@ def read_witnesses(told: Any, count: int) -> Witnesses | None:
     bounds = [float(one) for one in told["bounds"] if isinstance(one, int | float) and abs(one) < 1e300]
     if right is None or numeric is None or len(bounds) != count:
         return None
-    mistakes, listed = [], told.get("mistakes")
-    for pair in listed if isinstance(listed, list | tuple) else ():
-        if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str):
-            wrong = _arrays(pair[1], count)
-            if wrong is not None:
-                mistakes.append((pair[0], wrong))
-    return Witnesses(right, numeric, bounds, mistakes)
+    return Witnesses(right, numeric, bounds)
 
 
 def _arrays(value: Any, count: int) -> list[np.ndarray] | None:
@@ -319,3 +257,6 @@ def _explained(array: np.ndarray, right: np.ndarray, difference: Difference, mos
     if factor and array.size > 1 and bool((np.abs(array - factor * right) <= abs(factor) * most).all()):
         return Difference("gradient.factor", {}, f"{factor:.6g} times what is right; {staff}")
     return difference
+
+
+KIND = Kind(GradientCheck, form="code")

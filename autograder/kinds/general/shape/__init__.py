@@ -20,6 +20,7 @@ from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review
+from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.planning.targets import Target, nothing_written
@@ -352,3 +353,6 @@ def _written(axes: Axes) -> str:
     if any(isinstance(axis, Num) and int(axis.value).bit_length() > MOST_WRITTEN_BITS for axis in axes):
         return f"({len(axes)} axes)"
     return quote(to_text(Tuple(axes)))
+
+
+KIND = Kind(ShapeCheck, form="shape")

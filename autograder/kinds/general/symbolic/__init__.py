@@ -28,6 +28,7 @@ from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
+from autograder.checks.kind import Kind
 from autograder.checks.options import item_options
 from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, Read
@@ -36,19 +37,17 @@ from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.answers import (
     NoFormula,
     NotAFormula,
+    explained,
     markdown_formula,
     read,
     shown,
     text_of,
 )
-from autograder.kinds.general.symbolic.conditions import Situation
-from autograder.kinds.general.symbolic.earlier import CARRIED, Carried, Earlier, earlier_result, ways_carried
-from autograder.kinds.general.symbolic.explain import explained
-from autograder.kinds.general.symbolic.graph import CreditGraph, Outcome
-from autograder.kinds.general.symbolic.key import PreparedItem, prepare
+from autograder.kinds.general.symbolic.graph import CreditGraph, Outcome, Situation
+from autograder.kinds.general.symbolic.key import PreparedItem, asserted, chain_trouble, prepare, sign_trouble
 from autograder.kinds.general.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
-from autograder.kinds.general.symbolic.relations import asserted, chain_trouble, sign_trouble
 from autograder.kinds.general.symbolic.special import Special
+from autograder.kinds.general.symbolic.steps import CARRIED, Carried, Earlier, earlier_result, ways_carried
 from autograder.kinds.general.symbolic.trials import ItemTrials, earlier_results
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -415,3 +414,6 @@ def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
         except Undecided as error:
             return results.review(f"the sides of an equation: {error}", "formula.undecided")
     return None
+
+
+KIND = Kind(SymbolicCheck, form="symbolic", aliases=("formula",))

@@ -1,13 +1,16 @@
-"""Prepares a symbolic question once: its formulas parsed, its comparers made, its credit graphs built."""
+"""What is right, prepared once for each draw: formulas, relations, sources of carried results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 from msgspec import Struct
 
+from autograder.algebra.equality.cases import always
 from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.equality.inequalities import turned, with_sign
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
@@ -17,27 +20,38 @@ from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.relations import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
+from autograder.checks.judging import results
+from autograder.checks.judging.results import Finding
 from autograder.checks.options import check_points, item_options, place, question_options
-from autograder.errors import AlgebraError, RubricError, Unreadable
-from autograder.kinds.general.symbolic.asymptotics import Asymptotics
-from autograder.kinds.general.symbolic.collections import Collection
-from autograder.kinds.general.symbolic.earlier import Carried, Source, carried_from
-from autograder.kinds.general.symbolic.form_options import check_form_options
-from autograder.kinds.general.symbolic.form_rule import FormRule, form_rule
+from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.kinds.general.symbolic.graph import CreditGraph, Outcome
-from autograder.kinds.general.symbolic.optional import Optional, optional_terms
 from autograder.kinds.general.symbolic.options import (
     CarryForward,
     Form,
+    FormRule,
     Mistake,
     Remark,
     SymbolicItem,
     SymbolicQuestion,
+    check_form_options,
+    form_rule,
 )
-from autograder.kinds.general.symbolic.special import ForeseenAnswer, Special, Stated
-from autograder.kinds.general.symbolic.steps import Basis, Making, checked_option, credit_graph, formulas_of
+from autograder.kinds.general.symbolic.special import Asymptotics, Collection, ForeseenAnswer, Special, Stated
+from autograder.kinds.general.symbolic.steps import (
+    Basis,
+    Carried,
+    Making,
+    Optional,
+    Source,
+    carried_from,
+    checked_option,
+    credit_graph,
+    formulas_of,
+    optional_terms,
+)
 from autograder.messages.reading import reason
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
@@ -369,3 +383,64 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
     except Unreadable as error:
         place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
         raise RubricError(f"{where}: the formula {text!r} is not readable{place}: {reason(error)}") from error
+
+
+def asserted(sides: Sequence[Tree], item: PreparedItem) -> Tree:
+    """What is judged: the last side, or of a chain of relations the first that says something.
+
+    A link such as ``2*d = d + d`` in a chain holds always and says nothing, and so does ``0 < n`` for a
+    positive ``n``; unless that is what is asked for.
+    """
+    links = [side for side in sides if isinstance(side, Relation)]
+    if item.form != "relation" or not links:
+        return sides[-1]
+    telling = (link for link in links if not _holds_always(link, item))
+    asked = (link for link in links if any(_equal(link, right, item) for right in item.accept))
+    return next(telling, next(asked, links[0]))
+
+
+def chain_trouble(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
+    """Two links of a chain that say different things."""
+    links = [side for side in sides if isinstance(side, Relation) and not _holds_always(side, item)]
+    for left, right in pairwise(links):
+        try:
+            if not any(comparer.equal(left, right) for comparer in item.readings):
+                return results.failed("formula.chain", left=to_text(left), right=to_text(right))
+        except Undecided as error:
+            return results.review(f"a chain of relations: {error}", "formula.undecided")
+    return None
+
+
+def sign_trouble(answer: Tree, item: PreparedItem, reading: str) -> Finding | None:
+    """A wrong relation that is right with another sign."""
+    if not isinstance(answer, Relation):
+        return None
+    ways = {
+        "direction": (turned(answer),),
+        "strictness": (with_sign(answer, "≤"), with_sign(answer, "<")),
+        "sign": tuple(Relation(answer.left, answer.right, sign) for sign in ("=", "<", "≤", ">", "≥")),
+    }
+    if answer.sign == "=":
+        del ways["direction"], ways["strictness"]
+    for code, tried in ways.items():
+        if any(_equal(relation, right, item) for relation in tried for right in item.accept):
+            staff = f"read as {reading}; right with another sign"
+            return results.failed(f"formula.relation-{code}", staff)
+    return None
+
+
+def _equal(first: Tree, second: Tree, item: PreparedItem) -> bool:
+    try:
+        return any(comparer.equal(first, second) for comparer in item.readings)
+    except Undecided:
+        return False
+
+
+def _holds_always(link: Relation, item: PreparedItem) -> bool:
+    comparer = item.readings[0]
+    if link.sign != "=":
+        return always(link, comparer.points.domains)
+    try:
+        return comparer.equal(link.left, link.right)
+    except Undecided:
+        return False

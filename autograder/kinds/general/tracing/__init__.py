@@ -15,16 +15,15 @@ from autograder.algebra.nodes import Node
 from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.base import Evidence, SecondRound
 from autograder.checks.judging.results import Finding, blank, failed, observations_at, reference_value, review
+from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.checks.planning.drawing import plain
 from autograder.checks.planning.targets import Target
+from autograder.checks.tabular import TableQuestion, TabularCheck
+from autograder.checks.values.tables import Matched
 from autograder.errors import RubricError
-from autograder.kinds.general.shape import ShapeCheck
-from autograder.kinds.general.table import TableCheck
-from autograder.kinds.general.table.matching import Matched
-from autograder.kinds.general.table.options import TableQuestion
+from autograder.kinds import check_of
 from autograder.records import Call, Message, Scenario, Status
-from autograder.rubric import Question, Rubric
 from autograder.wording import Phrase
 
 SHAPE = "shape"
@@ -42,19 +41,18 @@ class TracingQuestion(TableQuestion, frozen=True):
     """A wrong shape that follows from the student's own earlier ones: only said, or as good as right."""
 
 
-class TracingCheck(TableCheck):
-    """A table of lines and shapes; see `autograder.kinds.general.table.TableCheck`."""
+class TracingCheck(TabularCheck[TracingQuestion]):
+    """A table of lines and shapes."""
 
     kind: ClassVar[str] = "tracing"
     question_type = TracingQuestion
-    options: TracingQuestion
+    check_of = staticmethod(check_of)
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        where = place(question)
-        super().__init__(question, rubric)
-        shapes = self.columns.get(SHAPE)
-        if len(self.columns) != 1 or shapes is None or not isinstance(shapes.check, ShapeCheck):
+    def prepare(self) -> None:
+        """Refuse other columns than one of shapes, and a question without a listing."""
+        super().prepare()
+        shapes, where = self.columns.get(SHAPE), place(self.question)
+        if len(self.columns) != 1 or shapes is None or shapes.check is None or shapes.kind != SHAPE:
             raise RubricError(
                 f'{where}: column: expected two, the second with id = "shape" and kind = "shape"'
             )
@@ -135,3 +133,6 @@ def _worked(axes: tuple[Node, ...], sizes: Mapping[str, int]) -> Sizes | None:
             return None
         worked.append(size)
     return tuple(worked) if prod(worked) <= MAX_ENTRIES else None
+
+
+KIND = Kind(TracingCheck, form="table")

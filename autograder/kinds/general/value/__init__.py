@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, differing
+from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
 from autograder.checks.planning.drawing import plain
 from autograder.checks.planning.targets import Target
@@ -74,3 +75,6 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
         """What a named mistake looks like."""
         del evidence
         return plain(mistake.when)
+
+
+KIND = Kind(ValueCheck, form="value")

@@ -9,6 +9,7 @@ from msgspec import Struct
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.judging.manual import ManualItem, manual
 from autograder.checks.judging.signs import Sign, signs_of
+from autograder.checks.kind import Kind
 from autograder.checks.options import place, question_options
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Scenario
@@ -65,3 +66,6 @@ class WrittenCheck:
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """NEEDS_REVIEW for every item, or NO_ANSWER where nothing was written."""
         return tuple(manual(self.question, item, evidence) for item in self.question.items)
+
+
+KIND = Kind(WrittenCheck, form="written")

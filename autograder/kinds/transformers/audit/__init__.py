@@ -11,35 +11,33 @@ from __future__ import annotations
 from typing import ClassVar
 
 from autograder.checks.base import Draw, Evidence, SecondRound
-from autograder.checks.judging.manual import manual
-from autograder.checks.judging.results import blank, no_answer, result
-from autograder.checks.options import item_options, question_options
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.results import Finding
+from autograder.checks.kind import Kind
 from autograder.kinds.transformers.audit.listing import ListingForm
 from autograder.kinds.transformers.audit.options import AuditItem, AuditQuestion, check_form
 from autograder.kinds.transformers.audit.testing import TestForm
-from autograder.records import Answer, ItemResult, Scenario
-from autograder.rubric import Item, Question, Rubric
+from autograder.records import Answer, Scenario
+from autograder.rubric import Item
 
 
-class AuditCheck:
+class AuditCheck(ItemwiseCheck[AuditQuestion, AuditItem]):
     """Judges claims about code by what the code computes."""
 
     kind: ClassVar[str] = "audit"
     question_type = AuditQuestion
     item_type = AuditItem
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        options = question_options(question, AuditQuestion)
-        self._question = question
-        self._items = item_options(question, AuditItem)
-        check_form(question, options, self._items)
-        self._form = ListingForm(question, options) if options.form == "listing" else TestForm(question)
+    def prepare(self) -> None:
+        """Refuse options of the other form."""
+        check_form(self.question, self.options, self.items)
+        listing = self.options.form == "listing"
+        self._form = ListingForm(self.question, self.options) if listing else TestForm(self.question)
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """What the student's box is asked first."""
-        return () if blank(answer) else self._form.plan(draw)
+        del answer
+        return self._form.plan(draw)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """What was planted, or the classes."""
@@ -49,13 +47,9 @@ class AuditCheck:
         """Counterexamples go to the reference's box, classes to the student's."""
         return self._form.second_round(evidence)
 
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self._question.items)
+    def verdict(self, item: Item, options: AuditItem, evidence: Evidence) -> Finding | None:
+        """What is missing for full points; None where nothing is."""
+        return self._form.judge(item, options, evidence)
 
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self._question, item, evidence)
-        if blank(evidence.answer):
-            return result(self._question, item, no_answer())
-        return result(self._question, item, self._form.judge(item, self._items[item.id], evidence))
+
+KIND = Kind(AuditCheck)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Observations, SecondRound
@@ -18,13 +20,222 @@ from autograder.checks.judging.results import (
     review,
     trouble,
 )
-from autograder.checks.values.quoting import quote_value
-from autograder.kinds.transformers.audit.inputs import Inputs, nudged, read_inputs
-from autograder.kinds.transformers.audit.options import AuditItem, AuditQuestion
-from autograder.kinds.transformers.audit.outcomes import defined, violates
-from autograder.kinds.transformers.audit.places import Place, Site
-from autograder.records import Call, Message, Ref, Scenario, Status
+from autograder.checks.values.quoting import quote_value, type_name
+from autograder.kinds.transformers.audit.options import AuditItem, AuditQuestion, Input
+from autograder.records import Call, Message, Ref, Scenario, Status, Tensor
 from autograder.rubric import Item, Question
+
+_LINE = re.compile(r"(?:lines?|zeilen?)?\s*(\d{1,5})(?:\s*(?:-|–|to|bis)\s*(\d{1,5}))?")
+MOST_LINES = 5
+"""So many lines may be named at once; more are no place."""
+
+
+class Place(Struct, frozen=True):
+    """Where a fault or a remark sits, as the reference says."""
+
+    lines: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+class Site(Struct, frozen=True):
+    """Where a fault or a remark sits: line numbers from 1, and names of the component."""
+
+    lines: frozenset[int]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, told: Place) -> Site:
+        """From what the reference says."""
+        return cls(frozenset(told.lines), frozenset(_plain(name.replace("-", " ")) for name in told.names))
+
+    def met_by(self, place: Any) -> bool:
+        """Whether a student's words name it: a line number, a few lines, or a component."""
+        if isinstance(place, bool) or not isinstance(place, int | str):
+            return False
+        if isinstance(place, int):
+            return place in self.lines
+        text = _plain(place[:200])
+        match = _LINE.fullmatch(text)
+        if match is None:
+            return _plain(text.replace("-", " ")) in self.names
+        first = int(match[1])
+        last = int(match[2] or first)
+        return 0 <= last - first < MOST_LINES and any(first <= line <= last for line in self.lines)
+
+
+def _plain(name: str) -> str:
+    """The same text for spellings of one name."""
+    bare = name.strip().lower().removeprefix("the ").removeprefix("self.").removesuffix("()")
+    return re.sub(r"[\s_]+", " ", bare.removeprefix("def ")).strip()
+
+
+MAX_ENTRIES = 4096
+"""Numbers in one input."""
+LARGEST = 100.0
+"""Of numbers. Above, scores may reach what listings write for minus infinity, or overflow."""
+LARGEST_SIZE = 1024
+NUDGE = 1e-9
+"""Relative change of numbers that shows whether the definition hangs on rounding there."""
+
+Inputs = Mapping[str, Tensor | int]
+
+
+def read_inputs(value: Any, wanted: Sequence[Input], number: str) -> tuple[Inputs, Finding | None]:
+    """The inputs by name, or why they are no evidence.
+
+    Args:
+        value: what the counterexample returned: a dictionary, or a tuple or list in order.
+        wanted: the inputs of the listing.
+        number: of the finding, for sentences.
+    """
+    names = ", ".join(one.name for one in wanted)
+    if isinstance(value, list | tuple) and len(value) <= len(wanted):
+        value = {one.name: part for one, part in zip(wanted, value, strict=False)}
+    if not isinstance(value, dict) or not set(value) <= {one.name for one in wanted}:
+        got = type_name(value)
+        return {}, failed("audit.inputs", f"finding {number}: {got}", number=number, names=names, got=got)
+    made: dict[str, Tensor | int] = {}
+    for one in wanted:
+        given = value.get(one.name)
+        if given is None and one.optional:
+            continue
+        array = _array(given)
+        trouble = _trouble(array, one)
+        if array is None or trouble:
+            staff = f"finding {number}: {one.name}: {trouble}: {type_name(given)}"
+            params = {"number": number, "name": one.name, "got": type_name(given)}
+            return {}, failed(f"audit.input.{trouble}", staff, **params, axes=str(one.axes))
+        made[one.name] = _as_wanted(array, one)
+    return made, None
+
+
+def nudged(inputs: Inputs) -> Inputs | None:
+    """The inputs with all numbers moved by a billionth; None where there are no numbers."""
+    moved: dict[str, Tensor | int] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Tensor) and value.dtype == "float64":
+            signs = 1.0 - 2.0 * (np.arange(value.array.size).reshape(value.array.shape) % 2)
+            moved[name] = Tensor(value.array * (1.0 + NUDGE * signs), "float64")
+    return {**inputs, **moved} if moved else None
+
+
+def _array(value: Any) -> np.ndarray | None:
+    array = value.array if isinstance(value, Tensor) else value
+    if isinstance(array, bool | int | float | list | tuple):
+        try:
+            array = np.asarray(array)
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return array if isinstance(array, np.ndarray) and array.dtype.kind in "biuf" else None
+
+
+def _trouble(array: np.ndarray | None, wanted: Input) -> str:
+    """What is wrong with one input, as the end of a code; empty for nothing."""
+    if array is None:
+        return "type"
+    if array.ndim > wanted.axes if wanted.type == "mask" else array.ndim != wanted.axes:
+        return "axes"
+    if not 1 <= array.size <= MAX_ENTRIES:
+        return "entries"
+    if not np.isfinite(array).all():
+        return "finite"
+    if wanted.type == "numbers":
+        return "" if array.dtype.kind != "b" and np.abs(array.astype("f8")).max() <= LARGEST else "large"
+    if wanted.type == "mask":
+        return "" if np.isin(array, (0, 1)).all() else "mask"
+    if array.dtype.kind not in "iu":
+        return "type"
+    least, most = (1, LARGEST_SIZE) if wanted.type == "size" else (-(1 << 31), 1 << 31)
+    return "" if least <= int(array.min()) and int(array.max()) <= most else "range"
+
+
+def _as_wanted(array: np.ndarray, wanted: Input) -> Tensor | int:
+    if wanted.type == "size":
+        return int(array)
+    dtype = {"numbers": "float64", "integers": "int64", "mask": "bool"}[wanted.type]
+    return Tensor(np.ascontiguousarray(array.astype(dtype)).reshape(array.shape), dtype)
+
+
+MOST = 1e6
+STEADY = 1e-6
+VIOLATED = 1e-4
+
+
+class Defined(Struct, frozen=True, eq=False):
+    """The definition's numbers on some inputs.
+
+    Attributes:
+        output: all of them.
+        counted: which entries count; the shape of ``output``.
+        scale: the largest number that counts, at least 1.
+    """
+
+    output: np.ndarray
+    counted: np.ndarray
+    scale: float
+
+
+def defined(value: Any, moved: Any) -> Defined | Message:
+    """The definition's outcome, or why the inputs are no evidence.
+
+    Args:
+        value: of the definition.
+        moved: of the definition on inputs that are moved a little; None where nothing can be.
+
+    Raises:
+        ValueError: the reference gave something that is no outcome.
+    """
+    for one in (value, moved):
+        if isinstance(one, dict) and isinstance(one.get("refused"), dict):
+            if "en" not in one["refused"] or not all(
+                isinstance(text, str) for text in one["refused"].values()
+            ):
+                raise ValueError("the reference refuses inputs without saying why")
+            texts = {
+                name: text.replace("{", "{{").replace("}", "}}") for name, text in one["refused"].items()
+            }
+            return Message("audit.refused", text=texts)
+    output, counted = _arrays(value)
+    if not counted.any():
+        return Message("audit.nothing")
+    largest = float(np.abs(output[counted]).max())
+    if not largest <= MOST:
+        return Message("audit.wild")
+    found = Defined(output, counted, max(1.0, largest))
+    if moved is not None and _distance(found, _arrays(moved)[0]) > STEADY:
+        return Message("audit.unsteady")
+    return found
+
+
+def violates(found: Defined, value: Any) -> bool:
+    """Whether what a variant gave is not what the definition says.
+
+    Raises:
+        ValueError: the reference gave something that is no outcome.
+    """
+    if isinstance(value, dict) and isinstance(value.get("raised"), str):
+        return True
+    return _distance(found, _arrays(value)[0]) > VIOLATED
+
+
+def _distance(found: Defined, output: np.ndarray) -> float:
+    """The largest difference that counts, in units of the scale; infinite where nothing can be compared."""
+    if output.shape != found.output.shape:
+        return float("inf")
+    difference = np.abs(output[found.counted] - found.output[found.counted]).max() / found.scale
+    return float(difference) if np.isfinite(difference) else float("inf")
+
+
+def _arrays(value: Any) -> tuple[np.ndarray, np.ndarray]:
+    output, counted = (value.get(name) if isinstance(value, dict) else None for name in ("output", "counted"))
+    arrays = [one.array if isinstance(one, Tensor) else one for one in (output, counted)]
+    first, second = arrays
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)) or first.dtype.kind != "f":
+        raise ValueError("the reference gave no outcome")
+    if first.shape != second.shape or second.dtype.kind != "b":
+        raise ValueError("the reference's outcome does not say which entries count")
+    return first, second
+
 
 DEFINITION, HANDED_OUT, ONLY = "definition", "handed out", "only "
 """The variants that the reference runs; ``"only x"`` has the fault ``x`` and no other."""

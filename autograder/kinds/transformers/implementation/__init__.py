@@ -6,7 +6,10 @@ its results; from then on its results are compared with those of the formula.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from math import prod
 from typing import Any, ClassVar
 
 import msgspec
@@ -14,47 +17,89 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.checks.base import Evidence
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import (
     Finding,
-    blank,
     combine,
     differing,
     failed,
-    no_answer,
     observations_at,
-    result,
     review,
     trouble,
 )
+from autograder.checks.kind import Kind
 from autograder.checks.options import (
     CallOptions,
     check_cases,
-    item_options,
     named_cases,
     place,
-    question_options,
     share,
 )
 from autograder.checks.planning.drawing import Inputs, describe
+from autograder.checks.properties import Changes, Raises, Unfit
 from autograder.checks.values.arrays import compare_values
 from autograder.checks.values.quoting import quote, quote_value
 from autograder.errors import RubricError
-from autograder.kinds.general.behaviour.probes import Changes, Raises
-from autograder.kinds.general.behaviour.properties import Unfit
 from autograder.kinds.transformers.implementation import formula
-from autograder.kinds.transformers.implementation.agreement import kept
-from autograder.kinds.transformers.implementation.mapping import near
-from autograder.kinds.transformers.implementation.options import ImplementationItem, ImplementationQuestion
+from autograder.kinds.transformers.implementation.formula import MASKS, ROLES
+from autograder.kinds.transformers.implementation.layer import (
+    ImplementationItem,
+    ImplementationQuestion,
+    read,
+)
 from autograder.kinds.transformers.implementation.plan import WEIGHTS, Key, Plan, by_keyword
-from autograder.kinds.transformers.implementation.recognition import Recognised, recognise
-from autograder.kinds.transformers.implementation.signature import read
-from autograder.kinds.transformers.implementation.slips import MASKS
-from autograder.records import Answer, ItemResult, Scenario
-from autograder.rubric import Item, Question, Rubric
+from autograder.kinds.transformers.implementation.recognition import Recognised, near, recognise
+from autograder.records import Answer, ItemResult, Scenario, Status
+from autograder.rubric import Item
 from autograder.wording import Phrase
+
+_PASSED_THROUGH = ("attention.dropout-evaluation", "attention.state")
+"""What is wrong with a class that can be called; its parameters may be right."""
+_NONE_OF_ITS_OWN = ("attention.shared-weights", "attention.not-projected")
+"""Slips with which a projection is missing, whatever gets a gradient."""
+_DOES_NOT_LEARN = "property.no-gradient"
+
+
+def kept(
+    recognised: Recognised, learning: Finding | None, d_model: int, points: Decimal, credit: str
+) -> Finding | None:
+    """What a contract comes to.
+
+    Args:
+        recognised: the class.
+        learning: what is wrong with its gradients.
+        d_model: the width.
+        points: of the item.
+        credit: ``"each"``: half of them for projections that are there and learn, but not under the stated
+            names or not alone, and for those that are as stated when no pass shows whether they learn.
+    """
+    finding = recognised.finding
+    if finding is not None and finding.code not in _PASSED_THROUGH:
+        learning = finding
+    found = recognised.unlike or learning
+    if found is None or found.status is not Status.FAILED or credit != "each":
+        return found
+    if recognised.unlike is None:
+        half = bool(recognised.parameters) and learning is not None and _unknown(learning)
+    else:
+        half = learning is None and _four(recognised, d_model)
+    return replace(found, points=points / 2) if half else found
+
+
+def _unknown(learning: Finding) -> bool:
+    """Whether nothing was seen of learning, because no pass came to an end."""
+    return learning.status is Status.FAILED and learning.code != _DOES_NOT_LEARN
+
+
+def _four(recognised: Recognised, d_model: int) -> bool:
+    """Whether there are as many projections as are asked for, as far as that can be seen."""
+    explanation = recognised.explanation
+    if explanation is not None and explanation.code in _NONE_OF_ITS_OWN:
+        return False
+    held = sum(prod(one.shape) for one in recognised.parameters if one.filled and len(one.shape) > 1)
+    return recognised.assignment is not None or held >= len(ROLES) * d_model * d_model
 
 
 class _Seen(Struct, frozen=True, eq=False):
@@ -67,71 +112,58 @@ class _Seen(Struct, frozen=True, eq=False):
     """What is to be said of the whole answer."""
 
 
-class ImplementationCheck:
+class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationItem]):
     """Cases compared with the formula, and properties of the student's class."""
 
     kind: ClassVar[str] = "implementation"
     question_type = ImplementationQuestion
     item_type = ImplementationItem
+    needs_draw: ClassVar[bool] = True
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        where = place(question)
-        if not question.answer.isidentifier():
+    def prepare(self) -> None:
+        """Refuse what is no layer, and plan what is asked of it."""
+        where = place(self.question)
+        if not self.question.answer.isidentifier():
             raise RubricError(f"{where}: answer: the name of the class is missing")
-        self.options = question_options(question, ImplementationQuestion)
-        self.items = item_options(question, ImplementationItem)
         self.cases = {
             name: by_keyword(case, self.options.order)
-            for name, case in named_cases(CallOptions(self.options.case), question).items()
+            for name, case in named_cases(CallOptions(self.options.case), self.question).items()
         }
         _check_options(self.options, where)
         for name, case in self.cases.items():
             _check_case(name, set(case.kwargs), where)
-        for item in question.items:
-            if not item.manual:
-                self._check_item(item, self.items[item.id])
+        for item, options in self.automatic:
+            self._check_item(item, options)
         try:
-            self._plan = Plan(question.answer, self.options, self.items, self.cases)
+            self._plan = Plan(self.question.answer, self.options, self.items, self.cases)
         except Unfit as error:
             raise RubricError(f"{where}: {error}") from error
 
-    def plan(self, answer: Answer, draw: Any) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The parameters, the cases in each convention, then the properties."""
-        if blank(answer):
-            return ()
         signature = read(answer.source, self.question.answer)
         return self._plan.scenarios(self.question.id, signature, self._plan.inputs(draw))
 
-    def reference_plan(self, draw: Any) -> tuple[Scenario, ...]:
-        """Nothing: what is right is computed from the formula."""
-        del draw
-        return ()
-
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        if blank(evidence.answer) or evidence.draw is None:
-            finding = no_answer() if blank(evidence.answer) else review("the evidence has no draw")
-            return tuple(
-                manual(self.question, item, evidence) if item.manual else result(self.question, item, finding)
-                for item in self.question.items
-            )
+        """One result per item, all of them about the class as it was recognised once."""
+        seen = functools.cache(lambda: self._seen(evidence, self._plan.inputs(evidence.drawn)))
         with np.errstate(all="ignore"):
-            seen = self._seen(evidence, self._plan.inputs(evidence.draw))
-            return tuple(self._judge(item, evidence, seen) for item in self.question.items)
+            return self.each(evidence, lambda item, options: self._verdict(item, options, evidence, seen()))
 
-    def _judge(self, item: Item, evidence: Evidence, seen: _Seen) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        options = self.items[item.id]
+    def verdict(self, item: Item, options: ImplementationItem, evidence: Evidence) -> Finding | None:
+        """What is wrong with one item alone."""
+        seen = self._seen(evidence, self._plan.inputs(evidence.drawn))
+        return self._verdict(item, options, evidence, seen)
+
+    def _verdict(
+        self, item: Item, options: ImplementationItem, evidence: Evidence, seen: _Seen
+    ) -> Finding | None:
         if options.property:
             finding = self._property(item, options, evidence, seen)
         else:
             findings = [self._case(name, options, evidence, seen) for name in options.cases or self.cases]
             finding = combine(findings, item.points, credit=options.credit)
-        return result(self.question, item, forbidden.applied(seen.forbidden, finding))
+        return forbidden.applied(seen.forbidden, finding)
 
     def _seen(self, evidence: Evidence, inputs: Inputs) -> _Seen:
         """What the class is, and the first convention that is right and followed (or right at all)."""
@@ -346,3 +378,6 @@ def _mask_slip(came: Any, weights: formula.Weights, n_heads: int, given: formula
         if near(came.array, right):
             return code
     return ""
+
+
+KIND = Kind(ImplementationCheck, form="code")

@@ -1,12 +1,12 @@
-"""Multi-head attention in numpy: what is right, and what comes of well-known slips.
-
-Source: Vaswani et al., Attention Is All You Need (2017), section 3.2. Shapes: ``d`` is the width, ``h`` the
-number of heads. Everything is computed in double precision.
-"""
+"""Attention computed here, with its known mistakes, and the readings of a module's weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import prod
 
 import numpy as np
 from msgspec import Struct
@@ -186,3 +186,326 @@ def _inert(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
         if not np.allclose(before[kept], after[kept]):
             return False
     return True
+
+
+def _fill(scores: np.ndarray, visible: np.ndarray | None, *, number: float) -> np.ndarray:
+    return softmax(scores if visible is None else np.where(visible, scores, number))
+
+
+def _afterwards(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    weights = softmax(scores)
+    return weights if visible is None else np.where(visible, weights, 0.0)
+
+
+def _ignored(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    del visible
+    return softmax(scores)
+
+
+def _inverted(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    return softmax(scores if visible is None else np.where(visible, LOWEST, scores))
+
+
+def _multiplied(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    return softmax(scores if visible is None else scores * visible)
+
+
+def _added(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    return softmax(scores if visible is None else scores + visible)
+
+
+def _transposed(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    return softmax(scores if visible is None else np.where(visible.swapaxes(-1, -2), scores, LOWEST))
+
+
+def _first_sequence(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    return softmax(scores if visible is None else np.where(visible[:1], scores, LOWEST))
+
+
+def _causal(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    seen = np.tril(np.ones(scores.shape[-2:], bool))
+    return _fill(scores, seen if visible is None else seen & visible, number=LOWEST)
+
+
+def _first_head(context: np.ndarray) -> np.ndarray:
+    return merged(np.broadcast_to(context[:, :1], context.shape))
+
+
+def _heads_mean(context: np.ndarray) -> np.ndarray:
+    return merged(np.broadcast_to(context.mean(1, keepdims=True), context.shape))
+
+
+def _over(axis: int) -> Slip:
+    return Slip(weigh=lambda scores, visible: softmax(_blocked(scores, visible), axis))
+
+
+def _blocked(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
+    return scores if visible is None else np.where(visible, scores, LOWEST)
+
+
+def _restacked(context: np.ndarray) -> np.ndarray:
+    """Heads were stacked before the batch, and are unstacked as if the batch came first."""
+    return merged(context.swapaxes(0, 1).reshape(context.shape))
+
+
+def _axes() -> Iterator[tuple[str, Slip]]:
+    """Splits and merges that take the axes in another order, each named by what it mixes."""
+    apart = {
+        "interleaved": ("batch", "length", "feature", "head"),
+        "split": ("batch", "head", "length", "feature"),
+    }
+    split, interleaved = split_as(*apart["split"]), split_as(*apart["interleaved"])
+    yield "attention.split", Slip(split=split)
+    yield "attention.merge", Slip(merge=merged_as(0, 1, 2, 3))
+    yield "attention.split-merge", Slip(split=split, merge=merged_as(0, 1, 2, 3))
+    yield "attention.interleaved", Slip(split=interleaved, merge=merged_as(0, 2, 3, 1))
+    yield "attention.interleaved-split", Slip(split=interleaved)
+    yield "attention.interleaved-merge", Slip(merge=merged_as(0, 2, 3, 1))
+    for axes in itertools.permutations(("batch", "length", "head", "feature")):
+        if axes not in (("batch", "length", "head", "feature"), *apart.values()):
+            code = "attention.split-axes" if axes[0] == "batch" else "attention.split-batch"
+            yield code, Slip(split=split_as(*axes))
+    for places in itertools.permutations(range(4)):
+        if places not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1)):
+            code = "attention.merge-axes" if places[0] == 0 else "attention.merge-batch"
+            yield code, Slip(merge=merged_as(*places))
+    yield "attention.merge-batch", Slip(merge=_restacked)
+
+
+_UNSTEADY = ("attention.softmax-heads", "attention.softmax-batch", "attention.no-softmax")
+"""With these, the weight of a single key is not one."""
+
+
+def single_key_counts_once(code: str) -> bool:
+    """Whether with a slip the weight of a single key is one: the result then tells nothing of the scores."""
+    return code not in _UNSTEADY
+
+
+_VALUES: Mapping[str, Slip] = {
+    "attention.no-scaling": Slip(scale=(0.0, 0.0)),
+    "attention.scale-width": Slip(scale=(-0.5, -0.5)),
+    "attention.scale-inverted": Slip(scale=(0.5, 0.0)),
+    "attention.scale-root": Slip(scale=(-1.0, 0.0)),
+    "attention.scale-late": Slip(scale=(0.0, 0.0), scaled_late=True),
+    "attention.softmax-queries": _over(-2),
+    "attention.softmax-heads": _over(1),
+    "attention.softmax-batch": _over(0),
+    "attention.causal": Slip(weigh=_causal),
+    "attention.one-head": Slip(one_head=True),
+    "attention.heads-averaged": Slip(
+        weigh=lambda scores, visible: masked_softmax(scores, visible).mean(1, keepdims=True)
+    ),
+    "attention.no-softmax": Slip(weigh=_blocked),
+    "attention.first-head": Slip(merge=_first_head),
+    "attention.heads-mean": Slip(merge=_heads_mean),
+    "attention.key-reshape": Slip(key_reshaped=True),
+    "attention.one-sequence": Slip(one_sequence=True),
+    "attention.residual": Slip(residual=True),
+    "attention.activation": Slip(activation=True),
+}
+
+VALUES: tuple[tuple[str, Slip], ...] = (*_VALUES.items(), *_axes())
+"""Slips that show without a mask; a code may stand for several."""
+
+MASKS: Mapping[str, Slip] = {
+    "attention.mask-ignored": Slip(weigh=_ignored),
+    "attention.mask-inverted": Slip(weigh=_inverted),
+    "attention.mask-late": Slip(weigh=_afterwards),
+    "attention.mask-multiplied": Slip(weigh=_multiplied),
+    "attention.mask-high": Slip(weigh=partial(_fill, number=1e20)),
+    "attention.mask-weak": Slip(weigh=partial(_fill, number=-1.0)),
+    "attention.mask-added": Slip(weigh=_added),
+    "attention.mask-transposed": Slip(weigh=_transposed),
+    "attention.mask-first": Slip(weigh=_first_sequence),
+}
+"""Slips that only a mask shows."""
+
+_RIGHT_WAY: tuple[str, str, str] = ("query", "key", "value")
+_WIRED: Mapping[tuple[str, str, str], str] = {
+    ("key", "query", "value"): "attention.query-key",
+    ("query", "value", "key"): "attention.key-value",
+    ("query", "query", "query"): "attention.self-only",
+}
+_WIRED_ONE = {
+    (0, "key"): "attention.query-from-key",
+    (0, "value"): "attention.query-value",
+    (1, "query"): "attention.key-query",
+    (1, "value"): "attention.key-from-value",
+    (2, "query"): "attention.value-query",
+    (2, "key"): "attention.value-key",
+}
+
+
+def _wirings() -> Iterator[tuple[tuple[str, str, str], str]]:
+    for wiring in itertools.product(_RIGHT_WAY, _RIGHT_WAY, _RIGHT_WAY):
+        if wiring != _RIGHT_WAY:
+            wrong = [place for place in range(3) if wiring[place] != _RIGHT_WAY[place]]
+            alone = _WIRED_ONE[wrong[0], wiring[wrong[0]]] if len(wrong) == 1 else "attention.arguments"
+            yield wiring, _WIRED.get(wiring, alone)
+
+
+WIRINGS: Mapping[tuple[str, str, str], str] = dict(_wirings())
+"""Which argument is projected to the queries, keys and values → code."""
+
+
+MOST_UNITS = 6
+"""Matrices of the width; a class with more of them has other things in it than attention."""
+
+Named = tuple[str, np.ndarray]
+
+
+class Unit(Struct, frozen=True, eq=False):
+    """One matrix of the width, as it may be read: each form maps x to ``x @ form``."""
+
+    name: str
+    forms: tuple[np.ndarray, ...]
+    bias: np.ndarray | None = None
+
+
+def readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterator[tuple[Unit, ...]]:
+    """The ways in which parameters can be read as units, the plainest first.
+
+    Args:
+        parameters: in order, name and numbers (or anything of the same shapes, such as gradients).
+        d_model: the width.
+        n_heads: how many heads it has.
+    """
+    plain = [(name, _squeezed(array)) for name, array in parameters]
+    together = _stacked(plain, d_model, n_heads)
+    for grouped in (plain, together) if len(together) < len(plain) else (plain,):
+        yield from _readings(grouped, d_model, n_heads)
+
+
+def _readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterator[tuple[Unit, ...]]:
+    square = d_model * d_model
+    matrices = [one for one in parameters if one[1].size >= square and one[1].size % square == 0]
+    biases = [one for one in parameters if one[1].size < square and one[1].size % d_model == 0]
+    counts = [array.size // square for _, array in matrices]
+    if not matrices or sum(counts) > MOST_UNITS:
+        return
+    paired = _paired(matrices, biases, d_model)
+    choices = [
+        list(_parts(array, count, d_model, n_heads))
+        for (_, array), count in zip(matrices, counts, strict=True)
+    ]
+    for chosen in itertools.product(*choices):
+        units = []
+        for (name, _), bias, parts in zip(matrices, paired, chosen, strict=True):
+            offsets = _bias_parts(bias, parts, d_model, n_heads)
+            units += [
+                Unit(name if len(parts.arrays) == 1 else f"{name}[{number}]", _forms(part, d_model), offset)
+                for number, (part, offset) in enumerate(zip(parts.arrays, offsets, strict=True))
+            ]
+        yield tuple(units)
+
+
+class _Parts(Struct, frozen=True, eq=False):
+    """A parameter cut into as many projections as it holds."""
+
+    arrays: tuple[np.ndarray, ...]
+    axes: str = "phf"
+    """How its outputs are ordered: projection, head, feature of the head."""
+
+
+def _parts(array: np.ndarray, count: int, d_model: int, n_heads: int) -> Iterator[_Parts]:
+    if count == 1:
+        yield _Parts((array,))
+        return
+    d_head = d_model // n_heads
+    sizes = {"p": count, "h": n_heads, "f": d_head}
+    if array.ndim >= 3 and array.shape[0] == count:
+        yield _Parts(tuple(array))
+    elif array.ndim == 3 and array.shape[0] == n_heads:
+        # Per head: (h, count * d_head, d) or (h, d, count * d_head).
+        for axis in (axis for axis in (1, 2) if array.shape[axis] == count * d_head):
+            cut = np.split(array, count, axis)
+            yield _Parts(tuple(_forms_of_heads(part, axis) for part in cut), "hpf")
+    elif array.ndim == 2:
+        rows = array if array.shape[0] == count * d_model else array.T
+        for axes in ("phf", "hpf", "hfp", "pfh", "fph", "fhp"):
+            shape = [sizes[axis] for axis in axes]
+            order = [axes.index(axis) for axis in "phf"]
+            cube = rows.reshape(*shape, d_model).transpose(*order, 3)
+            yield _Parts(tuple(part.reshape(d_model, d_model) for part in cube), axes)
+
+
+def _forms_of_heads(part: np.ndarray, axis: int) -> np.ndarray:
+    """(h, d_head, d) or (h, d, d_head) → (d, d) with the outputs as rows."""
+    rows = part if axis == 1 else part.swapaxes(1, 2)
+    return rows.reshape(-1, part.shape[3 - axis])
+
+
+def _forms(array: np.ndarray, d_model: int) -> tuple[np.ndarray, ...]:
+    """The matrices (d, d) that an array of d * d numbers can stand for; x is multiplied from the left."""
+    square = array.reshape(d_model, d_model)
+    if array.ndim != 3 or array.shape[1] != d_model:
+        return square.T, square
+    wide = array.transpose(1, 0, 2).reshape(d_model, d_model)  # (h, d, d_head): the head is no outer axis
+    return wide, wide.T, square.T, square
+
+
+def _bias_parts(
+    bias: np.ndarray | None, parts: _Parts, d_model: int, n_heads: int
+) -> Sequence[np.ndarray | None]:
+    count = len(parts.arrays)
+    if bias is None or bias.size != count * d_model:
+        return (None,) * count
+    sizes = {"p": count, "h": n_heads, "f": d_model // n_heads}
+    order = [parts.axes.index(axis) for axis in "phf"]
+    cube = bias.reshape([sizes[axis] for axis in parts.axes]).transpose(order)
+    return tuple(cube.reshape(count, d_model))
+
+
+def _paired(matrices: Sequence[Named], biases: Sequence[Named], d_model: int) -> list[np.ndarray | None]:
+    """The bias of each matrix: by name; what is left in order, and if it is too few, from the last one."""
+    left = dict(biases)
+    paired: list[np.ndarray | None] = []
+    for name, array in matrices:
+        alike = [
+            other
+            for other, bias in left.items()
+            if _stem(other) == _stem(name) and bias.size * d_model == array.size
+        ]
+        paired.append(left.pop(alike[0]) if alike else None)
+    for size in {bias.size for bias in left.values()}:
+        offered = [bias for bias in left.values() if bias.size == size]
+        bare = [
+            place
+            for place, (_, array) in enumerate(matrices)
+            if paired[place] is None and array.size == size * d_model
+        ]
+        for place, bias in zip(bare[-len(offered) :], offered, strict=False):
+            paired[place] = bias
+    return paired
+
+
+def _stem(name: str) -> str:
+    """What the names of a matrix and of its bias have in common."""
+    stem = re.sub("weights?|bias(es)?|kernel", "", name.lower()).strip("._")
+    return re.sub(r"(^|[._])[wb](?=_?[a-z0-9#]*$)", r"\1", stem)
+
+
+def _squeezed(array: np.ndarray) -> np.ndarray:
+    """Without axes of length one, which convolutions and broadcasting biases have."""
+    shape = tuple(size for size in array.shape if size != 1)
+    return array.reshape(shape)
+
+
+def _stacked(parameters: Sequence[Named], d_model: int, n_heads: int) -> list[Named]:
+    """Parameters that exist once for each head, put together along a first axis."""
+    series: dict[tuple[str, tuple[int, ...]], list[np.ndarray]] = {}
+    for name, array in parameters:
+        series.setdefault(_series(name, array), []).append(array)
+    together: list[Named] = []
+    for name, array in parameters:
+        members = series[_series(name, array)]
+        if len(members) != n_heads or n_heads == 1 or prod((n_heads, *array.shape)) % d_model:
+            together.append((name, array))
+        elif members[0] is array:
+            together.append((_series(name, array)[0], np.stack(members)))
+    return together
+
+
+def _series(name: str, array: np.ndarray) -> tuple[str, tuple[int, ...]]:
+    """What the parameters of the heads have in common."""
+    return re.sub("[0-9]+", "#", name), array.shape

@@ -1,25 +1,188 @@
-"""Constructs and calls a student's attention: arguments in the student's order, masks in a convention.
-
-Every object gets the same hidden numbers as its parameters, in the order in which it lists them, whatever
-they are called and however they are stored.
-"""
+"""A student's attention layer: what a rubric states about it, its signature, and how it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from autograder.checks.base import Observations
+from autograder.checks.options import Case, CaseItem, Rules
 from autograder.checks.planning.drawing import Arguments, Inputs
-from autograder.kinds.general.behaviour.subject import MODEL, BehaviourQuestion, Construct, Subject
-from autograder.kinds.transformers.implementation.options import ImplementationQuestion
-from autograder.kinds.transformers.implementation.signature import Parameters, Signature, roles
+from autograder.checks.planning.subject import MODEL, Construct, Subject, SubjectOptions
+from autograder.checks.values.literal import code_tree
 from autograder.records import Call, Ending, Ref, Tensor
 from autograder.wording import Phrase, Told
+
+Convention = Literal["zero-blocks", "true-keeps", "true-blocks", "one-blocks", "additive"]
+"""What a mask says: see `autograder.kinds.transformers.implementation.layer.encoded`."""
+
+CONVENTIONS: tuple[Convention, ...] = ("zero-blocks", "true-keeps", "true-blocks", "one-blocks", "additive")
+
+
+class Contract(Struct, frozen=True, forbid_unknown_fields=True):
+    """The names that the four linear maps must have in the ``state_dict``."""
+
+    query: str
+    key: str
+    value: str
+    output: str
+    bias: Literal["required", "none", "optional"] = "required"
+
+
+class ImplementationQuestion(Struct, frozen=True):
+    """Options of an ``implementation`` question."""
+
+    sizes: dict[str, tuple[int, ...]]
+    """``d_model`` and ``n_heads``, and others that cases use; one of each list is drawn."""
+    case: tuple[Case, ...] = ()
+    order: tuple[str, ...] = ("query", "key", "value", "mask")
+    """The arguments of ``forward``, where their names do not tell."""
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Role → further names of its argument."""
+    contract: Contract | None = None
+    """Without it, the projections are found among the parameters."""
+    masks: tuple[Convention, ...] = CONVENTIONS
+    """The conventions that are right."""
+    dropout: float | None = None
+    """What the constructor is given as dropout; without it, nothing unless it must have something."""
+    precision: Literal["float32", "float64"] = "float32"
+    take_first: bool = False
+    compare: Rules = Rules(rtol=1e-4, atol=1e-5)
+    forbidden: tuple[str, ...] = ()
+    """Names that the answer may not make use of."""
+
+
+Property = Literal[
+    "",
+    "contract",
+    "gradients",
+    "convention",
+    "masked_key_inert",
+    "extreme_scores",
+    "batch_independence",
+    "key_order_irrelevant",
+    "blocked_rows",
+    "dropout_evaluation",
+    "dropout_training",
+    "precision",
+    "refuses",
+]
+
+
+class ImplementationItem(CaseItem, frozen=True):
+    """Options of an item of an ``implementation`` question."""
+
+    compare: Rules | None = None
+    property: Property = ""
+    case: str = ""
+    """The case whose inputs a property changes; default: the first that fits."""
+    roles: tuple[Literal["query", "key", "value", "output"], ...] = ("query", "key", "value", "output")
+    """For ``gradients`` and ``contract``: the projections that must learn."""
+    convention: Convention = "zero-blocks"
+    """For ``convention``: the one that must be understood."""
+    raises: tuple[str, ...] = ("ValueError", "AssertionError")
+    """For ``refuses``: the exceptions that are right, with their subclasses."""
+
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "d_model": (
+        *("dmodel", "dim", "dimmodel", "modeldim", "d", "width", "nembd", "dembed", "inputdim", "indim"),
+        *("embeddim", "embdim", "embedsize", "embeddingdim", "embeddingsize", "hiddensize", "hiddendim"),
+        *("numhiddens", "modelsize", "modelwidth", "outdim", "outputdim", "dimin", "dimout", "din", "dout"),
+    ),
+    "n_heads": (
+        *("nheads", "numheads", "heads", "h", "nhead", "numhead", "numattentionheads", "headcount"),
+        *("numberofheads", "nrheads", "attentionheads"),
+    ),
+    "dropout": ("dropout", "p", "pdrop", "dropoutrate", "dropoutp", "attndropout", "drop", "dropoutprob"),
+    "query": ("query", "queries", "q", "xq", "qin", "queryinput", "inputq"),
+    "key": ("key", "keys", "k", "xk", "kin", "keyinput", "inputk"),
+    "value": ("value", "values", "v", "xv", "vin", "valueinput", "inputv"),
+    "mask": ("mask", "attnmask", "attentionmask", "m", "masks", "srcmask"),
+}
+"""Role → names that stand for it, in small letters without underscores. A rubric may add its own."""
+
+
+class Parameters(Struct, frozen=True):
+    """The parameters of one function, without ``self``."""
+
+    names: tuple[str, ...] = ()
+    required: frozenset[str] = frozenset()
+    keyword: bool = False
+    """Each can be given by keyword, and all are known: no ``*args``, nothing positional only."""
+
+
+class Signature(Struct, frozen=True):
+    """How a class is constructed and called. Empty where the source does not tell."""
+
+    construct: Parameters = Parameters()
+    forward: Parameters = Parameters()
+    lazy: bool = False
+    """Parameters may exist only after the first call."""
+
+
+def read(source: str, name: str) -> Signature:
+    """The signature of a class in a cell's source.
+
+    Args:
+        source: of the cell; anything that is not Python has no signature.
+        name: of the class; of two with the same name the last one counts.
+    """
+    tree = code_tree(source)
+    if tree is None:
+        return Signature()
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    construct, forward = (_method(classes, name, method) for method in ("__init__", "forward"))
+    return Signature(construct, forward, "Lazy" in source)
+
+
+def roles(parameters: Parameters, wanted: Sequence[str], own: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Parameter → role, for every parameter whose name tells.
+
+    Args:
+        parameters: of the function.
+        wanted: the roles that are looked for.
+        own: the rubric's further names of each role.
+    """
+    names = {
+        _plain(alias): role for role in wanted for alias in (role, *ALIASES.get(role, ()), *own.get(role, ()))
+    }
+    return {name: names[_plain(name)] for name in parameters.names if _plain(name) in names}
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _method(classes: Mapping[str, ast.ClassDef], name: str, method: str) -> Parameters:
+    """Of the class, or of the first of its bases in the same cell that defines it."""
+    seen: set[str] = set()
+    while name in classes and name not in seen:
+        seen.add(name)
+        for node in reversed(classes[name].body):
+            if isinstance(node, ast.FunctionDef) and node.name == method:
+                return _parameters(node.args)
+        bases = [base.id for base in classes[name].bases if isinstance(base, ast.Name)]
+        name = next((base for base in bases if base in classes), "")
+    return Parameters()
+
+
+def _parameters(written: ast.arguments) -> Parameters:
+    placed = [one.arg for one in (*written.posonlyargs, *written.args)][1:]
+    only = [one.arg for one in written.kwonlyargs]
+    with_default = placed[len(placed) - min(len(written.defaults), len(placed)) :] if written.defaults else []
+    with_default += [
+        one for one, default in zip(only, written.kw_defaults, strict=True) if default is not None
+    ]
+    names = (*placed, *only)
+    keyword = bool(names) and written.vararg is None and len(written.posonlyargs) <= 1
+    return Parameters(names, frozenset(names) - frozenset(with_default), keyword)
+
 
 FILLED = 5
 """Which call of the prologue says what the parameters are; see `stored`."""
@@ -79,7 +242,7 @@ class Layer(Subject):
             numbers: the hidden parameters, where they were drawn already.
         """
         sizes = {size: {"size": size} for size in ("d_model", "n_heads")}
-        options = BehaviourQuestion(
+        options = SubjectOptions(
             sizes=question.sizes,
             precision=question.precision,
             construct=Construct(kwargs=sizes),

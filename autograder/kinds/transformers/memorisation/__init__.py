@@ -6,35 +6,69 @@ here. A report is a text that the student generated, with the numbers: they are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta, Struct
 
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.judging.known import Worth, check_worths, known_mistake, shared
-from autograder.checks.judging.manual import manual
+from autograder.checks.itemwise import OracleCheck
+from autograder.checks.judging.oracle import Worth, suspects
 from autograder.checks.judging.results import (
     Finding,
-    blank,
+    answered,
     failed,
-    no_answer,
     observations_at,
     reference_value,
-    result,
     review,
     trouble,
 )
-from autograder.checks.options import check_oracle, item_options, place, question_options
+from autograder.checks.kind import Kind
+from autograder.checks.options import place
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
-from autograder.kinds.transformers.memorisation.measures import longest_overlap, memorised_share, tokens_of
-from autograder.records import Answer, Call, ItemResult, Scenario
-from autograder.rubric import Item, Question, Rubric
+from autograder.records import Answer, Call, Scenario
+from autograder.rubric import Item
 
-AREA = "memorisation"
+Text = Sequence[int]
+
+
+def longest_overlap(generated: Text, corpus: Sequence[Text]) -> int:
+    """Tokens in the longest piece of the generated text that occurs in one text; 0 when none occurs."""
+    longest = 0
+    for text in corpus:
+        ending: dict[int, int] = {}  # where in the text → length of the common piece that ends there
+        places: dict[int, list[int]] = {}
+        for at, token in enumerate(text):
+            places.setdefault(token, []).append(at)
+        for token in generated:
+            ending = {at: ending.get(at - 1, 0) + 1 for at in places.get(token, ())}
+            longest = max([longest, *ending.values()])
+    return longest
+
+
+def memorised_share(generated: Text, corpus: Sequence[Text], n: int) -> float:
+    """Share of the generated text's n-grams, each counted as often as it stands there, that occur."""
+    known = {tuple(text[start : start + n]) for text in corpus for start in range(len(text) - n + 1)}
+    total = len(generated) - n + 1
+    if total < 1:
+        return 0.0
+    return sum(tuple(generated[start : start + n]) in known for start in range(total)) / total
+
+
+def tokens_of(value: Any) -> list[int] | None:
+    """Token ids, from a list or an array with one axis; None for anything else."""
+    if isinstance(value, list | tuple) and not value:
+        return []
+    found = numbers(value)
+    if found is None or found.kind != "int" or found.array.ndim != 1:
+        return None
+    tokens: list[int] = found.array.tolist()
+    return tokens
+
+
 NEAR = 1e-12
 """Difference of shares that rounding explains."""
 MOST_TOKENS = 4096
@@ -70,7 +104,7 @@ class MemorisationItem(Struct, frozen=True):
     mistake: tuple[Worth, ...] = ()
 
 
-class Asked(Struct, frozen=True):
+class Round(Struct, frozen=True):
     """The arguments of one call."""
 
     generated: list[int]
@@ -78,36 +112,30 @@ class Asked(Struct, frozen=True):
     n: int
 
 
-class MemorisationCheck:
+class MemorisationCheck(OracleCheck[MemorisationQuestion, MemorisationItem]):
     """One function on hidden texts, and a report."""
 
     kind: ClassVar[str] = "memorisation"
     question_type = MemorisationQuestion
     item_type = MemorisationItem
+    needs_draw: ClassVar[bool] = True
+    example: ClassVar[str] = "reference/memorisation_questions.py"
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        self.options = question_options(question, MemorisationQuestion)
-        self.items = item_options(question, MemorisationItem)
-        check_oracle(question, "the function", "reference/memorisation_questions.py")
-        where = place(question)
+    def prepare(self) -> None:
+        """Refuse sizes that do not fit together, and a report that has no name."""
+        super().prepare()
+        where = place(self.question)
         if self.options.copied > min(self.options.length, self.options.generated):
             raise RubricError(f"{where}: copied: expected at most length and generated")
         if not self.options.n:
             raise RubricError(f"{where}: n: at least one size is needed")
-        for item in question.items:
-            if item.id not in self.items:
-                continue
-            if self.items[item.id].measure == "report" and not self.options.report:
-                raise RubricError(f"{place(question, item)}: measure: the question names no report")
-            check_worths(self.items[item.id].mistake, AREA, item.points, place(question, item))
+        for item, options in self.automatic:
+            if options.measure == "report" and not self.options.report:
+                raise RubricError(f"{place(self.question, item)}: measure: the question names no report")
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """One call for each round; then the report."""
-        if blank(answer):
-            return ()
+        del answer
         report = self.options.report
         read = (Scenario(f"{self.question.id}: report", (Call(report, read=True),)),) if report else ()
         return (*self._calls("", draw), *read)
@@ -117,11 +145,7 @@ class MemorisationCheck:
         corpus = Call(self.question.answer, attribute="corpus", read=True)
         return (*self._calls("expected", draw), Scenario(f"{self.question.id}: corpus", (corpus,)))
 
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
-
-    def asked(self, number: int, draw: Draw) -> Asked:
+    def round(self, number: int, draw: Draw) -> Round:
         """The arguments of one round: random texts, and a copied piece in the generated one."""
         options, generator = self.options, draw.generator(f"round {number}")
         corpus = generator.integers(1, options.vocabulary + 1, (options.texts, options.length))
@@ -138,10 +162,10 @@ class MemorisationCheck:
                 start = text * options.length + int(generator.integers(options.length - options.copied + 1))
             piece = corpus.ravel()[start : start + options.copied]
             generated[place_there : place_there + options.copied] = piece
-        return Asked(generated.tolist(), corpus.tolist(), n)
+        return Round(generated.tolist(), corpus.tolist(), n)
 
     def _calls(self, attribute: str, draw: Draw) -> tuple[Scenario, ...]:
-        asked = (self.asked(number, draw) for number in range(self.options.rounds))
+        rounds = (self.round(number, draw) for number in range(self.options.rounds))
         return tuple(
             Scenario(
                 f"{self.question.id}: {number}",
@@ -155,54 +179,35 @@ class MemorisationCheck:
                     ),
                 ),
             )
-            for number, one in enumerate(asked)
+            for number, one in enumerate(rounds)
         )
 
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
-        options = self.items[item.id]
+    def verdict(self, item: Item, options: MemorisationItem, evidence: Evidence) -> Finding | None:
+        """The first round whose measure is wrong, or what is wrong with the report."""
+        del item
         if options.measure == "report":
-            return result(self.question, item, self._report(evidence))
-        if evidence.draw is None:
-            staff = f"{self.question.answer}: the texts are not known: the evidence has no draw"
-            return result(self.question, item, review(staff))
-        suspects: list[list[str]] = []
-        first: Finding | None = None
+            return self._report(evidence)
+        first, found = None, []
         for number in range(self.options.rounds):
-            finding, codes = self._round(number, options.measure, evidence, evidence.draw)
+            finding, codes = self._round(number, options.measure, evidence)
             if finding is not None:
-                suspects.append(codes)
+                found.append(codes)
                 first = first or finding
-        if first is not None:
-            first = known_mistake(first, shared(suspects), AREA, options.mistake)
-        return result(self.question, item, first)
+        return self.known(first, found, options)
 
-    def _round(
-        self, number: int, measure: str, evidence: Evidence, draw: Draw
-    ) -> tuple[Finding | None, list[str]]:
-        asked, name = self.asked(number, draw), self.question.answer
-        observations = observations_at(evidence.observed, number)
+    def _round(self, number: int, measure: str, evidence: Evidence) -> tuple[Finding | None, list[str]]:
+        asked, name = self.round(number, evidence.drawn), self.question.answer
         what = f"{name} [n = {asked.n}, {len(asked.generated)} tokens]"
-        finding = trouble(observations, 1, name, what)
-        if finding is not None:
-            return finding, []
-        value = observations[0].value
+        value, finding = answered(observations_at(evidence.observed, number), 0, 1, name, what)
         right = _measured(asked.generated, asked.corpus, asked.n)
-        finding = _differs(value, measure, right, what)
-        if finding is None:
-            return None, []
-        told, _ = reference_value(observations_at(evidence.expected, number), 0)
-        mistakes = told.get("mistakes") if isinstance(told, Mapping) else None
-        codes = [
-            pair[0]
-            for pair in (mistakes if isinstance(mistakes, list | tuple) else ())
-            if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-            if isinstance(pair[1], Mapping) and _differs(value, measure, pair[1], what) is None
-        ]
-        return finding, codes
+        finding = finding or _differs(value, measure, right, what)
+        if value is None or finding is None:
+            return finding, []
+        reply, _ = reference_value(observations_at(evidence.expected, number), 0)
+        return finding, suspects(
+            reply,
+            lambda wrong: isinstance(wrong, Mapping) and _differs(value, measure, wrong, what) is None,
+        )
 
     def _report(self, evidence: Evidence) -> Finding | None:
         """The numbers of the report, against the text that it is about."""
@@ -239,8 +244,6 @@ def _measured(generated: list[int], corpus: list[list[int]], n: int) -> dict[str
 
 def _differs(value: Any, measure: str, right: Mapping[str, Any], what: str) -> Finding | None:
     """Why one entry of what was returned is not right."""
-    if value is None:
-        return no_answer("value.none", f"{what} is None", what=what)
     entry = value.get(measure) if isinstance(value, Mapping) else None
     given, expected = numbers(entry), numbers(right.get(measure))
     if given is None or given.array.ndim or given.kind not in ("int", "float"):
@@ -252,3 +255,6 @@ def _differs(value: Any, measure: str, right: Mapping[str, Any], what: str) -> F
     if np.isfinite(number) and abs(number - wanted) <= NEAR:
         return None
     return failed(f"memorisation.{measure}", f"{what}: {number!r}, expected {wanted!r}", what=what)
+
+
+KIND = Kind(MemorisationCheck, form="code")

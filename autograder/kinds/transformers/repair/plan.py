@@ -1,31 +1,4 @@
-"""The experiments that tell the faults of a decoder apart, and, but for one, in float64.
-
-Each makes one model, by default of one layer, and is arranged so that a fault which raises takes down only
-what it must:
-
-    attention     one token and one memory position, where nothing is masked and no sizes can be confused;
-                  then batch, length and source are equal, so no mix-up of sizes raises
-    unequal       sizes that differ, and a memory longer than the target
-    positions     more positions than any other size of the model
-    longest       all sizes the same, and a target of that length
-    larger table  twice as many positions: how much larger the model is
-    small         small weights: attention is nearly the plain mean of what is visible
-    small stack   the same with two layers
-    vocabulary    more tokens than any other size of the model
-    stack         two layers: which weights there are, and which have a part in the output; and whether
-                  the second lets through what comes from the first
-    weights       which weights have a part in the output; then the state of some positions is nothing, or
-                  huge; then which have a part in training, with dropout
-    dropped       dropout 1, in training: whatever is dropped is gone; then dropout 0
-    wide          a wider feed-forward network
-
-Target masks never let a position see a later one, except where all are open, and memory masks block whole
-positions, as real ones do, except beside huge embeddings. Every text has masks of its own. Tokens are below
-the width of the model, except in ``vocabulary``, so that a wrong table of tokens raises nowhere else. Every
-call is seeded: dropout that is on where it should not be repeats itself and hides nothing else.
-
-What is asked only after the first answers, `asked_later` and `without_layers`, stands in `later`.
-"""
+"""Which experiments are made, with which hidden inputs."""
 
 from __future__ import annotations
 
@@ -37,6 +10,8 @@ from msgspec.structs import replace
 from autograder.checks.base import Draw
 from autograder.kinds.transformers.repair.experiment import (
     D_MODEL,
+    HUGE,
+    MODEL,
     PARAMETERS,
     TORCH,
     Access,
@@ -47,16 +22,13 @@ from autograder.kinds.transformers.repair.experiment import (
     Model,
     Remake,
     Step,
-    put,
-    written,
-)
-from autograder.kinds.transformers.repair.slopes import (
-    HUGE,
     balanced,
     counted,
     counted_of,
     found_own,
     multiplied,
+    put,
+    written,
 )
 from autograder.records import Call, Ref
 
@@ -459,3 +431,69 @@ def _target_mask(blocked: np.ndarray = TARGET_BLOCKED) -> np.ndarray:
     for text in np.flatnonzero(blocked):
         mask[text, :, MOVED + 1 :, MOVED] = False
     return mask
+
+
+VERY_LONG = 6000
+"""Longer than tables of positions that were made without a thought of max_len."""
+LONG = 600
+"""The same where attention has to be computed."""
+SILENT = {
+    "self alone": "blocks.0.cross_block.attention.out_proj.weight.zero_",
+    "cross alone": "blocks.0.self_attention.out_proj.weight.zero_",
+}
+"""What makes the other attention's output constant, where the listing's names were kept."""
+
+
+def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
+    """The experiments that single questions call for.
+
+    self alone, cross alone   the other attention is silent, where it is found by name
+    masks                     each mask exchanged
+    very long, long           targets longer than a table that forgets max_len, without layers and with one
+    no positions              a model that can read nothing
+    single                    float32: whether it works there alone
+    """
+    drawn = Drawn(draw)
+    one = Model(access, drawn.seed)
+    tokens = np.full((1, VERY_LONG), drawn.token)
+    masks = np.ones((1, 1, 1, 1), bool), np.ones((1, 1, 1, VERY_LONG), bool)
+    very_long = Ask("long", tokens, drawn.memory[:1, :1], *masks)
+    memory = np.resize(drawn.memory[0], (1, LONG, D_MODEL))
+    long = Ask("long", tokens[:, :LONG], memory, *all_open(1, LONG))
+    few = Model(access, drawn.seed, n_tokens=FEW_TOKENS, max_len=VERY_LONG)
+    made = Count("made", Call(MODEL, "training.__int__"))
+    return (
+        *(
+            one.experiment(name, [Call(MODEL, silence, keep="silent"), *drawn.silenced()])
+            for name, silence in SILENT.items()
+        ),
+        one.experiment("masks", drawn.other_masks()),
+        replace(few, n_layers=0).experiment("very long", [very_long]),
+        replace(few, max_len=LONG).experiment("long", [long]),
+        replace(one, max_len=0, change=Change.NONE).experiment("no positions", [made]),
+        replace(one, change=Change.NONE, dtype="float32").experiment("single", [drawn.usual("single")]),
+    )
+
+
+def without_layers(access: Access, draw: Draw) -> tuple[Experiment, ...]:
+    """Experiments of the first round on models without layers, for decoders whose layers do not work."""
+    drawn = Drawn(draw)
+    none = Model(access, drawn.seed, n_layers=0)
+    even = replace(none, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
+    made = (
+        none.experiment("attention", [*drawn.plain(), *table()]),
+        none.experiment("unequal", [*drawn.unequal(), drawn.longer_source()]),
+        replace(none, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS).experiment(
+            "positions", [drawn.positions(MANY_POSITIONS)]
+        ),
+        even.experiment("longest", [drawn.positions(D_MODEL)]),
+        replace(none, max_len=MORE_POSITIONS).experiment("larger table", table()),
+        replace(none, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS).experiment(
+            "vocabulary", [drawn.vocabulary()]
+        ),
+        none.experiment("weights", [*drawn.features(first=True), *drawn.places()]),
+        none.experiment("dropped", drawn.rate(), ("train",)),
+    )
+    return tuple(
+        replace(one, scenario=replace(one.scenario, name=f"{one.scenario.name}, no layers")) for one in made
+    )

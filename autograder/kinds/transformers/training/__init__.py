@@ -7,142 +7,353 @@ trainer with another loss that is right from there on loses nothing further on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta, Struct
 
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.judging.known import check_worths, known_mistake
-from autograder.checks.judging.manual import manual
+from autograder.checks.itemwise import OracleCheck
+from autograder.checks.judging.oracle import Worth, said
 from autograder.checks.judging.results import (
     Finding,
-    blank,
     differing,
     failed,
-    no_answer,
     observations_at,
     reference_value,
-    result,
     review,
     trouble,
 )
-from autograder.checks.options import check_oracle, item_options, place, question_options
-from autograder.checks.planning.drawing import SAMPLE
+from autograder.checks.kind import Kind
+from autograder.checks.options import CallOptions, Given, place
+from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
+from autograder.checks.values.arrays import Difference, numbers
+from autograder.checks.values.quoting import quote_shape, type_name
 from autograder.errors import RubricError
-from autograder.kinds.transformers.training import losses as told_losses
-from autograder.kinds.transformers.training import plan as calls
-from autograder.kinds.transformers.training.options import TrainingItem, TrainingQuestion
-from autograder.records import Answer, Call, ItemResult, Scenario
-from autograder.rubric import Item, Question, Rubric
+from autograder.records import Answer, Call, Ref, Scenario, Tensor
+from autograder.rubric import Item
 
-AREA = "training"
+Count = Annotated[int, Meta(ge=1, le=1000)]
+
+
+class TrainingQuestion(Struct, frozen=True):
+    """Options of a ``training`` question."""
+
+    model: Given
+    """The language model of a locked cell; it takes a keyword ``dropout``."""
+    batches: Given
+    """The batches of a locked cell: the first two arguments are tokens and mask, and a seed is added last."""
+    args: tuple[Any, ...] = ()
+    """Of the trainer, behind model and batches: plain numbers."""
+    steps: Count = 8
+    """Of the run without an interruption."""
+    stop: Count = 3
+    """The step after which the checkpoint is made."""
+    further: Count = 3
+    """Steps that the first trainer goes on for, after its checkpoint."""
+    dropout: Annotated[float, Meta(gt=0, lt=1)] = 0.2
+    """Of the runs in which random numbers matter."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    precision: str = "float64"
+
+
+class TrainingItem(Struct, frozen=True):
+    """Options of an item of a ``training`` question."""
+
+    measure: Literal["loss", "updates", "learns", "resume"]
+    """``loss``: the first loss; ``updates``: every further one; ``learns``: the loss falls; ``resume``: going
+    on from a checkpoint equals never having stopped, bit for bit."""
+    margin: Decimal = Decimal("0.9")
+    """Of ``learns``: the loss afterwards is at most this share of the loss before."""
+    mistake: tuple[Worth, ...] = ()
+
+
+RESUMED, PLAIN, DROPOUT = range(3)
+"""The scenarios of the plan, in order."""
+BEFORE, LOSSES, AFTER = 3, 5, 7
+"""In the last two scenarios: logits of the untrained model, the losses, logits of the trained model."""
+RESUMED_LOSSES, RESUMED_AFTER = 10, 12
+"""In the first scenario."""
+
+
+class Task(Struct, frozen=True, eq=False):
+    """What was drawn for one question."""
+
+    table: dict[str, Any]
+    """As above; plain values and arrays."""
+    tokens: np.ndarray
+    """(texts, length) int64."""
+    mask: np.ndarray
+    """(texts, length); 0 = padding."""
+
+
+def task_of(options: TrainingQuestion, draw: Draw) -> Task:
+    """Draw texts and seeds.
+
+    Raises:
+        RubricError: an array cannot be drawn, or the batches have no tokens and mask of one shape.
+    """
+    inputs = Inputs(CallOptions(sizes=options.sizes, precision=options.precision), draw)
+    model, model_options = inputs.arguments("model", options.model.args, options.model.kwargs)
+    batches, more = inputs.arguments("batches", options.batches.args, options.batches.kwargs)
+    tokens, mask = (_integers(value) for value in (*batches, None, None)[:2])
+    if more or tokens is None or mask is None or tokens.shape != mask.shape or tokens.ndim != 2:
+        raise RubricError("batches: args: expected tokens and mask, (texts, length) each, as the first two")
+    if min(tokens.shape) < 2 or not (mask[:, 1:] != 0).any():
+        raise RubricError("batches: args: at least two texts with two tokens are needed")
+    order, weights, other, noise = (int(seed) for seed in inputs.generator("seeds").integers(0, 2**31, 4))
+    table = {
+        "model": list(model),
+        "model_options": model_options,
+        "batches": list(batches),
+        "trainer": [plain(value) for value in options.args],
+        "steps": options.steps,
+        "stop": options.stop,
+        "further": options.further,
+        "dropout": options.dropout,
+        "order": order,
+        "weights": weights,
+        "other_weights": other,
+        "noise": noise,
+    }
+    return Task(table, tokens, mask != 0)
+
+
+def runs(title: str, name: str, options: TrainingQuestion, task: Task) -> tuple[Scenario, ...]:
+    """The calls in the student's box.
+
+    Args:
+        title: names the question.
+        name: the trainer's class.
+        options: of the question.
+        task: what was drawn.
+    """
+    calls = _Calls(name, options, task)
+    steps = options.steps
+    interrupted = (
+        *calls.new("first", options.dropout, task.table["weights"]),
+        calls.train("first", options.stop, task.table["noise"]),
+        Call(Ref("first"), attribute="checkpoint", grad=True, keep="saved"),
+        calls.train("first", options.further, None),
+        *calls.new("second", options.dropout, task.table["other_weights"]),
+        Call(Ref("second"), attribute="restore", args=(Ref("saved"),), grad=True, keep="restored"),
+        calls.train("second", steps - options.stop, None),
+        *calls.logits("second"),
+    )
+    return (
+        Scenario(f"{title}: interrupted", interrupted),
+        Scenario(f"{title}: without dropout", calls.straight(0.0)),
+        Scenario(f"{title}: with dropout", calls.straight(options.dropout)),
+    )
+
+
+class _Calls:
+    """Short ways to the calls of one task."""
+
+    def __init__(self, name: str, options: TrainingQuestion, task: Task) -> None:
+        self._name = name
+        self._options = options
+        self._task = task
+
+    def straight(self, dropout: float) -> tuple[Call, ...]:
+        table = self._task.table
+        return (
+            *self.new("only", dropout, table["weights"])[:-1],
+            *self.logits("only"),
+            self.trainer("only"),
+            self.train("only", self._options.steps, table["noise"]),
+            *self.logits("only"),
+        )
+
+    def new(self, name: str, dropout: float, seed: int) -> tuple[Call, ...]:
+        table = self._task.table
+        options = {**table["model_options"], "dropout": dropout}
+        return (
+            self._call(self._options.model.name, table["model"], options, keep=f"{name} model", seed=seed),
+            self._call(
+                self._options.batches.name, [*table["batches"], table["order"]], {}, keep=f"{name} batches"
+            ),
+            self.trainer(name),
+        )
+
+    def trainer(self, name: str) -> Call:
+        args = [Ref(f"{name} model"), Ref(f"{name} batches"), *self._task.table["trainer"]]
+        return self._call(self._name, args, {}, keep=name)
+
+    def train(self, name: str, steps: int, seed: int | None) -> Call:
+        dtype = self._options.precision
+        return Call(Ref(name), attribute="train", args=(steps,), seed=seed, grad=True, default_dtype=dtype)
+
+    def logits(self, name: str) -> tuple[Call, ...]:
+        model, (tokens, mask) = Ref(f"{name} model"), self._task.table["batches"][:2]
+        return (
+            Call(model, attribute="eval", keep=f"{name} model"),
+            Call(model, args=(tokens, mask), grad=True, default_dtype=self._options.precision),
+        )
+
+    def _call(
+        self, target: str, args: list[Any], kwargs: dict[str, Any], *, keep: str, seed: int | None = None
+    ) -> Call:
+        dtype = self._options.precision
+        return Call(
+            target, args=tuple(args), kwargs=kwargs, keep=keep, seed=seed, grad=True, default_dtype=dtype
+        )
+
+
+def _integers(value: Any) -> np.ndarray | None:
+    numbers = value.array if isinstance(value, Tensor) else value
+    return numbers if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iub" else None
+
+
+RTOL, ATOL = 1e-6, 1e-9
+"""How near a loss must come to the reference's; both are computed in double precision."""
+
+
+def read_losses(value: Any, steps: int) -> tuple[list[float], Difference | None]:
+    """So many finite losses, or why they are none."""
+    found = numbers(value)
+    if found is None or found.kind not in ("float", "int"):
+        form = type_name(value) if found is None else found.kind
+        return [], Difference("training.no-losses", {"form": form}, f"no losses: {form}")
+    array = found.array.astype(np.float64)
+    if array.ndim > 1 and array.size == len(array):
+        array = array.reshape(-1)
+    if array.shape != (steps,):
+        form, count = quote_shape(array.shape), str(steps)
+        return [], Difference("training.count", {"shape": form, "count": count}, f"shape {form} for {count}")
+    if not np.isfinite(array).all():
+        return [], Difference("training.not-finite", {}, f"losses {array.tolist()[:20]}")
+    return array.tolist(), None
+
+
+def first_difference(given: Sequence[float], right: Sequence[float]) -> int | None:
+    """The first step whose loss is another one; None when all agree."""
+    pairs = enumerate(zip(given, right, strict=True))
+    return next((step for step, (a, b) in pairs if not abs(a - b) <= ATOL + RTOL * abs(b)), None)
+
+
+def told(table: Any, name: str, steps: int) -> list[float] | None:
+    """Losses that the reference told; None when there are none under this name."""
+    value = table.get(name) if isinstance(table, Mapping) else None
+    losses, difference = read_losses(value, steps)
+    return losses if value is not None and difference is None else None
+
+
+def cross_entropy(logits: Any, tokens: np.ndarray, mask: np.ndarray) -> float | None:
+    """The mean loss of predicting every token that is not padding from those before it, in nats.
+
+    Args:
+        logits: (texts, length, n_vocab), as they came from a box.
+        tokens: (texts, length) int64.
+        mask: (texts, length) bool.
+
+    Returns:
+        None when the logits are not finite numbers of this shape.
+    """
+    found = numbers(logits)
+    if found is None or found.kind != "float" or found.array.shape[:-1] != tokens.shape:
+        return None
+    scores = found.array[:, :-1].astype(np.float64)
+    if scores.shape[-1] <= int(tokens.max()) or int(tokens.min()) < 0 or not np.isfinite(scores).all():
+        return None
+    shifted = scores - scores.max(-1, keepdims=True)
+    logs = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+    chosen = np.take_along_axis(logs, tokens[:, 1:, None], -1)[..., 0]
+    value = -float(chosen[mask[:, 1:]].mean())
+    return value if math.isfinite(value) else None
+
+
+def same_bits(first: Any, second: Any) -> bool:
+    """Whether two arrays of numbers are equal to the last bit."""
+    one, other = numbers(first), numbers(second)
+    return one is not None and other is not None and np.array_equal(one.array, other.array)
+
+
 Suspects = tuple[str, ...]
-Judged = tuple[Finding | None, Suspects]
 
 
-class TrainingCheck:
+class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
     """One class with ``train``, ``checkpoint`` and ``restore``, asked in three runs."""
 
     kind: ClassVar[str] = "training"
     question_type = TrainingQuestion
     item_type = TrainingItem
+    needs_draw: ClassVar[bool] = True
+    called: ClassVar[str] = "the trainer's class"
+    example: ClassVar[str] = "reference/training_questions.py"
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        self.options = question_options(question, TrainingQuestion)
-        self.items = item_options(question, TrainingItem)
-        check_oracle(question, "the trainer's class", "reference/training_questions.py")
-        where = place(question)
+    def prepare(self) -> None:
+        """Refuse a checkpoint behind the last step, margins that are none, and texts that cannot be drawn."""
+        super().prepare()
+        where = place(self.question)
         if self.options.stop >= self.options.steps:
             raise RubricError(f"{where}: stop: expected below steps, {self.options.steps}")
-        for item in question.items:
-            if item.id in self.items:
-                self._check(self.items[item.id], item.points, place(question, item))
+        for item, options in self.automatic:
+            if not 0 < options.margin < 1:
+                at = place(self.question, item)
+                raise RubricError(f"{at}: margin: expected above 0 and below 1, got {options.margin}")
         try:
-            calls.task_of(self.options, SAMPLE)
+            task_of(self.options, SAMPLE)
         except RubricError as error:
             raise RubricError(f"{where}: {error}") from error
 
-    @staticmethod
-    def _check(item: TrainingItem, points: Decimal, where: str) -> None:
-        check_worths(item.mistake, AREA, points, where)
-        if not 0 < item.margin < 1:
-            raise RubricError(f"{where}: margin: expected above 0 and below 1, got {item.margin}")
-
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The three runs."""
-        if blank(answer):
-            return ()
-        task = calls.task_of(self.options, draw)
-        return calls.runs(self.question.id, self.question.answer, self.options, task)
+        del answer
+        return runs(self.question.id, self.question.answer, self.options, task_of(self.options, draw))
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """One question to the oracle."""
-        task = calls.task_of(self.options, draw)
         asked = Call(
             self.question.answer,
             attribute="expected",
-            args=(task.table,),
+            args=(task_of(self.options, draw).table,),
             default_dtype=self.options.precision,
         )
         return (Scenario(f"{self.question.id}: losses", (asked,)),)
 
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
-
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
-        options = self.items[item.id]
-        measures: Mapping[str, Callable[[TrainingItem, Evidence], Judged]] = {
-            "loss": self._loss,
-            "updates": self._updates,
-            "learns": self._learns,
-            "resume": self._resume,
-        }
-        finding, suspects = measures[options.measure](options, evidence)
-        if finding is not None and suspects:
-            finding = known_mistake(finding, suspects, AREA, options.mistake)
-        return result(self.question, item, finding)
+    def verdict(self, item: Item, options: TrainingItem, evidence: Evidence) -> Finding | None:
+        """What is wrong with what an item measures."""
+        del item
+        if options.measure == "learns":
+            return self._learns(options, evidence)
+        measure = {"loss": self._loss, "updates": self._updates, "resume": self._resume}[options.measure]
+        finding, found = measure(evidence)
+        return self.known(finding, [found] if found else (), options)
 
     # ------------------------------------------------------------ what is measured
 
-    def _loss(self, item: TrainingItem, evidence: Evidence) -> Judged:
+    def _loss(self, evidence: Evidence) -> tuple[Finding | None, Suspects]:
         """The first loss, which no update has touched."""
-        del item
         expected, finding = self._expected(evidence)
-        given, trouble_found = self._losses(evidence, calls.PLAIN)
+        given, trouble_found = self._losses(evidence, PLAIN)
         if finding is not None or trouble_found is not None:
             return finding or trouble_found, ()
         right = expected["right"]["plain"]
-        if told_losses.first_difference(given[:1], right[:1]) is None:
+        if first_difference(given[:1], right[:1]) is None:
             return None, ()
         named = self._named(expected, lambda one: [(given[:1], one("plain")[:1])])
         staff = f"{self.question.answer}: first loss {given[0]!r}, expected {right[0]!r}"
         return failed("training.loss", staff, what=self.question.answer), named
 
-    def _updates(self, item: TrainingItem, evidence: Evidence) -> Judged:
+    def _updates(self, evidence: Evidence) -> tuple[Finding | None, Suspects]:
         """Every further loss, with and without dropout; another loss that is followed consistently counts."""
-        del item
         expected, finding = self._expected(evidence)
-        plain, plain_trouble = self._losses(evidence, calls.PLAIN)
-        dropout, dropout_trouble = self._losses(evidence, calls.DROPOUT)
+        plain, plain_trouble = self._losses(evidence, PLAIN)
+        dropout, dropout_trouble = self._losses(evidence, DROPOUT)
         finding = finding or plain_trouble or dropout_trouble
         if finding is not None:
             return finding, ()
         right = expected["right"]
         places = [
-            told_losses.first_difference(given, right[name])
-            for name, given in (("plain", plain), ("dropout", dropout))
+            first_difference(given, right[name]) for name, given in (("plain", plain), ("dropout", dropout))
         ]
         if places == [None, None] or any(
-            told_losses.first_difference(plain, one["plain"]) is None
-            and told_losses.first_difference(dropout, one["dropout"]) is None
+            first_difference(plain, one["plain"]) is None
+            and first_difference(dropout, one["dropout"]) is None
             for one in expected["follow"]
         ):
             return None, ()
@@ -153,49 +364,45 @@ class TrainingCheck:
         code = "training.updates" if run == "plain" else "training.updates-dropout"
         return failed(code, staff, what=self.question.answer, step=str((step or 0) + 1)), named
 
-    def _learns(self, item: TrainingItem, evidence: Evidence) -> Judged:
+    def _learns(self, options: TrainingItem, evidence: Evidence) -> Finding | None:
         """The loss on the texts, from the logits before and after training."""
-        observations = observations_at(evidence.observed, calls.PLAIN)
+        observations = observations_at(evidence.observed, PLAIN)
         what = self.question.answer
-        finding = trouble(observations, calls.AFTER + 1, what, what)
+        finding = trouble(observations, AFTER + 1, what, what)
         if finding is not None:
-            return finding, ()
-        if evidence.draw is None:
-            return review(f"{what}: the texts are not known: the evidence has no draw"), ()
-        task = calls.task_of(self.options, evidence.draw)
+            return finding
+        task = task_of(self.options, evidence.drawn)
         before, after = (
-            told_losses.cross_entropy(observations[place].value, task.tokens, task.mask)
-            for place in (calls.BEFORE, calls.AFTER)
+            cross_entropy(observations[place].value, task.tokens, task.mask) for place in (BEFORE, AFTER)
         )
         if before is None or after is None:
             ours = self._expected(evidence)[1]
-            return ours or failed("training.no-logits", f"{what}: no finite logits", what=what), ()
-        if after <= float(item.margin) * before:
-            return None, ()
-        staff = f"{what}: from {before:.6g} to {after:.6g}, allowed {item.margin} of it"
+            return ours or failed("training.no-logits", f"{what}: no finite logits", what=what)
+        if after <= float(options.margin) * before:
+            return None
+        staff = f"{what}: from {before:.6g} to {after:.6g}, allowed {options.margin} of it"
         code = "training.no-change" if after == before else "training.learns"
-        numbers = {"before": f"{before:.3f}", "after": f"{after:.3f}"}
-        return failed(code, staff, what=what, **numbers), ()
+        told_numbers = {"before": f"{before:.3f}", "after": f"{after:.3f}"}
+        return failed(code, staff, what=what, **told_numbers)
 
-    def _resume(self, item: TrainingItem, evidence: Evidence) -> Judged:
+    def _resume(self, evidence: Evidence) -> tuple[Finding | None, Suspects]:
         """The run from a checkpoint on, against the student's own run without one, to the last bit."""
-        del item
         what = self.question.answer
-        straight, straight_trouble = self._losses(evidence, calls.DROPOUT)
-        resumed, resumed_trouble = self._losses(evidence, calls.RESUMED)
+        straight, straight_trouble = self._losses(evidence, DROPOUT)
+        resumed, resumed_trouble = self._losses(evidence, RESUMED)
         found = straight_trouble or resumed_trouble
         if found is not None:
             # A batch that is all padding has no loss for anybody; the oracle tells none either.
             ours = self._expected(evidence)[1] if found.code == "training.not-finite" else None
             return ours or found, ()
-        whole = observations_at(evidence.observed, calls.DROPOUT)
-        before, after = (whole[place].value for place in (calls.BEFORE, calls.AFTER))
-        if told_losses.same_bits(before, after):
+        whole = observations_at(evidence.observed, DROPOUT)
+        before, after = (whole[place].value for place in (BEFORE, AFTER))
+        if same_bits(before, after):
             return failed("training.no-change", f"{what}: training changed nothing", what=what), ()
         own = straight[self.options.stop :]
         step = next((place for place, (a, b) in enumerate(zip(own, resumed, strict=True)) if a != b), None)
-        ended = observations_at(evidence.observed, calls.RESUMED)[calls.RESUMED_AFTER].value
-        if step is None and told_losses.same_bits(after, ended):
+        ended = observations_at(evidence.observed, RESUMED)[RESUMED_AFTER].value
+        if step is None and same_bits(after, ended):
             return None, ()
         expected, finding = self._expected(evidence)
         named = self._named(expected, lambda one: [(resumed, one("resumed"))]) if finding is None else ()
@@ -209,14 +416,14 @@ class TrainingCheck:
 
     def _losses(self, evidence: Evidence, run: int) -> tuple[list[float], Finding | None]:
         """The losses of one run; of the interrupted one those after the checkpoint."""
-        interrupted = run == calls.RESUMED
-        index = calls.RESUMED_LOSSES if interrupted else calls.LOSSES
+        interrupted = run == RESUMED
+        index = RESUMED_LOSSES if interrupted else LOSSES
         steps = self.options.steps - (self.options.stop if interrupted else 0)
         what, observations = self.question.answer, observations_at(evidence.observed, run)
-        finding = trouble(observations, (calls.RESUMED_AFTER if interrupted else calls.AFTER) + 1, what, what)
+        finding = trouble(observations, (RESUMED_AFTER if interrupted else AFTER) + 1, what, what)
         if finding is not None:
             return [], finding
-        given, difference = told_losses.read(observations[index].value, steps)
+        given, difference = read_losses(observations[index].value, steps)
         return given, None if difference is None else differing(difference, what)
 
     def _expected(self, evidence: Evidence) -> tuple[dict[str, Any], Finding | None]:
@@ -228,11 +435,7 @@ class TrainingCheck:
         if not {"plain", "dropout"} <= set(right):
             return {}, review(f"{self.question.answer}: the reference is no oracle of losses")
         follow = [self._told(one) for one in _entries(value.get("follow"))]
-        mistakes = [
-            (pair[0], self._told(pair[1]))
-            for pair in _entries(value.get("mistakes"))
-            if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        ]
+        mistakes = [(wrong.code, self._told(wrong.value)) for wrong in said(value).wrong]
         whole = [one for one in follow if {"plain", "dropout"} <= set(one)]
         return {"right": right, "follow": whole, "mistakes": mistakes}, None
 
@@ -242,7 +445,7 @@ class TrainingCheck:
             "dropout": self.options.steps,
             "resumed": self.options.steps - self.options.stop,
         }
-        read = {name: told_losses.told(table, name, count) for name, count in steps.items()}
+        read = {name: told(table, name, count) for name, count in steps.items()}
         return {name: losses for name, losses in read.items() if losses is not None}
 
     @staticmethod
@@ -254,10 +457,13 @@ class TrainingCheck:
         found = []
         for code, losses in expected["mistakes"]:
             compared = pairs(lambda name, losses=losses: losses.get(name, []))  # type: ignore[misc]
-            if all(right and told_losses.first_difference(given, right) is None for given, right in compared):
+            if all(right and first_difference(given, right) is None for given, right in compared):
                 found.append(code)
         return tuple(found)
 
 
 def _entries(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
+
+
+KIND = Kind(TrainingCheck, form="code")

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.compared import ComparedCheck, Judged
+from autograder.checks.compared import Compared, ComparedCheck
 from autograder.checks.judging.oracle import Wrong
-from autograder.checks.judging.results import Finding, blank, failed, no_answer, observations_at
+from autograder.checks.judging.results import Finding, failed, no_answer, observations_at
+from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions
 from autograder.checks.planning.targets import Target, nothing_written, stated
 from autograder.checks.values.arrays import numbers
@@ -51,10 +52,10 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
     question_type = VisibilityQuestion
     item_type = VisibilityItem
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variable or the cases; at the end the variable's entries in order, if it is a set."""
-        plan = super().plan(answer, draw)
-        if not plan or self.targets.cases:
+        plan = super().asked(answer, draw)
+        if self.targets.cases:
             return plan
         return (*plan, *(_entries(name) for name in self._read_names(answer)))
 
@@ -146,11 +147,12 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
             return None
         for wrong in wrongs:
             value, finding = self.read_right(wrong.value, item, target)
-            if finding is None and self.differs(given, value, item, target) is None:
+            known = finding is None and f"{AREA}.{wrong.code}" in SENTENCES
+            if known and self.differs(given, value, item, target) is None:
                 return failed(f"{AREA}.{wrong.code}", difference.staff, what=target.what)
         return None
 
-    def judged(self, value: Any, known: Any, item: Item, target: Target, evidence: Evidence) -> Judged:
+    def judged(self, value: Any, known: Any, item: Item, target: Target, evidence: Evidence) -> Compared:
         """See `ComparedCheck.judged`; a set is read by its entries."""
         if isinstance(value, Opaque) and value.type_name in _SETS and not self.targets.cases:
             names = self._read_names(evidence.answer)
@@ -164,7 +166,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
         """The variables that do not stand in the source, in the order of their scenarios."""
         items = (item for item in self.question.items if item.id in self.items)
         names = dict.fromkeys(self.targets.of_item(item)[0].name for item in items)
-        return [] if blank(answer) else [name for name in names if stated(answer, name) is None]
+        return [name for name in names if stated(answer, name) is None]
 
     @staticmethod
     def _matrix(given: np.ndarray, right: np.ndarray, what: Phrase) -> np.ndarray | Finding:
@@ -218,3 +220,6 @@ def _pairs(value: Mapping[Any, Any]) -> Any:
 def _rows(matrix: np.ndarray) -> str:
     """A matrix on one line, for staff."""
     return " ".join("".join("1" if seen else "0" for seen in row) for row in matrix[:32])
+
+
+KIND = Kind(VisibilityCheck)
