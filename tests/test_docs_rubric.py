@@ -12,7 +12,7 @@ from autograder.authoring.schema import reachable
 from autograder.checks.judging.manual import ManualItem
 from autograder.checks.options import AnswerItem, Case, ComparedOptions, Mistake, Rules
 from autograder.checks.planning import drawing
-from autograder.checks.tabular import Row
+from autograder.checks.tabular import TableRow
 from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
 from autograder.rubric import Rubric, parse, scales
@@ -28,12 +28,13 @@ PAGES = {
     name: "".join(page.read_text("utf-8") for page in sorted(DOCS.glob(f"kinds/{name}*.md")))
     for name in registered()
 }
+COMMON["exams.md"] = COMMON["exams.md"].partition("## An exam: its tasks and its time")[2]
 EXAMPLES = re.findall(
     r"^```toml\n(.*?)^```", "\n".join((*COMMON.values(), *PAGES.values())), re.DOTALL | re.MULTILINE
 )
 RECORDS = (
     *(Exam, Task, Made, Visible, Rules, Mistake, Case, AnswerItem, ComparedOptions, ManualItem),
-    *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same, scales.Grading, scales.Threshold, Row),
+    *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same, scales.Grading, scales.Threshold, TableRow),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )
 """What the rubrics of several kinds may state."""
@@ -70,7 +71,8 @@ def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
     """The page begins with the kind's name, and no option exists that it, or a common page, does not name."""
     check = kinds()[kind].check
     assert PAGES[kind].startswith(f"# `{kind}`: ")
-    page = PAGES[kind] + "".join(COMMON.values())
+    beside = re.findall(r"\]\((\w+)\.md", PAGES[kind])
+    page = "".join((PAGES[kind], *COMMON.values(), *(PAGES.get(name, "") for name in beside)))
     records = reachable(msgspec.inspect.multi_type_info([check.question_type, check.item_type]))
     names = {field.encode_name for record in records for field in msgspec.structs.fields(record)}
     assert [] == sorted(name for name in names if not named(name, page))
@@ -86,7 +88,7 @@ def test_every_common_option_is_on_a_page(record: type[msgspec.Struct]) -> None:
 
 def named(option: str, page: str) -> bool:
     """Whether a page has an option in its text or in an example."""
-    return bool(re.search(rf"`{option}`|\b{option} = ", page))
+    return bool(re.search(rf"`{option}`|\b{option} = |\[\[question\.([a-z]+\.)?{option}\]\]", page))
 
 
 def test_a_misspelt_kind_gets_a_suggestion() -> None:

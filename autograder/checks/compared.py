@@ -22,8 +22,8 @@ from autograder.checks.options import (
     place,
 )
 from autograder.checks.planning.drawing import SAMPLE
-from autograder.checks.planning.planting import Planter, Read, as_written
-from autograder.checks.planning.targets import Target, Targets, stated
+from autograder.checks.planning.planting import Planter, ReadPlace, as_written
+from autograder.checks.planning.targets import Targets, ValueTarget, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.messages import counting, render
@@ -75,16 +75,16 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return self.targets.reference_plan(draw)
 
     @abstractmethod
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The value in the form that is compared, or why it has not that form."""
 
     @abstractmethod
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """How a value that was read differs from one that is right."""
 
     def is_right(self, stated: Any, right: Any, item: Item) -> bool:
         """Whether one of the rubric's own values counts as another one."""
-        return self.differs(stated, right, item, Target("")) is None
+        return self.differs(stated, right, item, ValueTarget("")) is None
 
     @abstractmethod
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
 
-    def read_right(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The same for what the rubric or the reference says."""
         return self.read(value, item, target)
 
@@ -143,7 +143,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
         target = self.targets.of_item(item)[0]
         reads = {
-            one.id: Read(self.targets.of_item(one)[0].name, self.items[one.id].key)
+            one.id: ReadPlace(self.targets.of_item(one)[0].name, self.items[one.id].key)
             for one in self.question.items
             if one.id in self.items
         }
@@ -195,7 +195,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             if options.answer:
                 raise RubricError(f"{where}: value: the reference only knows the question's own answer")
         sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
-        stated = [self.read_right(value, item, Target("")) for value in self.stated(item, sample)]
+        stated = [self.read_right(value, item, ValueTarget("")) for value in self.stated(item, sample)]
         if any(finding is not None for _, finding in stated):
             values = zip(self.stated(item, sample), stated, strict=True)
             bad, why = next((value, one[1]) for value, one in values if one[1] is not None)
@@ -219,7 +219,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
                 raise RubricError(f"{where}: no diagnosis {code!r} of this item; {hint}")
             return None
-        wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
+        wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, ValueTarget(""))
         if finding is not None:
             raise RubricError(f"{where}: {_no_answer(mistake.when, finding, self.kind)}")
         if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
@@ -233,7 +233,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         reading = judged[0].reading if len(judged) == 1 else ""
         return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Compared:
+    def _target(self, item: Item, options: I, target: ValueTarget, evidence: Evidence) -> Compared:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
             return Compared(found.finding)
@@ -249,7 +249,9 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             known = msgspec.structs.replace(known, rights=rights, fault=expected.finding)
         return self.judged(found.value, known, item, target, evidence)
 
-    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Compared:
+    def judged(
+        self, value: Any, known: Known, item: Item, target: ValueTarget, evidence: Evidence
+    ) -> Compared:
         """One value of an answer against everything that is known about it."""
         given, finding = self.read(value, item, target)
         if finding is not None:
@@ -276,7 +278,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return Compared(self._named(given, telling, item, target, evidence) or telling, reading)
 
     def _explained(
-        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target
+        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
         """The known mistake that leads to this value, or what all those that do have in common."""
         fitting = []
@@ -290,7 +292,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return named(fitting, difference.staff, params, others=others, area=self.area)
 
     def _named(
-        self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
+        self, given: Any, difference: Finding, item: Item, target: ValueTarget, evidence: Evidence
     ) -> Finding | None:
         known = self._read.get(item.id)
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):

@@ -74,7 +74,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
         return Told({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
 
-class Given(Struct, frozen=True, forbid_unknown_fields=True):
+class GivenClass(Struct, frozen=True, forbid_unknown_fields=True):
     """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
 
     name: str

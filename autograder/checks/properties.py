@@ -13,7 +13,7 @@ from autograder.checks.base import Draw, Observations
 from autograder.checks.judging.results import Finding, failed, review, same_value, trouble
 from autograder.checks.options import Case, CaseItem
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
-from autograder.checks.planning.subject import MODEL, Construct, Subject, SubjectOptions, argument, changed
+from autograder.checks.planning.subject import MODEL, Callee, CalleeOptions, Construct, argument, changed
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
@@ -290,7 +290,7 @@ class Probe(Protocol):
         """None when the property holds. ``draw`` is the one the calls were made with."""
 
 
-def probe(subject: Subject, item: PropertyItem, purpose: str, case: Case | None, where: str) -> Probe:
+def probe(subject: Callee, item: PropertyItem, purpose: str, case: Case | None, where: str) -> Probe:
     """The probe of one item.
 
     Args:
@@ -317,7 +317,7 @@ class Changes:
     The order of the calls is drawn, so that code which counts its calls does not know which one it answers.
     """
 
-    def __init__(self, subject: Subject, item: PropertyItem, case: Case, purpose: str) -> None:
+    def __init__(self, subject: Callee, item: PropertyItem, case: Case, purpose: str) -> None:
         self._subject = subject
         self._item = item
         self._case = case
@@ -327,7 +327,7 @@ class Changes:
         self._start = len(subject.prologue(sample, weights=False))
         self._count = len(self.calls(sample))
 
-    def calls(self, inputs: Inputs, subject: Subject | None = None) -> tuple[Call, ...]:
+    def calls(self, inputs: Inputs, subject: Callee | None = None) -> tuple[Call, ...]:
         """Construct; then the case twice and each variant, in a hidden order.
 
         Args:
@@ -374,7 +374,7 @@ class Changes:
 class Gradients:
     """Runs a case forward and backward, and reads the gradient of every parameter."""
 
-    def __init__(self, subject: Subject, item: PropertyItem, case: Case) -> None:
+    def __init__(self, subject: Callee, item: PropertyItem, case: Case) -> None:
         self._subject = subject
         self._case = case
         self._parameters = item.parameters or tuple(subject.weights)
@@ -413,13 +413,13 @@ class Gradients:
 class Raises:
     """What is right must work, a hidden number of times, and then what is not must be refused."""
 
-    def __init__(self, subject: Subject, item: PropertyItem, purpose: str, case: Case | None) -> None:
+    def __init__(self, subject: Callee, item: PropertyItem, purpose: str, case: Case | None) -> None:
         self._subject = subject
         self._item = item
         self._purpose = purpose
         self._case = case
 
-    def calls(self, inputs: Inputs, subject: Subject | None = None) -> tuple[Call, ...]:
+    def calls(self, inputs: Inputs, subject: Callee | None = None) -> tuple[Call, ...]:
         """The good constructions or calls; then the bad one, last; see `Changes.calls`."""
         subject, item = subject or self._subject, self._item
         prologue = subject.prologue(inputs, weights=False)
@@ -461,7 +461,7 @@ def _nonzero(value: Any) -> bool:
     return found is not None and bool(np.isfinite(found.array).all() and np.any(found.array != 0))
 
 
-def _made(subject: Subject, item: PropertyItem, purpose: str, case: Case | None) -> Probe:
+def _made(subject: Callee, item: PropertyItem, purpose: str, case: Case | None) -> Probe:
     if item.property == "raises":
         if item.construct is None and not item.args and not item.kwargs:
             raise Unfit("raises: construct, args or kwargs must say what is refused")
@@ -479,7 +479,7 @@ def _made(subject: Subject, item: PropertyItem, purpose: str, case: Case | None)
     return Changes(subject, item, case, purpose)
 
 
-def _try_out(made: Probe, options: SubjectOptions) -> None:
+def _try_out(made: Probe, options: CalleeOptions) -> None:
     """Ask with the smallest and the largest sizes, so that a slip shows when the rubric is read."""
     for extreme in (min, max):
         sizes = {name: (extreme(choices),) for name, choices in options.sizes.items()}

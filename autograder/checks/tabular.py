@@ -28,7 +28,7 @@ from autograder.checks.judging.results import (
 )
 from autograder.checks.options import AnswerItem, CallOptions, place, share
 from autograder.checks.planning.planting import PlantedTable, table_trials
-from autograder.checks.planning.targets import Target, Targets
+from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.tables import Columns, Matched, Names, Unread, read_table
 from autograder.errors import RubricError
 from autograder.messages import LANGUAGES, render
@@ -41,7 +41,7 @@ KEY = "key"
 """The kind of the first column, which names the rows."""
 
 
-class Row(Struct, frozen=True, forbid_unknown_fields=True):
+class TableRow(Struct, frozen=True, forbid_unknown_fields=True):
     """One row that is asked for."""
 
     id: str
@@ -73,7 +73,7 @@ class TableQuestion(Struct, frozen=True):
     """Options of a ``table`` question."""
 
     column: tuple[dict[str, Any], ...] = ()
-    row: tuple[Row, ...] = ()
+    row: tuple[TableRow, ...] = ()
     order: Literal["free", "given"] = "free"
     """``given``: the rows are asked for in the rubric's order."""
     beside: tuple[str, ...] = ()
@@ -228,7 +228,7 @@ class CellColumn:
         """Of the column's kind; None for choices."""
         self._choice = None if is_compared else made
 
-    def finding(self, row: str, value: Any, target: Target, evidence: Evidence) -> Finding | None:
+    def finding(self, row: str, value: Any, target: ValueTarget, evidence: Evidence) -> Finding | None:
         """What is wrong with the value of one cell; None when it is right."""
         item = self.items[row]
         if self._choice is not None:
@@ -251,7 +251,7 @@ class CellColumn:
             what: how findings would name the cell.
             evidence: for what is right.
         """
-        check, target = self.check, Target(str(what))
+        check, target = self.check, ValueTarget(str(what))
         if check is None:
             return False
         read = {row: check.read(value, self.items[row], target) for row, (_, value) in parts.items()}
@@ -283,7 +283,7 @@ class CellColumn:
         return Known((found.right, *stated), found.wrong, fault)
 
 
-def _item(row: Row, column: Column, question: Question) -> Item:
+def _item(row: TableRow, column: Column, question: Question) -> Item:
     """The cell as an item of its column; worth 1, because the table gives the points."""
     cell = row.cells.get(column.id, {})
     if not isinstance(cell, Mapping):
@@ -371,7 +371,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         del options
         return self._judge(item, self.read(self._targets.of_item(item)[0], evidence), evidence)
 
-    def read(self, target: Target, evidence: Evidence) -> Matched | Finding:
+    def read(self, target: ValueTarget, evidence: Evidence) -> Matched | Finding:
         """The student's rows by the rubric's ids, or why there are none."""
         found = self._targets.value(target, None, evidence)
         if found.finding is not None:
@@ -476,7 +476,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         if column not in written.cells:
             return failed("table.cell", f"{cell}: missing", what=cell)
         value = written.cells[column]
-        finding = self.columns[column].finding(row, value, Target(cell), evidence)
+        finding = self.columns[column].finding(row, value, ValueTarget(cell), evidence)
         if finding is None or finding.status is not Status.FAILED:
             return finding
         return self.own_result((row, column), table, cell, finding, evidence)

@@ -38,7 +38,7 @@ class Form(Struct, frozen=True, eq=False):
         return frozenset(item.id for item in self.question.items)
 
 
-class Asked(Struct, frozen=True, eq=False):
+class ClassForms(Struct, frozen=True, eq=False):
     """What a class was asked: the forms of each question that is not the same for all, by its id."""
 
     forms: Mapping[str, Sequence[Form]] = {}
@@ -46,7 +46,9 @@ class Asked(Struct, frozen=True, eq=False):
     """Where faults are planted: question id → fault → the lines of code that give it away."""
 
     @classmethod
-    def of(cls, variants: Iterable[tuple[Assignment, Expected, Sequence[str]]], common: Assignment) -> Asked:
+    def of(
+        cls, variants: Iterable[tuple[Assignment, Expected, Sequence[str]]], common: Assignment
+    ) -> ClassForms:
         """Collect the forms of every question.
 
         Args:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from autograder.assignment import Assignment
 from autograder.checks.base import own_draw
 from autograder.errors import NotebookError
-from autograder.grading.coincidence import Asked
+from autograder.grading.coincidence import ClassForms
 from autograder.grading.expected import Expected, expected_values, own_values
 from autograder.notebook.fill import label_of
 from autograder.records import Note
@@ -74,7 +74,7 @@ class Sittings:
         students: dict[str, list[str]] = {digest: [] for digest in variants}
         for student, digest in self._digests.items():
             students[digest].append(student)
-        self.asked = Asked.of(
+        self.asked = ClassForms.of(
             ((one.assignment, one.expected, students[digest]) for digest, one in self._of_variant.items()),
             assignment,
         )

@@ -54,7 +54,7 @@ class Line(NamedTuple):
     """The same, set."""
 
 
-class Asked(NamedTuple):
+class AskedName(NamedTuple):
     """What one name is to hold."""
 
     name: str
@@ -108,7 +108,7 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         if name not in values:
             lines.append(Line(MISSING, sentence("not-assigned", language, name=name)))
             continue
-        asked = Asked(
+        asked = AskedName(
             name, str(entry["kind"]), form, vocabulary, entry.get("given", ""), entry.get("closed", ())
         )
         line = _look(asked, values[name], language)
@@ -146,7 +146,7 @@ def unwritten(name: str, source: str, given: str, language: str) -> Line | None:
     return Line(MISSING, sentence("no-body", language, name=empty)) if empty else None
 
 
-def _look(asked: Asked, value: Any, language: str) -> Line:
+def _look(asked: AskedName, value: Any, language: str) -> Line:
     name, kind, form, vocabulary, *_ = asked
     found = "None" if value is None else "..." if value is ... else type(value).__name__
     if _is_empty(value, kind, form):
@@ -187,7 +187,7 @@ def _is_empty(value: Any, kind: str, form: str) -> bool:
     return is_filler(value) or (several and (is_open(value) or (form == "entries" and not value)))
 
 
-def _still_given(asked: Asked, value: Any, language: str) -> Line | None:
+def _still_given(asked: AskedName, value: Any, language: str) -> Line | None:
     """What is said of an answer, or of one of several in it, that is still to come."""
     if is_bare(value):
         return Line(MISSING, sentence("no-body", language, name=asked.name))

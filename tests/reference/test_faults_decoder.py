@@ -47,7 +47,7 @@ def test_the_catalogue_is_large_and_plain() -> None:
 
 
 def test_the_documentation_lists_each_fault_with_its_level() -> None:
-    """The table in docs/kinds/repair.md has a row for each fault, or for two of one probe, and its difficulty."""
+    """The table of the kind's page has a row for each fault, or for two of one probe, and its difficulty."""
     page = (Path(__file__).parents[2] / "docs" / "kinds" / "repair.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
     for fault in FAULTS:

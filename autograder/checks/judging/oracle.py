@@ -59,7 +59,7 @@ class Known(Struct, frozen=True):
     """Further right values, in the form that is compared."""
 
 
-class Worth(Struct, frozen=True, forbid_unknown_fields=True):
+class MistakeWorth(Struct, frozen=True, forbid_unknown_fields=True):
     """What a known mistake is worth: ``[[question.item.mistake]]`` of kinds that ask about each call."""
 
     code: str
@@ -132,7 +132,7 @@ def suspects(reply: Any, came: Callable[[Any], bool]) -> list[str]:
 
 
 def known_mistake(
-    finding: Finding, found: Sequence[Sequence[str]], area: str, worths: Iterable[Worth]
+    finding: Finding, found: Sequence[Sequence[str]], area: str, worths: Iterable[MistakeWorth]
 ) -> Finding:
     """The finding, told as the known mistake that explains every wrong result; as it is when there is none.
 
@@ -158,7 +158,7 @@ def known_mistake(
     return msgspec.structs.replace(finding, message=message, staff=finding.staff + also, points=points)
 
 
-def check_worths(worths: Iterable[Worth], area: str, possible: Decimal, where: str) -> None:
+def check_worths(worths: Iterable[MistakeWorth], area: str, possible: Decimal, where: str) -> None:
     """Refuse mistakes that nobody knows, that are worth too much, or whose text lacks English.
 
     Raises:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Observations
 from autograder.checks.options import Rules
-from autograder.checks.values.arrays import INCOMPARABLE, Difference, compare_values
+from autograder.checks.values.arrays import INCOMPARABLE, Mismatch, compare_values
 from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
@@ -66,7 +66,7 @@ def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
     return Finding(Status.FAILED, Message(code, params), staff)
 
 
-def differing(difference: Difference, what: Phrase) -> Finding:
+def differing(difference: Mismatch, what: Phrase) -> Finding:
     """An answer that differs from what is right; a right value that cannot be compared is our fault."""
     staff = f"{what}: {difference.staff or difference.code}"
     if difference.code == INCOMPARABLE:

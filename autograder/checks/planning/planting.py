@@ -45,13 +45,13 @@ def as_written(value: object) -> object:
     return value
 
 
-class Read(Struct, frozen=True):
+class ReadPlace(Struct, frozen=True):
     """What an item reads: a variable, or one entry of it."""
 
     name: str
     entry: str | int | None = None
 
-    def meets(self, other: Read) -> bool:
+    def meets(self, other: ReadPlace) -> bool:
         """Whether changing one of them may change the other."""
         return self.name == other.name and (None in (self.entry, other.entry) or self.entry == other.entry)
 
@@ -68,7 +68,7 @@ class Planter(Struct, frozen=True):
 
     question: Question
     item: Item
-    reads: Mapping[str, Read]
+    reads: Mapping[str, ReadPlace]
     key: Answer
 
     def trial(self, name: str, value: object, points: Decimal | None = None, *, code: str = "") -> Trial:

@@ -27,7 +27,7 @@ class Construct(Struct, frozen=True, forbid_unknown_fields=True):
     kwargs: dict[str, Any] = {}
 
 
-class SubjectOptions(CallOptions, frozen=True):
+class CalleeOptions(CallOptions, frozen=True):
     """The question options of every kind that calls a function, or an object it constructs."""
 
     construct: Construct | None = None
@@ -61,11 +61,11 @@ def asking(
     )
 
 
-class Subject:
+class Callee:
     """The function or class of one question, ready to be called."""
 
     def __init__(
-        self, name: str, options: SubjectOptions, weights: Weights | None = None, *, biases: bool = False
+        self, name: str, options: CalleeOptions, weights: Weights | None = None, *, biases: bool = False
     ) -> None:
         """Remember what is called.
 

@@ -39,7 +39,7 @@ from autograder.rubric import Item, Question
 from autograder.wording import Phrase
 
 
-class Target(Struct, frozen=True):
+class ValueTarget(Struct, frozen=True):
     """One value that an item judges: a variable, or the result of one case."""
 
     name: str
@@ -53,7 +53,7 @@ class Target(Struct, frozen=True):
         return self.call or self.name
 
 
-class Found(Struct, frozen=True, eq=False):
+class FoundValue(Struct, frozen=True, eq=False):
     """The value of a target, or what is wrong with it."""
 
     value: Any = None
@@ -112,12 +112,12 @@ class Targets:
         """Whether something the item judges has no stated value."""
         return any(not target.case or self.cases[target.case].value is None for target in self.of_item(item))
 
-    def of_item(self, item: Item) -> tuple[Target, ...]:
+    def of_item(self, item: Item) -> tuple[ValueTarget, ...]:
         """What one item judges."""
         options = self._items[item.id]
         name = options.answer or self._question.answer
         if not self.cases:
-            return (Target(name),)
+            return (ValueTarget(name),)
         return tuple(self._called(name, case) for case in options.cases or self.cases)
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -134,7 +134,7 @@ class Targets:
         answer = self._question.answer
         return tuple(self._scenario(self._called(answer, case), draw) for case in self._referenced())
 
-    def value(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
+    def value(self, target: ValueTarget, key: str | int | None, evidence: Evidence) -> FoundValue:
         """What the student has there."""
         literal = None if target.case else stated(evidence.answer, target.name)
         if literal is None:
@@ -143,24 +143,24 @@ class Targets:
             calls = self._options.times if target.case else 1
             value, finding = answered(observations, 0, calls, target.name, target.what)
             if finding is not None:
-                return Found(finding=finding)
+                return FoundValue(finding=finding)
             literal = Literal(value)
         return _entry(literal.value, key, target)
 
-    def expected(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
+    def expected(self, target: ValueTarget, key: str | int | None, evidence: Evidence) -> FoundValue:
         """What the reference has there; the finding is our own fault."""
         right = self.cases[target.case].value if target.case else None
         if right is not None:
-            return Found(plain(right))
+            return FoundValue(plain(right))
         index = self._referenced().index(target.case) if target.case else 0
         value, finding = reference_value(observations_at(evidence.expected, index), 0)
         if finding is not None:
-            return Found(finding=finding)
+            return FoundValue(finding=finding)
         if self._config is not None:
             value, key = self.said(key, evidence).right, None
         found = _entry(value, key, target)
         if found.finding is not None:
-            return Found(finding=reference_value((), 0)[1])
+            return FoundValue(finding=reference_value((), 0)[1])
         return found
 
     def said(self, key: str | int | None, evidence: Evidence) -> Said:
@@ -170,20 +170,20 @@ class Targets:
         value, _ = reference_value(observations_at(evidence.expected, 0), 0)
         return said(value, () if key is None else (key,))
 
-    def _called(self, name: str, case: str) -> Target:
-        return Target(name, case, self.cases[case].asked(name, case))
+    def _called(self, name: str, case: str) -> ValueTarget:
+        return ValueTarget(name, case, self.cases[case].asked(name, case))
 
     def _referenced(self) -> list[str]:
         return [name for name, case in self.cases.items() if case.value is None]
 
-    def _asked(self, answer: Answer) -> list[Target]:
+    def _asked(self, answer: Answer) -> list[ValueTarget]:
         """Targets that need the box, each once, in the order of the items."""
         wanted = dict.fromkeys(
             target for item in self._question.items if item.id in self._items for target in self.of_item(item)
         )
         return [target for target in wanted if target.case or stated(answer, target.name) is None]
 
-    def _scenario(self, target: Target, draw: Draw) -> Scenario:
+    def _scenario(self, target: ValueTarget, draw: Draw) -> Scenario:
         name = f"{self._question.id}: {target.what}"
         if not target.case:
             return Scenario(name, (Call(target.name, read=True),))
@@ -205,16 +205,16 @@ def nothing_written(value: Any) -> bool:
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
 
 
-def _entry(value: Any, key: str | int | None, target: Target) -> Found:
+def _entry(value: Any, key: str | int | None, target: ValueTarget) -> FoundValue:
     """One entry of a dictionary or sequence, or the whole value."""
     if value is None:
-        return Found(finding=no_answer("value.none", f"{target.what} is None", what=target.what))
+        return FoundValue(finding=no_answer("value.none", f"{target.what} is None", what=target.what))
     if key is None:
-        return Found(value)
+        return FoundValue(value)
     if isinstance(value, Mapping) and key in value:
-        return Found(value[key])
+        return FoundValue(value[key])
     if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
-        return Found(value[key])
+        return FoundValue(value[key])
     entry = f"[{key!r}]"
     finding = failed("value.entry", f"{target.what}: no entry {entry}", what=target.what, entry=entry)
-    return Found(finding=finding)
+    return FoundValue(finding=finding)

@@ -29,7 +29,7 @@ _INSIDE = re.compile(r"[\s\-_]+")
 _EMPTY = frozenset(("", "-", "–", "—", "?", "...", "…", "nan", "none"))
 
 
-class Written(Struct, frozen=True, eq=False):
+class WrittenRow(Struct, frozen=True, eq=False):
     """One row as it was written."""
 
     name: str
@@ -85,7 +85,7 @@ def normal(name: str) -> str:
     return _INSIDE.sub("_", text).strip("_")
 
 
-def read_table(value: Any, columns: Columns) -> tuple[Written, ...] | Unread:
+def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | Unread:
     """The rows of an answer, in its order."""
     if isinstance(value, str):
         return _lines(value, columns)
@@ -96,7 +96,7 @@ def read_table(value: Any, columns: Columns) -> tuple[Written, ...] | Unread:
     return Unread("table.form", {"form": type_name(value)})
 
 
-def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[Written, ...] | Unread:
+def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | Unread:
     """Rows by name; or whole columns by name, as a data frame gives them."""
     if len(value) > MAX_ROWS:
         return Unread("table.size", {"limit": str(MAX_ROWS)})
@@ -120,7 +120,7 @@ def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[Written, ...] 
     return tuple(rows)
 
 
-def _rows(value: Sequence[Any], columns: Columns) -> tuple[Written, ...] | Unread:
+def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | Unread:
     if len(value) > MAX_ROWS:
         return Unread("table.size", {"limit": str(MAX_ROWS)})
     if all(isinstance(entry, Mapping) for entry in value):
@@ -135,7 +135,7 @@ def _rows(value: Sequence[Any], columns: Columns) -> tuple[Written, ...] | Unrea
     return _sequences(value[1:] if header else value, header or columns.ids, columns)
 
 
-def _lines(text: str, columns: Columns) -> tuple[Written, ...] | Unread:
+def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | Unread:
     """Markdown with bars, or columns that tabs, semicolons or at least two spaces separate."""
     if len(text) > MAX_TEXT or text.count("\n") > 2 * MAX_ROWS:
         return Unread("table.size", {"limit": str(MAX_ROWS)})
@@ -193,21 +193,21 @@ def _parts(text: str) -> list[str]:
 
 def _sequences(
     lines: Sequence[Sequence[Any]], order: Sequence[str], columns: Columns
-) -> tuple[Written, ...] | Unread:
+) -> tuple[WrittenRow, ...] | Unread:
     if len(lines) > MAX_ROWS:
         return Unread("table.size", {"limit": str(MAX_ROWS)})
     return tuple(_sequence(line, order, columns) for line in lines)
 
 
-def _sequence(line: Sequence[Any], order: Sequence[str], columns: Columns) -> Written:
+def _sequence(line: Sequence[Any], order: Sequence[str], columns: Columns) -> WrittenRow:
     cells = dict(zip(order, line, strict=False))
     row = _row(cells.pop(columns.ids[0], None), cells, columns)
-    return row if len(line) <= len(order) else Written(row.name, {}, len(line))
+    return row if len(line) <= len(order) else WrittenRow(row.name, {}, len(line))
 
 
-def _row(name: Any, cells: Mapping[str, Any], columns: Columns) -> Written:
+def _row(name: Any, cells: Mapping[str, Any], columns: Columns) -> WrittenRow:
     kept = {column: cells[column] for column in columns.ids[1:] if not _empty(cells.get(column))}
-    return Written(_name(name), kept)
+    return WrittenRow(_name(name), kept)
 
 
 def _name(name: Any) -> str:
@@ -240,14 +240,14 @@ def _is_rule(line: str) -> bool:
 class Matched(Struct, frozen=True, eq=False):
     """The rows of an answer by the rubric's ids."""
 
-    rows: dict[str, tuple[Written, ...]]
+    rows: dict[str, tuple[WrittenRow, ...]]
     """Row id → what was written under this name; usually one row."""
     extra: tuple[str, ...] = ()
     """Names of rows that are not asked for, as they were written."""
     moved: frozenset[str] = frozenset()
     """Rows that stand in another order than the others."""
 
-    def one(self, row: str) -> Written | None:
+    def one(self, row: str) -> WrittenRow | None:
         """The row, where it stands there."""
         found = self.rows.get(row, ())
         return found[0] if found else None
@@ -283,9 +283,9 @@ class Names:
         """Whether a row is not asked for, and true all the same."""
         return any(fnmatchcase(normal(name), pattern) for pattern in self._beside)
 
-    def match(self, written: Iterable[Written]) -> Matched:
+    def match(self, written: Iterable[WrittenRow]) -> Matched:
         """Sort the rows of an answer."""
-        rows: dict[str, tuple[Written, ...]] = {}
+        rows: dict[str, tuple[WrittenRow, ...]] = {}
         extra: dict[str, None] = {}
         for row in written:
             found = self.find(row.name)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.algebra.key import AnswerKey
 from autograder.errors import RubricError, Undecided
 from autograder.kinds.general.symbolic import SymbolicCheck
-from autograder.kinds.general.symbolic.graph import END, CreditGraph, Outcome, Situation, Step, checked
+from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, Situation, checked
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse
@@ -156,11 +156,11 @@ def test_texts_of_several_steps_follow_one_another() -> None:
     """Each step's text is shown, in the language asked for where it has it."""
     never = Told(0, (True,))
     steps = (
-        Step("a", never, text={"en": "One.", "de": "Eins."}),
-        Step("b", never),
-        Step("c", never, text={"en": "Two."}),
+        CreditStep("a", never, text={"en": "One.", "de": "Eins."}),
+        CreditStep("b", never),
+        CreditStep("c", never, text={"en": "Two."}),
     )
-    assert Message("c", text={"en": "One. Two.", "de": "Eins. Two."}) == Outcome(steps, Decimal(0)).message
+    assert Message("c", text={"en": "One. Two.", "de": "Eins. Two."}) == Credit(steps, Decimal(0)).message
 
 
 def test_doubt_goes_to_a_person() -> None:
@@ -200,11 +200,11 @@ def test_slips_in_a_graph_are_refused(old: str, new: str, message: str) -> None:
         check(rubric)
 
 
-def _outcomes(steps: tuple[Step, ...]) -> Iterator[tuple[tuple[str, ...], Decimal]]:
+def _outcomes(steps: tuple[CreditStep, ...]) -> Iterator[tuple[tuple[str, ...], Decimal]]:
     """What really comes of every combination of conditions that hold or do not."""
     for answers in product((False, True), repeat=len(steps)):
         told = tuple(
-            Step(
+            CreditStep(
                 step.id, Told(number, answers, always=step.condition.always), step.points, onward=step.onward
             )
             for number, step in enumerate(steps)
@@ -225,7 +225,7 @@ def graphs(draw: st.DrawFn) -> CreditGraph:
         onward = draw(st.sampled_from([END, *range(place + 1, size)]))
         points = Decimal(draw(st.integers(-2, 12))) / 4
         always = draw(st.integers(0, 4)) == 0
-        steps.append(Step(f"s{place}", Told(place, (), always=always), points, onward=onward))
+        steps.append(CreditStep(f"s{place}", Told(place, (), always=always), points, onward=onward))
     return CreditGraph(tuple(steps))
 
 
@@ -279,9 +279,9 @@ def test_undecided_conditions_stop_the_walk() -> None:
         def holds(self, situation: Situation) -> bool:
             raise Undecided("never")
 
-    doubtful = Step("doubtful", Doubtful(0, ()), Decimal(1))
+    doubtful = CreditStep("doubtful", Doubtful(0, ()), Decimal(1))
     for proves in (True, False):
-        graph = CreditGraph((doubtful, Step("next", Told(0, (True,), proves=proves), Decimal(2))))
+        graph = CreditGraph((doubtful, CreditStep("next", Told(0, (True,), proves=proves), Decimal(2))))
         if proves:
             assert Decimal(2) == graph.walk(SITUATION).points
         else:

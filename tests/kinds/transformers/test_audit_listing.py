@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from autograder.checks.base import AsksAgain
 from autograder.errors import RubricError
-from autograder.kinds.transformers.audit.listing import Defined, Place, Site, defined, read_inputs, violates
+from autograder.kinds.transformers.audit.listing import (
+    Defined,
+    Site,
+    ToldPlace,
+    defined,
+    read_inputs,
+    violates,
+)
 from autograder.kinds.transformers.audit.options import Input
 from autograder.messages import LANGUAGES, render
 from autograder.records import Message, Observation, Status, Tensor
@@ -248,7 +255,7 @@ def test_a_violation_is_a_difference_that_counts(value: Any, wrong: bool) -> Non
 def test_places_may_be_lines_or_components(place: Any, met: bool) -> None:
     """Spelling does not matter; a list of everything is no place."""
     names = ("make_target_mask", "Model.make_target_mask", "target mask")
-    assert met is Site.of(Place((23,), names)).met_by(place)
+    assert met is Site.of(ToldPlace((23,), names)).met_by(place)
 
 
 @pytest.mark.parametrize(

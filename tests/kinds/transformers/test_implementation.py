@@ -121,7 +121,7 @@ def test_the_formula_is_the_reference() -> None:
     mask = torch.rand(2, 3, 4, 6) < 0.5
     mask[0, 0, 0] = False
     for seen in (None, mask):
-        given = formula.Inputs(
+        given = formula.AttentionInputs(
             query.numpy(), key.numpy(), value.numpy(), None if seen is None else seen.numpy()
         )
         with torch.no_grad():

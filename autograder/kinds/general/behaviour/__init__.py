@@ -30,7 +30,7 @@ from autograder.checks.options import (
     place,
 )
 from autograder.checks.planning.drawing import SAMPLE, Inputs, describe, plain
-from autograder.checks.planning.subject import Subject, SubjectOptions
+from autograder.checks.planning.subject import Callee, CalleeOptions
 from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.arrays import compare_values
 from autograder.checks.values.quoting import quote
@@ -40,7 +40,7 @@ from autograder.rubric import Item
 from autograder.wording import Phrase
 
 
-class BehaviourQuestion(SubjectOptions, frozen=True):
+class BehaviourQuestion(CalleeOptions, frozen=True):
     """Options of a ``behaviour`` question."""
 
     weights: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         options, question = self.options, self.question
         self.cases = named_cases(options, question)
         biases = options.biases == "optional"
-        self._subject = Subject(question.answer, options, options.weights, biases=biases)
+        self._subject = Callee(question.answer, options, options.weights, biases=biases)
         if not question.answer:
             raise RubricError(f"{place(question)}: answer: the name of the function or class is missing")
         self._probes: dict[str, Probe] = {}

@@ -33,8 +33,8 @@ from autograder.checks.options import (
 )
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.planning.subject import (
-    Subject,
-    SubjectOptions,
+    Callee,
+    CalleeOptions,
     argument,
     changed,
 )
@@ -54,7 +54,7 @@ SAME = 1e-9
 """A result that moves by less, relative to its size, did not move."""
 
 
-class CausalityQuestion(SubjectOptions, frozen=True):
+class CausalityQuestion(CalleeOptions, frozen=True):
     """Options of a ``causality`` question."""
 
     move: str | int = 0
@@ -94,7 +94,7 @@ class CausalityCheck(ItemwiseCheck[CausalityQuestion, CausalityItem]):
         self.cases = needed_cases(options, question)
         if options.precision != "float64":
             raise RubricError(f'{where}: precision: rounding hides what depends on what; expected "float64"')
-        self._subject = Subject(question.answer, options)
+        self._subject = Callee(question.answer, options)
         self._start = len(self._subject.prologue(Inputs(options, SAMPLE), weights=False))
         for name in self.cases:
             self._check_case(name, f"{where}, case {name!r}")

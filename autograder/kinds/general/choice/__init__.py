@@ -17,8 +17,8 @@ from autograder.checks.judging.results import NO_POINTS, Finding, failed, no_ans
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
 from autograder.checks.options import share as equal_share
-from autograder.checks.planning.planting import Planter, Read
-from autograder.checks.planning.targets import Target, Targets
+from autograder.checks.planning.planting import Planter, ReadPlace
+from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
 from autograder.notebook.closed import YES_NO, entries, normal, spellings
@@ -216,7 +216,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """Every other option, alone or beside right ones; see `autograder.checks.base.TriesItself`."""
         reads = {
-            item.id: Read(self._targets.of_item(item)[0].name, options.key)
+            item.id: ReadPlace(self._targets.of_item(item)[0].name, options.key)
             for item, options in self.automatic
         }
         known = tuple(dict.fromkeys(self._ids_by_name.values()))
@@ -245,7 +245,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
     def chosen_finding(
-        self, item: Item, value: Any, target: Target, earlier: Mapping[str, ItemResult] | None = None
+        self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """What is wrong with one value of an answer; None when it is right."""
         written = entries(value, self._ids_by_name)

@@ -10,7 +10,7 @@ from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions
-from autograder.checks.planning.targets import Target, nothing_written
+from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.integers import NotWhole, whole
 from autograder.checks.values.quoting import quote_integer
 from autograder.rubric import Item
@@ -37,7 +37,7 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
     question_type = CountQuestion
     item_type = CountItem
 
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The whole number."""
         del item
         if nothing_written(value):
@@ -48,7 +48,7 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
             return None, failed(number.code, f"{target.what}: {number.code} {number.params}", **params)
         return number.number, None
 
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """Whole numbers are equal or not; which one is right is not said."""
         del item
         if given == right:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.oracle import Worth, suspects
+from autograder.checks.judging.oracle import MistakeWorth, suspects
 from autograder.checks.judging.results import (
     Finding,
     answered,
@@ -38,7 +38,7 @@ from autograder.checks.options import (
 )
 from autograder.checks.planning.drawing import SAMPLE, Inputs
 from autograder.checks.planning.subject import asking
-from autograder.checks.values.arrays import Difference, compare_arrays, numbers
+from autograder.checks.values.arrays import Mismatch, compare_arrays, numbers
 from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
@@ -65,7 +65,7 @@ class GradientItem(CaseItem, frozen=True):
 
     gradients: tuple[str, ...] = ()
     """Which ones the item is about; default: all."""
-    mistake: tuple[Worth, ...] = ()
+    mistake: tuple[MistakeWorth, ...] = ()
 
 
 class Witnesses(Struct, frozen=True, eq=False):
@@ -207,11 +207,11 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
                 return differing(difference, what + f", {names[at]}"), suspects(reply, came)
         return None, ()
 
-    def _difference(self, value: Any, right: np.ndarray) -> Difference | None:
+    def _difference(self, value: Any, right: np.ndarray) -> Mismatch | None:
         """How a gradient differs from another one; numbers are compared by the size of the whole."""
         found, expected = numbers(value), numbers(right)
         if found is None or expected is None:
-            return Difference("value.form", {"form": type_name(value), "place": ""}, type_name(value))
+            return Mismatch("value.form", {"form": type_name(value), "place": ""}, type_name(value))
         size = float(np.abs(right).max(initial=0.0))
         rules = Rules(rtol=0.0, atol=self.options.tolerance * max(size, SMALL), dtype="any")
         difference = compare_arrays(found, expected, rules)
@@ -243,19 +243,19 @@ def _arrays(value: Any, count: int) -> list[np.ndarray] | None:
     return [one.array.astype(np.float64) for one in found if one is not None]
 
 
-def _explained(array: np.ndarray, right: np.ndarray, difference: Difference, most: float) -> Difference:
+def _explained(array: np.ndarray, right: np.ndarray, difference: Mismatch, most: float) -> Mismatch:
     """The same difference in words that say more: transposed, the other sign, a constant factor."""
     staff = difference.staff
     if array.ndim == 2 and array.T.shape == right.shape and bool((np.abs(array.T - right) <= most).all()):
-        return Difference("gradient.transposed", {}, f"transposed; {staff}")
+        return Mismatch("gradient.transposed", {}, f"transposed; {staff}")
     if array.shape != right.shape or not np.isfinite(array).all():
         return difference
     if bool((np.abs(array + right) <= most).all()):
-        return Difference("gradient.sign", {}, f"the other sign; {staff}")
+        return Mismatch("gradient.sign", {}, f"the other sign; {staff}")
     norm = float((right * right).sum())
     factor = float((array * right).sum()) / norm if norm > 0 else 0.0
     if factor and array.size > 1 and bool((np.abs(array - factor * right) <= abs(factor) * most).all()):
-        return Difference("gradient.factor", {}, f"{factor:.6g} times what is right; {staff}")
+        return Mismatch("gradient.factor", {}, f"{factor:.6g} times what is right; {staff}")
     return difference
 
 

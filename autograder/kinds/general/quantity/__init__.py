@@ -32,7 +32,7 @@ from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, place
-from autograder.checks.planning.targets import Target, nothing_written
+from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError, Unreadable
@@ -160,7 +160,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         self._rules: dict[str, _Rules] = {}
         super().__init__(question, rubric)
 
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """Every quantity that an answer may stand for."""
         rules = self._rules[item.id]
         if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
@@ -185,7 +185,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         code = "quantity.comma" if _decimal_comma(value) else "quantity.form"
         return None, failed(code, f"{target.what}: {shown}", what=target.what, form=shown)
 
-    def read_right(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """What is right has one meaning."""
         if isinstance(value, Decimal | Fraction):
             try:
@@ -199,7 +199,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             return None, failed("quantity.dimension", f"{target.what}: {value!r} measures something else")
         return written, finding
 
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """In words that never tell the right number."""
         rules, wanted = self._rules[item.id], right.readings[0]
         codes = [_difference(reading, wanted, rules) for reading in given.readings]
@@ -336,7 +336,7 @@ def _number_of(value: Any) -> int | float | None:
     return None
 
 
-def _unreadable(error: Unreadable, shown: str, target: Target) -> Finding:
+def _unreadable(error: Unreadable, shown: str, target: ValueTarget) -> Finding:
     code = _UNREADABLE.get(error.code, f"quantity.{error.code}")
     if error.code == "unknown-unit" and error.params["suggestion"]:
         code = "quantity.unknown-unit-near"

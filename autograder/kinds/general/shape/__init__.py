@@ -23,7 +23,7 @@ from autograder.checks.judging.results import Finding, failed, no_answer, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
-from autograder.checks.planning.targets import Target, nothing_written
+from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.integers import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
@@ -105,7 +105,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             self._by_draw[draw] = check
         return super(ShapeCheck, check).judge(evidence)
 
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The axes as formulas; plain sizes are numbers."""
         shape = value.array if isinstance(value, Tensor) else value
         if isinstance(shape, np.ndarray):
@@ -131,7 +131,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         stated = self.items[item.id].value
         return stated is not None and len(stated) == 1
 
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """Axis by axis; the explanation never names a right size."""
         right, heads = (right.axes, right.heads) if isinstance(right, _Right) else (right, None)
         try:
@@ -288,7 +288,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return None
         return sizes_in(shape, Inputs(self.options, evidence.draw).sizes)
 
-    def _entries(self, entries: Sequence[Any], target: Target) -> tuple[Any, Finding | None]:
+    def _entries(self, entries: Sequence[Any], target: ValueTarget) -> tuple[Any, Finding | None]:
         if len(entries) > MAX_AXES:
             params = {"what": target.what, "limit": str(MAX_AXES)}
             return None, failed("shape.axis-count", f"{target.what}: {len(entries)} entries", **params)
@@ -337,7 +337,7 @@ def _equal(comparer: Comparer) -> shapes.Equal:
     return equal
 
 
-def _unreadable(error: Unreadable, text: str, target: Target) -> Finding:
+def _unreadable(error: Unreadable, text: str, target: ValueTarget) -> Finding:
     """Why a text is no shape: in words of shapes, or in those about formulas, with a caret."""
     staff = f"{target.what}: not readable: {error}"
     if error.code in _OWN_CODES:

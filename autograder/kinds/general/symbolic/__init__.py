@@ -31,7 +31,7 @@ from autograder.checks.judging.results import Finding
 from autograder.checks.kind import Kind
 from autograder.checks.options import item_options
 from autograder.checks.planning.drawing import SAMPLE
-from autograder.checks.planning.planting import Planter, Read
+from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import answer_literal
 from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.answers import (
@@ -43,11 +43,17 @@ from autograder.kinds.general.symbolic.answers import (
     shown,
     text_of,
 )
-from autograder.kinds.general.symbolic.graph import CreditGraph, Outcome, Situation
+from autograder.kinds.general.symbolic.graph import Credit, CreditGraph, Situation
 from autograder.kinds.general.symbolic.key import PreparedItem, asserted, chain_trouble, prepare, sign_trouble
 from autograder.kinds.general.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
 from autograder.kinds.general.symbolic.special import Special
-from autograder.kinds.general.symbolic.steps import CARRIED, Carried, Earlier, earlier_result, ways_carried
+from autograder.kinds.general.symbolic.steps import (
+    CARRIED,
+    Carried,
+    EarlierResult,
+    earlier_result,
+    ways_carried,
+)
 from autograder.kinds.general.symbolic.trials import ItemTrials, earlier_results
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
@@ -182,7 +188,7 @@ class SymbolicCheck:
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, the key in other notations, and slips of the key."""
         options = item_options(self._question, SymbolicItem)
-        reads = {name: Read(item.answer) for name, item in self._items.items()}
+        reads = {name: ReadPlace(item.answer) for name, item in self._items.items()}
         made = (
             ItemTrials(
                 Planter(self._question, item.item, reads, key),
@@ -298,7 +304,7 @@ class SymbolicCheck:
         answer: Tree,
         item: PreparedItem,
         reference: Node | None,
-        earlier: Mapping[str, Earlier],
+        earlier: Mapping[str, EarlierResult],
         reading: str,
     ) -> _Judged:
         keys = [
@@ -334,7 +340,7 @@ class SymbolicCheck:
         return _Judged(finding, reading, outcome.code or code)
 
     def _follows_as_written(
-        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, Earlier]
+        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, EarlierResult]
     ) -> bool:
         """Whether an answer has exactly the optional terms that the student's own results had before."""
         ways = ways_carried(earlier, item.sources, main_form=False, whole=True)
@@ -350,7 +356,7 @@ class SymbolicCheck:
 
 def _outcome(
     item: PreparedItem, answer: Tree, keys: Sequence[tuple[AnswerKey, Carried]], *, known: bool
-) -> tuple[Outcome, OptionalTerms | None]:
+) -> tuple[Credit, OptionalTerms | None]:
     """What an answer earns by the credit graph, and whether it has some optional terms without others.
 
     Args:
@@ -374,7 +380,7 @@ def _outcome(
 
 def _walked(
     item: PreparedItem, answer: Tree, key: AnswerKey, carried: Carried
-) -> tuple[Outcome, OptionalTerms | None]:
+) -> tuple[Credit, OptionalTerms | None]:
     """The best way through the graph, with or without optional terms.
 
     Raises:

@@ -74,7 +74,7 @@ class Right(Struct, frozen=True):
         return situation.facts.right(strictly=self.strictly)
 
 
-class Foreseen(Struct, frozen=True):
+class IsForeseen(Struct, frozen=True):
     """The answer is a formula that the rubric states."""
 
     index: int
@@ -249,7 +249,7 @@ class Uses(_Words, frozen=True):
         return (self.symbol in symbols(situation.facts.answer)) is self.present
 
 
-class Written(Struct, frozen=True):
+class HasForm(Struct, frozen=True):
     """The answer is written in a certain form."""
 
     rule: FormRule
@@ -312,7 +312,7 @@ def read_conditions(texts: str | Sequence[str], reading: Reading) -> Condition:
 
 def _read(text: str, reading: Reading) -> Condition:
     if is_formula(text, reading.vocabulary):
-        return Foreseen(reading.formula(text))
+        return IsForeseen(reading.formula(text))
     word, _, argument = (part.strip() for part in text.partition(":"))
     if word not in WORDS:
         raise RubricError(f"{reading.where}: when: {_unknown(word, list(WORDS))}")
@@ -348,7 +348,7 @@ def _own(argument: str, reading: Reading) -> Condition:
         raise RubricError(f"{reading.where}: when: the question has no carry_forward to speak of its own")
     if argument in ("right", "wrong", "missing"):
         return OwnIs(state=argument)  # type: ignore[arg-type]
-    return Foreseen(reading.formula(argument))
+    return IsForeseen(reading.formula(argument))
 
 
 def _uses(argument: str, reading: Reading) -> Condition:
@@ -360,7 +360,7 @@ def _lacks(argument: str, reading: Reading) -> Condition:
 
 
 def _form(argument: str, reading: Reading) -> Condition:
-    return Written(FormRule((_choice(argument, tuple(FORMS), reading),), (), (), Decimal(0)))
+    return HasForm(FormRule((_choice(argument, tuple(FORMS), reading),), (), (), Decimal(0)))
 
 
 WORDS: Mapping[str, Callable[[str, Reading], Condition]] = {
@@ -401,7 +401,7 @@ MOST_WAYS = 500
 NO_POINTS = Decimal(0)
 
 
-class Step(Struct, frozen=True, eq=False):
+class CreditStep(Struct, frozen=True, eq=False):
     """One node of the graph.
 
     Attributes:
@@ -427,10 +427,10 @@ class Step(Struct, frozen=True, eq=False):
     """Right only on the basis of an earlier result of the student's own."""
 
 
-class Outcome(Struct, frozen=True, eq=False):
+class Credit(Struct, frozen=True, eq=False):
     """The steps that were taken, and what they add up to."""
 
-    taken: tuple[Step, ...]
+    taken: tuple[CreditStep, ...]
     points: Decimal
 
     @property
@@ -482,10 +482,10 @@ class CreditGraph(Struct, frozen=True, eq=False):
         stated: the rubric states them; otherwise they follow from mistakes and remarks.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[CreditStep, ...]
     stated: bool = False
 
-    def walk(self, situation: Situation) -> Outcome:
+    def walk(self, situation: Situation) -> Credit:
         """Take steps for one answer.
 
         A condition that could not be proven either way makes the outcome doubtful, unless a later step
@@ -494,7 +494,7 @@ class CreditGraph(Struct, frozen=True, eq=False):
         Raises:
             Undecided: a person has to look at it.
         """
-        taken: list[Step] = []
+        taken: list[CreditStep] = []
         place = 0
         doubt: Undecided | None = None
         while 0 <= place < len(self.steps):
@@ -513,7 +513,7 @@ class CreditGraph(Struct, frozen=True, eq=False):
             place = step.onward
         if doubt is not None:
             raise doubt
-        return Outcome(tuple(taken), sum((step.points for step in taken), NO_POINTS))
+        return Credit(tuple(taken), sum((step.points for step in taken), NO_POINTS))
 
     def ways(self) -> Iterator[Way]:
         """Every way through the graph, whatever the conditions are; the better ones first."""

@@ -27,19 +27,25 @@ from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import check_points, item_options, place, question_options
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
-from autograder.kinds.general.symbolic.graph import CreditGraph, Outcome
+from autograder.kinds.general.symbolic.graph import Credit, CreditGraph
 from autograder.kinds.general.symbolic.options import (
     CarryForward,
     Form,
     FormRule,
-    Mistake,
+    FormulaMistake,
     Remark,
     SymbolicItem,
     SymbolicQuestion,
     check_form_options,
     form_rule,
 )
-from autograder.kinds.general.symbolic.special import Asymptotics, Collection, ForeseenAnswer, Special, Stated
+from autograder.kinds.general.symbolic.special import (
+    Asymptotics,
+    Collection,
+    ForeseenAnswer,
+    Special,
+    StatedItem,
+)
 from autograder.kinds.general.symbolic.steps import (
     Basis,
     Carried,
@@ -75,7 +81,7 @@ _PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
 }
 
 
-class Foreseen(Struct, frozen=True, eq=False):
+class ForeseenFormula(Struct, frozen=True, eq=False):
     """A formula that a step speaks of."""
 
     tree: Tree
@@ -107,7 +113,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     """Without assumptions; then, where the item grants some, under them."""
     beyond: Comparer | None
     """Under all assumptions of the assignment, where the item grants fewer."""
-    foreseen: tuple[Foreseen, ...]
+    foreseen: tuple[ForeseenFormula, ...]
     graph: CreditGraph
     sources: Mapping[str, Source]
     """Of the earlier results that the item builds on, by the names that stand for them."""
@@ -121,7 +127,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     special: Special | None = None
     """Judges the answers itself; the answer key and the graph are then not used."""
 
-    def earns_all(self, outcome: Outcome) -> bool:
+    def earns_all(self, outcome: Credit) -> bool:
         """Whether an outcome is worth all points of the item."""
         return outcome.full or (self.item.points > 0 and outcome.points == self.item.points)
 
@@ -249,7 +255,7 @@ class _Maker(Struct, frozen=True, eq=False):
         sources = {name: source for name, source in self.sources.items() if main or name != OWN}
         follow, follow_points = self._following(options, where, main=main)
         beyond = None if set(options.assume) >= self.relations.keys() else self._beyond()
-        foreseen: list[Foreseen] = []
+        foreseen: list[ForeseenFormula] = []
         spoken: set[str] = set()
 
         def formula(
@@ -261,7 +267,7 @@ class _Maker(Struct, frozen=True, eq=False):
                 readings = () if beyond is None else (beyond,)
             names = frozenset(symbols(tree) & sources.keys())
             spoken.update(names)
-            foreseen.append(Foreseen(tree, readings, names, basis))
+            foreseen.append(ForeseenFormula(tree, readings, names, basis))
             return len(foreseen) - 1, names
 
         accept = tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept)
@@ -331,7 +337,7 @@ class _Maker(Struct, frozen=True, eq=False):
                 f"use {_INSTEAD_OF_STEPS[options.form]}"
             )
         known = []
-        foreseen_options: tuple[Mistake | Remark, ...] = (*options.remark, *options.mistake)
+        foreseen_options: tuple[FormulaMistake | Remark, ...] = (*options.remark, *options.mistake)
         for option in foreseen_options:
             at = checked_option(option, item, where)
             assume = options.assume if option.assume is None else option.assume
@@ -339,7 +345,9 @@ class _Maker(Struct, frozen=True, eq=False):
                 tree = read_tree(text, options.form, self.vocabulary, at)
                 known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
         readings = self._readings(options.assume, where)
-        stated = Stated(item, options, accept, tuple(known), readings, self.vocabulary, self.spoken, where)
+        stated = StatedItem(
+            item, options, accept, tuple(known), readings, self.vocabulary, self.spoken, where
+        )
         if options.form == "asymptotic":
             return Asymptotics(stated)
         return Collection(stated, ordered=options.form == "list")

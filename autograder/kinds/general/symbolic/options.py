@@ -115,7 +115,7 @@ def _known(name: str, known: Iterable[str], where: str) -> None:
 Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]
 
 
-class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
+class FormulaMistake(Struct, frozen=True, forbid_unknown_fields=True):
     """A wrong answer with a name. The first that fits is reported."""
 
     code: str
@@ -150,7 +150,7 @@ class OptionalTerms(Struct, frozen=True, forbid_unknown_fields=True):
     code: str = "mixed"
 
 
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
+class StatedStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One step of a credit graph. The first step whose condition holds is taken."""
 
     id: str
@@ -187,7 +187,7 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """Right answers, besides the reference when the item reads the question's own variable."""
     assume: tuple[str, ...] = ()
     """Names of relations in ``assignment.assume``. Right is what is right with or without them."""
-    mistake: tuple[Mistake, ...] = ()
+    mistake: tuple[FormulaMistake, ...] = ()
     remark: tuple[Remark, ...] = ()
     optional: OptionalTerms | None = None
     follow: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """For the right terms with one wrong number before one of them, after results that are not wrong."""
     early_points: Decimal = Decimal(0)
     """For what is right only under relations that the item does not grant."""
-    step: tuple[Step, ...] = ()
+    step: tuple[StatedStep, ...] = ()
     """A credit graph, in the place of mistakes and remarks."""
 
 

@@ -22,12 +22,12 @@ from autograder.checks.judging.results import NO_POINTS, Finding
 from autograder.checks.options import share
 from autograder.errors import RubricError, Undecided
 from autograder.kinds.general.symbolic.answers import read_tuple, text_of
-from autograder.kinds.general.symbolic.options import FormOptions, FormRule, Mistake, Remark, form_rule
+from autograder.kinds.general.symbolic.options import FormOptions, FormRule, FormulaMistake, Remark, form_rule
 from autograder.records import Message, Status
 from autograder.rubric import Item
 
 
-class Outcome(Struct, frozen=True):
+class SpecialVerdict(Struct, frozen=True):
     """What came of an answer; ``finding`` is None for full points."""
 
     finding: Finding | None
@@ -39,13 +39,13 @@ class Outcome(Struct, frozen=True):
 class ForeseenAnswer(Struct, frozen=True, eq=False):
     """A mistake or a remark with its tree."""
 
-    option: Mistake | Remark
+    option: FormulaMistake | Remark
     tree: Tree
     readings: tuple[Comparer, ...]
     """It is compared under each of these."""
 
 
-class Stated(Struct, frozen=True, eq=False):
+class StatedItem(Struct, frozen=True, eq=False):
     """What the rubric states about an item, read.
 
     Attributes:
@@ -75,7 +75,7 @@ class Special(Protocol):
     several: ClassVar[bool]
     """An answer in a text cell may consist of several formulas."""
 
-    def judge(self, value: object, reference: Node | None) -> Outcome:
+    def judge(self, value: object, reference: Node | None) -> SpecialVerdict:
         """Judge what was handed in.
 
         Args:
@@ -89,16 +89,18 @@ class Special(Protocol):
         """
 
 
-def mistaken(option: Mistake | Remark, reading: str) -> Outcome:
+def mistaken(option: FormulaMistake | Remark, reading: str) -> SpecialVerdict:
     """The outcome of a named mistake."""
-    points = option.points if isinstance(option, Mistake) else NO_POINTS
+    points = option.points if isinstance(option, FormulaMistake) else NO_POINTS
     message = Message(option.code, text=option.text)
-    return Outcome(Finding(Status.FAILED, message, f"read as {reading}; {option.code}", points), reading)
+    return SpecialVerdict(
+        Finding(Status.FAILED, message, f"read as {reading}; {option.code}", points), reading
+    )
 
 
-def remarked(option: Mistake | Remark, reading: str) -> Outcome:
+def remarked(option: FormulaMistake | Remark, reading: str) -> SpecialVerdict:
     """The outcome of a right answer that deserves a word."""
-    return Outcome(None, reading, Message(option.code, text=option.text))
+    return SpecialVerdict(None, reading, Message(option.code, text=option.text))
 
 
 DEFAULT_SIGN = "O"
@@ -123,7 +125,7 @@ class Asymptotics:
 
     several: ClassVar[bool] = False
 
-    def __init__(self, stated: Stated) -> None:
+    def __init__(self, stated: StatedItem) -> None:
         """Tell the growth of everything the rubric states.
 
         Raises:
@@ -153,7 +155,7 @@ class Asymptotics:
         if options.bound == "upper" and any(key.sign != "O" for key in self._keys):
             raise RubricError(f"{where}: bound: 'upper' is for O(…) only")
 
-    def judge(self, value: object, reference: Node | None) -> Outcome:
+    def judge(self, value: object, reference: Node | None) -> SpecialVerdict:
         """Judge a statement; see `Special`."""
         statements = parse_statements(text_of(value), self._spoken)
         answer = statements[-1]
@@ -162,9 +164,13 @@ class Asymptotics:
             self._check_domains(answer)
             keys = self._keys if reference is None else (self._key(reference, self._readings), *self._keys)
             finding = self._chain(statements)
-            return Outcome(finding, reading) if finding is not None else self._judged(answer, keys, reading)
+            return (
+                SpecialVerdict(finding, reading)
+                if finding is not None
+                else self._judged(answer, keys, reading)
+            )
         except Undecided as error:
-            return Outcome(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
+            return SpecialVerdict(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
 
     def _key(self, tree: Tree, readings: tuple[Comparer, ...]) -> _Key:
         if not isinstance(tree, Node):
@@ -192,7 +198,7 @@ class Asymptotics:
                 return results.failed("formula.sides-differ", left=to_text(left), right=to_text(right))
         return None
 
-    def _judged(self, answer: Node, keys: Sequence[_Key], reading: str) -> Outcome:
+    def _judged(self, answer: Node, keys: Sequence[_Key], reading: str) -> SpecialVerdict:
         orders = _Orders(answer)
         sign = sign_of(answer)
         doubt: Undecided | None = None
@@ -205,19 +211,19 @@ class Asymptotics:
         enough = [key for key, comparison in found if self._enough(comparison)]
         fitting = [key for key in enough if self._fits(key.sign, sign)]
         if fitting:
-            named = self._first(orders, sign, lambda one: not isinstance(one.answer.option, Mistake))
+            named = self._first(orders, sign, lambda one: not isinstance(one.answer.option, FormulaMistake))
             finding = self._form(answer, reading)
             if finding is not None or named is None:
-                return Outcome(finding, reading)
+                return SpecialVerdict(finding, reading)
             return remarked(named.answer.option, reading)
-        named = self._first(orders, sign, lambda one: isinstance(one.answer.option, Mistake))
+        named = self._first(orders, sign, lambda one: isinstance(one.answer.option, FormulaMistake))
         if named is not None:
             return mistaken(named.answer.option, reading)
         if enough:
-            return Outcome(self._wrong_sign(sign, reading), reading)
+            return SpecialVerdict(self._wrong_sign(sign, reading), reading)
         if doubt is not None:
             raise doubt
-        return Outcome(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
+        return SpecialVerdict(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
 
     def _enough(self, comparison: Comparison) -> bool:
         return comparison.alike or (self._options.bound == "upper" and comparison.at_most)
@@ -345,7 +351,7 @@ class Collection:
 
     several: ClassVar[bool] = True
 
-    def __init__(self, stated: Stated, *, ordered: bool) -> None:
+    def __init__(self, stated: StatedItem, *, ordered: bool) -> None:
         """Take the right answers.
 
         Raises:
@@ -363,7 +369,7 @@ class Collection:
             points = stated.item.points
             self._shares = tuple(share(points, len(tree.elements), stated.where) for tree in self._accept)
 
-    def judge(self, value: object, reference: Node | None) -> Outcome:  # noqa: ARG002 - formulas only
+    def judge(self, value: object, reference: Node | None) -> SpecialVerdict:  # noqa: ARG002 - formulas only
         """Judge a list or set; see `Special`."""
         answer = read_collection(value, self._spoken)
         reading = to_text(answer)
@@ -381,23 +387,23 @@ class Collection:
                     return self._right(answer, reading)
                 matches.append((match, part))
         for one in self._foreseen:
-            if isinstance(one.option, Mistake) and self._is(answer, one):
+            if isinstance(one.option, FormulaMistake) and self._is(answer, one):
                 return mistaken(one.option, reading)
         if doubt is not None:
-            return Outcome(results.review(f"read as {reading}; {doubt}", "formula.undecided"), reading)
+            return SpecialVerdict(results.review(f"read as {reading}; {doubt}", "formula.undecided"), reading)
         best, part = max(
             matches, key=lambda entry: (self._earned(*entry), entry[0].right, -len(entry[0].wrong))
         )
-        return Outcome(self._finding(best, part, reading), reading)
+        return SpecialVerdict(self._finding(best, part, reading), reading)
 
-    def _right(self, answer: Tuple, reading: str) -> Outcome:
+    def _right(self, answer: Tuple, reading: str) -> SpecialVerdict:
         finding = None if self._rule is None else self._rule.finding(answer, reading)
         if finding is not None:
-            return Outcome(finding, reading)
+            return SpecialVerdict(finding, reading)
         for one in self._foreseen:
-            if not isinstance(one.option, Mistake) and self._is(answer, one):
+            if not isinstance(one.option, FormulaMistake) and self._is(answer, one):
                 return remarked(one.option, reading)
-        return Outcome(None, reading)
+        return SpecialVerdict(None, reading)
 
     def _is(self, answer: Tuple, one: ForeseenAnswer) -> bool:
         for comparer in one.readings:

@@ -24,10 +24,12 @@ from autograder.kinds.general.symbolic.graph import (
     Condition,
     Copied,
     CreditGraph,
+    CreditStep,
     Early,
     Either,
     Every,
-    Foreseen,
+    HasForm,
+    IsForeseen,
     Not,
     OneNumber,
     Otherwise,
@@ -35,8 +37,6 @@ from autograder.kinds.general.symbolic.graph import (
     OwnIs,
     Reading,
     Right,
-    Step,
-    Written,
     checked,
     read_conditions,
 )
@@ -74,7 +74,7 @@ class Source(Struct, frozen=True, eq=False):
     symbol: str = ""
 
 
-class Earlier(Struct, frozen=True):
+class EarlierResult(Struct, frozen=True):
     """An earlier result, as far as a later item can build on it.
 
     Attributes:
@@ -131,7 +131,7 @@ def with_value(tree: Tree, name: str, value: Node) -> Tree:
     return substitute(tree, name, value)
 
 
-def earlier_result(result: ItemResult | None, source: Source, names: Collection[str]) -> Earlier:
+def earlier_result(result: ItemResult | None, source: Source, names: Collection[str]) -> EarlierResult:
     """Read an earlier result.
 
     Args:
@@ -141,39 +141,43 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
     """
     if result is None or not result.reading:
         status = Status.NO_ANSWER if result is None else result.status
-        return Earlier(known=status is not Status.NEEDS_REVIEW, there=status is Status.FAILED)
+        return EarlierResult(known=status is not Status.NEEDS_REVIEW, there=status is Status.FAILED)
     try:
         formula = parse_canonical(result.reading, source.vocabulary)
     except Unreadable:
-        return Earlier(there=True)
+        return EarlierResult(there=True)
     if source.symbol:
         return _solved(result, formula, source.symbol, names)
     if source.element >= 0:
         elements = formula.elements if isinstance(formula, Tuple) else ()
         formula = elements[source.element] if source.element < len(elements) else Tuple(())
     if isinstance(formula, Relation | Tuple) or not symbols(formula) or not symbols(formula) <= set(names):
-        return Earlier(there=True)
+        return EarlierResult(there=True)
     if result.status is Status.NEEDS_REVIEW:
-        return Earlier(formula, ("right", "wrong"), there=True, earned=True)
+        return EarlierResult(formula, ("right", "wrong"), there=True, earned=True)
     # What was carried forward itself earned its points, and is another formula than the right one.
     right = result.status is Status.PASSED and result.code != CARRIED
-    return Earlier(formula, ("right",) if right else ("wrong",), there=True, earned=result.points > 0)
+    return EarlierResult(formula, ("right",) if right else ("wrong",), there=True, earned=result.points > 0)
 
 
-def _solved(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> Earlier:
+def _solved(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> EarlierResult:
     """What a wrong relation says of a symbol, where this stands alone on one of its sides."""
     if result.status is not Status.FAILED:
-        return Earlier(known=result.status is not Status.NEEDS_REVIEW)
+        return EarlierResult(known=result.status is not Status.NEEDS_REVIEW)
     if not isinstance(relation, Relation) or relation.sign != "=":
-        return Earlier()
+        return EarlierResult()
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
         if side == Sym(symbol) and symbol not in symbols(other) and set() < symbols(other) <= set(names):
-            return Earlier(other, ("wrong",), there=True)
-    return Earlier()
+            return EarlierResult(other, ("wrong",), there=True)
+    return EarlierResult()
 
 
 def ways_carried(
-    results: Mapping[str, Earlier], sources: Mapping[str, Source], *, main_form: bool, whole: bool = False
+    results: Mapping[str, EarlierResult],
+    sources: Mapping[str, Source],
+    *,
+    main_form: bool,
+    whole: bool = False,
 ) -> Iterator[Carried]:
     """What the earlier results are: once, or twice while a person has yet to decide on one of them.
 
@@ -208,7 +212,7 @@ def ways_carried(
         )
 
 
-def _together(states: Collection[str], results: Mapping[str, Earlier]) -> Own:
+def _together(states: Collection[str], results: Mapping[str, EarlierResult]) -> Own:
     """Wrong where one of them is; missing where none can be read."""
     if all(one.formula is None for one in results.values()):
         return "missing"
@@ -349,43 +353,43 @@ def _simple(making: Making) -> CreditGraph:
     item, options = making.item, making.options
     formula, where, rule = making.formula, making.where, making.rule
     possible = max(item.points, NO_POINTS)
-    steps = [Step("right", Right(strictly=True), possible, silent=True, full=True)]
+    steps = [CreditStep("right", Right(strictly=True), possible, silent=True, full=True)]
     for remark in options.remark:
         at = checked_option(remark, item, where)
         index, _ = formula(remark.when, remark.assume, at)
-        steps.append(Step(remark.code, Foreseen(index), possible, remark.text, full=True))
-    steps.append(Step("right-assuming", Right(), possible, silent=True, full=True))
+        steps.append(CreditStep(remark.code, IsForeseen(index), possible, remark.text, full=True))
+    steps.append(CreditStep("right-assuming", Right(), possible, silent=True, full=True))
     steps += _following(making, possible)
     for mistake in options.mistake:
         at = checked_option(mistake, item, where)
         found = [formula(text, mistake.assume, at, "mistake") for text in formulas_of(mistake)]
-        condition = _either([Foreseen(index) for index, _ in found])
+        condition = _either([IsForeseen(index) for index, _ in found])
         spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
         if spoken and mistake.points and options.form == "formula":
             same = tuple((name, formula(name, (), where, "own")[0]) for name in spoken)
             worthless = Every((condition, Copied(same), Not(Copied(same, earned=True))))
-            steps.append(Step(mistake.code, worthless, text=mistake.text))
-        steps.append(Step(mistake.code, condition, mistake.points, mistake.text))
+            steps.append(CreditStep(mistake.code, worthless, text=mistake.text))
+        steps.append(CreditStep(mistake.code, condition, mistake.points, mistake.text))
     if options.early_points:
         check_points(options.early_points, max(item.points, CENT), f"{where}: early_points")
     early = [formula(text, None, where, "own-early") for text in making.follow]
-    before = _either([Early(), *(Foreseen(index) for index, _ in early)])
-    steps.append(Step("formula.early", before, options.early_points, message="formula.early"))
+    before = _either([Early(), *(IsForeseen(index) for index, _ in early)])
+    steps.append(CreditStep("formula.early", before, options.early_points, message="formula.early"))
     if options.number_points:
         check_points(options.number_points, max(item.points, CENT), f"{where}: number_points")
         built_on = early[0][1] if early else frozenset[str]()
         slip: Condition = OneNumber(built_on)
-        slip = slip if rule is None else Every((slip, Written(rule=rule)))
-        steps.append(Step("one-number", slip, options.number_points, silent=True))
+        slip = slip if rule is None else Every((slip, HasForm(rule=rule)))
+        steps.append(CreditStep("one-number", slip, options.number_points, silent=True))
     return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
 
 
-def formulas_of(option: spelling.Mistake | spelling.Remark) -> tuple[str, ...]:
+def formulas_of(option: spelling.FormulaMistake | spelling.Remark) -> tuple[str, ...]:
     """The formulas that a mistake or a remark is about."""
     return (option.when,) if isinstance(option.when, str) else option.when
 
 
-def _then_form(steps: list[Step], rule: FormRule, possible: Decimal) -> Iterator[Step]:
+def _then_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> Iterator[CreditStep]:
     """Whatever was worth everything goes on to the form; it is worth the rest.
 
     What follows from an earlier result that is wrong may have no such form, and is not asked for it.
@@ -394,8 +398,8 @@ def _then_form(steps: list[Step], rule: FormRule, possible: Decimal) -> Iterator
     for step in steps:
         asked = step.full and step.id != CARRIED
         yield msgspec.structs.replace(step, points=rule.points, full=False, onward=form) if asked else step
-    yield Step("wrong", Otherwise(), silent=True)
-    yield Step("form", Written(rule=rule), possible - rule.points, silent=True, full=True)
+    yield CreditStep("wrong", Otherwise(), silent=True)
+    yield CreditStep("form", HasForm(rule=rule), possible - rule.points, silent=True, full=True)
 
 
 def _explicit(making: Making) -> CreditGraph:
@@ -421,7 +425,9 @@ def _explicit(making: Making) -> CreditGraph:
         taking = _Taking(making.formula, step.assume, at)
         reading = Reading(at, making.vocabulary, taking, carries=bool(making.sources))
         condition = read_conditions(step.when, reading)
-        steps.append(Step(step.id, condition, step.points, step.text, onward=onward, silent=not step.text))
+        steps.append(
+            CreditStep(step.id, condition, step.points, step.text, onward=onward, silent=not step.text)
+        )
     if not any(_about_right(step) for step in steps):
         raise RubricError(f'{where}: step: at least one step with when = "right" is needed')
     return checked(CreditGraph(tuple(steps), stated=True), item.points, where)
@@ -437,12 +443,12 @@ class _Taking:
         return self._formula(text, self._assume, self._at, "own")[0]
 
 
-def _about_right(step: Step) -> bool:
+def _about_right(step: CreditStep) -> bool:
     parts = step.condition.parts if isinstance(step.condition, Every) else (step.condition,)
     return any(isinstance(part, Right) for part in parts)
 
 
-def _following(making: Making, possible: Decimal) -> Iterator[Step]:
+def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
     """What follows from earlier results: worth everything when those were right."""
     if not making.follow:
         return
@@ -456,19 +462,19 @@ def _following(making: Making, possible: Decimal) -> Iterator[Step]:
         if not names:
             listed = ", ".join(map(repr, making.sources))
             raise RubricError(f"{where}: {text!r}: {listed} must stand for the earlier result")
-        found.append((Foreseen(index), names))
+        found.append((IsForeseen(index), names))
     fits = _either([one for one, _ in found])
     if making.options.form == "formula" and making.options.assume:
         spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
         same = {name: making.formula(name, (), where, "own")[0] for name in spoken}
         if making.rule is not None and points == possible:  # it may be in the form that is asked for
             copied = Every((fits, Copied(tuple(same.items()), earned=True)))
-            yield Step("copied", copied, points, message=CARRIED, full=True, carries=True)
+            yield CreditStep("copied", copied, points, message=CARRIED, full=True, carries=True)
         # Only what a formula speaks of can be copied through it; others may have this value by chance.
         fits = _either([Every((one, Not(_copied(same, names)))) for one, names in found])
     if points < possible:
-        yield Step(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
-    yield Step(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
+        yield CreditStep(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
+    yield CreditStep(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
 
 
 def _copied(same: Mapping[str, int], names: Collection[str]) -> Copied:
@@ -482,7 +488,7 @@ def _either(conditions: Sequence[Condition]) -> Condition:
 
 
 def checked_option(
-    option: spelling.Mistake | spelling.Remark | spelling.OptionalTerms, item: Item, where: str
+    option: spelling.FormulaMistake | spelling.Remark | spelling.OptionalTerms, item: Item, where: str
 ) -> str:
     """How errors name a mistake or remark; its texts and points are checked.
 

@@ -42,8 +42,8 @@ from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
 from autograder.kinds.general.symbolic.options import (
     CONSTANTS,
     FormRule,
-    Mistake,
-    Step,
+    FormulaMistake,
+    StatedStep,
     SymbolicItem,
     SymbolicQuestion,
 )
@@ -66,7 +66,7 @@ _BREAKS = {
 """Form → the change after which no formula is in it."""
 
 
-class Variant(Struct, frozen=True):
+class FormulaVariant(Struct, frozen=True):
     """An answer made of a right one.
 
     Attributes:
@@ -80,7 +80,7 @@ class Variant(Struct, frozen=True):
     tree: Tree | None = None
 
 
-def slips(base: Base) -> Iterator[Variant]:
+def slips(base: Base) -> Iterator[FormulaVariant]:
     """Slips of a formula, a few of each sort; each differs from the formula at a secret point."""
     sorts: dict[str, list[Slip]] = {}
     for slip in base.table.values():
@@ -93,7 +93,7 @@ def slips(base: Base) -> Iterator[Variant]:
                 yield _variant(code, found[turn].tree)
 
 
-def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[Variant]:
+def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[FormulaVariant]:
     """Wrong relations, tuples, lists, sets and orders of growth."""
     if isinstance(tree, Relation):
         yield _variant("right side doubled", Relation(tree.left, Mul((Num(2), tree.right)), tree.sign))
@@ -105,7 +105,7 @@ def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[Variant]:
         yield from _orders(tree, upper=options.bound == "upper")
 
 
-def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[Variant]:
+def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[FormulaVariant]:
     for place in range(len(elements) - 1) if ordered else ():
         swapped = (*elements[:place], elements[place + 1], elements[place], *elements[place + 2 :])
         yield _variant(f"{place + 1} and {place + 2} swapped", Tuple(tuple(swapped)))
@@ -117,16 +117,16 @@ def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[Variant]:
         yield _variant(f"{place + 1} doubled", Tuple((*elements[:place], doubled, *elements[place + 1 :])))
 
 
-def _orders(tree: Node, *, upper: bool) -> Iterator[Variant]:
+def _orders(tree: Node, *, upper: bool) -> Iterator[FormulaVariant]:
     sign, body = sign_of(tree) or "O", body_of(tree)
     for name in sorted(symbols(body)):
         if not upper:
-            yield Variant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
+            yield FormulaVariant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
         if sign not in ("Ω", "ω"):
-            yield Variant(f"too small in {name}", f"{sign}({to_text(Div(body, Sym(name)))})")
+            yield FormulaVariant(f"too small in {name}", f"{sign}({to_text(Div(body, Sym(name)))})")
 
 
-def unformed(tree: Tree, rule: FormRule) -> Iterator[Variant]:
+def unformed(tree: Tree, rule: FormRule) -> Iterator[FormulaVariant]:
     """Right formulas that are not in the form asked for, as far as simple changes give them.
 
     What breaks a form for certain is not left to the rule to say.
@@ -164,14 +164,14 @@ def any_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
     return False
 
 
-def _variant(name: str, tree: Tree) -> Variant:
-    return Variant(name, to_text(tree), tree)
+def _variant(name: str, tree: Tree) -> FormulaVariant:
+    return FormulaVariant(name, to_text(tree), tree)
 
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-class Earlier(Struct, frozen=True, eq=False):
+class EarlierTrial(Struct, frozen=True, eq=False):
     """An earlier result that an item builds on.
 
     Attributes:
@@ -202,7 +202,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
     prepared: PreparedItem
     options: SymbolicItem
     vocabulary: Vocabulary
-    earlier: Mapping[str, Earlier]
+    earlier: Mapping[str, EarlierTrial]
 
     def all(self) -> Iterator[Trial]:
         """Every trial of the item."""
@@ -282,13 +282,13 @@ class ItemTrials(Struct, frozen=True, eq=False):
         except (AlgebraError, RubricError, NoFormula, NotAFormula):
             return None
 
-    def _mistake(self, mistake: Mistake) -> Iterator[Trial]:
+    def _mistake(self, mistake: FormulaMistake) -> Iterator[Trial]:
         for when in dict.fromkeys(map(self._own_right, formulas_of(mistake))):
             if when:
                 name = f"mistake {mistake.code}: {when}"
                 yield self.planter.trial(name, when, mistake.points, code=mistake.code)
 
-    def _step(self, step: Step) -> Iterator[Trial]:
+    def _step(self, step: StatedStep) -> Iterator[Trial]:
         """A step that ends with a formula is worth what it says, and no other step is taken before it."""
         conditions = (step.when,) if isinstance(step.when, str) else step.when
         if step.next:
@@ -311,7 +311,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             wider = wider.extended(name)
         return wider
 
-    def _spoken(self, text: str) -> dict[str, Earlier]:
+    def _spoken(self, text: str) -> dict[str, EarlierTrial]:
         """The earlier results that a formula speaks of."""
         if not any(name in text for name in self.earlier):
             return {}
@@ -373,7 +373,9 @@ class ItemTrials(Struct, frozen=True, eq=False):
                 yield self.planter.trial(name, variant.text, self.prepared.rule.points)
 
 
-def earlier_results(question: Question, rubric: Rubric, sources: Mapping[str, Source]) -> dict[str, Earlier]:
+def earlier_results(
+    question: Question, rubric: Rubric, sources: Mapping[str, Source]
+) -> dict[str, EarlierTrial]:
     """What the rubric says of the results that an item builds on, by the names that stand for them."""
     found = {}
     for name, source in sources.items():
@@ -387,7 +389,7 @@ def earlier_results(question: Question, rubric: Rubric, sources: Mapping[str, So
             for text in formulas_of(mistake)
             if source.element < 0 and not source.symbol and not names_in(text, asked)
         }
-        found[name] = Earlier(asked.id, options.answer or asked.answer, right, wrong)
+        found[name] = EarlierTrial(asked.id, options.answer or asked.answer, right, wrong)
     return found
 
 
@@ -398,7 +400,7 @@ def names_in(text: str, question: Question) -> bool:
     return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
 
 
-def _worth_all(step: Step, points: Decimal) -> bool:
+def _worth_all(step: StatedStep, points: Decimal) -> bool:
     """Whether every right answer earns everything at this step."""
     return step.when in ("right", ("right",)) and not step.next and step.points == points
 

@@ -18,7 +18,7 @@ from autograder.checks.judging.results import Finding, blank, failed, observatio
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.checks.planning.drawing import plain
-from autograder.checks.planning.targets import Target
+from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.tabular import TableQuestion, TabularCheck
 from autograder.checks.values.tables import Matched
 from autograder.errors import RubricError
@@ -100,7 +100,7 @@ class TracingCheck(TabularCheck[TracingQuestion]):
             written = table.one(row)
             value = written.cells.get(SHAPE) if written is not None else None
             if value is not None:
-                finding = self.columns[SHAPE].finding(row, value, Target(row), evidence)
+                finding = self.columns[SHAPE].finding(row, value, ValueTarget(row), evidence)
                 if finding is not None and finding.status is Status.FAILED:
                     yield row
 
@@ -114,7 +114,7 @@ class TracingCheck(TabularCheck[TracingQuestion]):
         for row in self.columns[SHAPE].rows:
             written = table.one(row)
             value = written.cells.get(SHAPE) if written is not None else None
-            axes, finding = self._shapes.read(value, self.columns[SHAPE].items[row], Target(row))
+            axes, finding = self._shapes.read(value, self.columns[SHAPE].items[row], ValueTarget(row))
             worked = None if finding is not None else _worked(axes, at)
             if worked is not None:
                 own[row] = worked

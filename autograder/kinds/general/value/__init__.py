@@ -11,7 +11,7 @@ from autograder.checks.judging.results import Finding, differing
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
 from autograder.checks.planning.drawing import plain
-from autograder.checks.planning.targets import Target
+from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.arrays import compare_values
 from autograder.rubric import Item
 
@@ -41,12 +41,12 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
     question_type = ValueQuestion
     item_type = ValueItem
 
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """Any value can be compared."""
         del item, target
         return value, None
 
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """The first difference by the rules of the item."""
         rules = self.items[item.id].compare or self.options.compare
         difference = compare_values(given, right, rules)

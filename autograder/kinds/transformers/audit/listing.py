@@ -30,7 +30,7 @@ MOST_LINES = 5
 """So many lines may be named at once; more are no place."""
 
 
-class Place(Struct, frozen=True):
+class ToldPlace(Struct, frozen=True):
     """Where a fault or a remark sits, as the reference says."""
 
     lines: tuple[int, ...]
@@ -44,7 +44,7 @@ class Site(Struct, frozen=True):
     names: frozenset[str]
 
     @classmethod
-    def of(cls, told: Place) -> Site:
+    def of(cls, told: ToldPlace) -> Site:
         """From what the reference says."""
         return cls(frozenset(told.lines), frozenset(_plain(name.replace("-", " ")) for name in told.names))
 
@@ -246,7 +246,7 @@ _BEFORE = 3
 _NOT_THERE = "IndexError"
 
 
-class Claim(Struct, frozen=True, eq=False):
+class FaultClaim(Struct, frozen=True, eq=False):
     """One finding of a student, and what came of it."""
 
     number: str
@@ -259,7 +259,7 @@ class Claim(Struct, frozen=True, eq=False):
     """Planted faults that violate it there alone."""
 
 
-class Facts(Struct, frozen=True):
+class ListingFacts(Struct, frozen=True):
     """What the reference says about the listing."""
 
     faults: Mapping[str, Site]
@@ -269,8 +269,8 @@ class Facts(Struct, frozen=True):
 class _Told(Struct, frozen=True):
     """The same, as it comes."""
 
-    faults: dict[str, Place]
-    remarks: dict[str, Place]
+    faults: dict[str, ToldPlace]
+    remarks: dict[str, ToldPlace]
 
 
 class ListingForm:
@@ -327,7 +327,7 @@ class ListingForm:
                 runs.append(Scenario(f"finding {number + 1}", tuple(self._runs(inputs, facts))))
         return SecondRound(reference=tuple(runs))
 
-    def _runs(self, inputs: Inputs, facts: Facts) -> list[Call]:
+    def _runs(self, inputs: Inputs, facts: ListingFacts) -> list[Call]:
         moved = nudged(inputs)
         asked = [(DEFINITION, inputs), (DEFINITION, inputs if moved is None else moved), (HANDED_OUT, inputs)]
         asked += [(f"{ONLY}{fault}", inputs) for fault in facts.faults]
@@ -358,13 +358,13 @@ class ListingForm:
 
     # ------------------------------------------------------------ what was claimed
 
-    def _claims(self, facts: Facts, evidence: Evidence) -> list[Claim]:
+    def _claims(self, facts: ListingFacts, evidence: Evidence) -> list[FaultClaim]:
         """Every finding, in order.
 
         Raises:
             ValueError: the reference's answers are not usable.
         """
-        claims: list[Claim] = []
+        claims: list[FaultClaim] = []
         tried = 0
         for number in range(self._options.most):
             observations = observations_at(evidence.observed, _BEFORE + number)
@@ -372,7 +372,7 @@ class ListingForm:
                 break
             inputs, bad = self._inputs(evidence, number)
             place = observations[1].value if len(observations) > 1 and observations[1].ok else None
-            claim = Claim(str(number + 1), place, bad)
+            claim = FaultClaim(str(number + 1), place, bad)
             if bad is None and inputs:
                 claim = _tried(claim, facts, observations_at(evidence.tried, tried))
                 tried += 1
@@ -387,7 +387,7 @@ class ListingForm:
             return {}, bad
         return read_inputs(observations[3].value, self._options.inputs, str(number + 1))
 
-    def _facts(self, evidence: Evidence) -> tuple[Facts | None, Finding | None]:
+    def _facts(self, evidence: Evidence) -> tuple[ListingFacts | None, Finding | None]:
         value, bad = reference_value(observations_at(evidence.expected, 0), 0)
         if bad is not None:
             return None, bad
@@ -398,11 +398,13 @@ class ListingForm:
         sites = (
             {name: Site.of(place) for name, place in part.items()} for part in (told.faults, told.remarks)
         )
-        return Facts(*sites), None
+        return ListingFacts(*sites), None
 
     # ------------------------------------------------------------ items
 
-    def _verdict(self, facts: Facts, claims: Sequence[Claim], evidence: Evidence) -> Finding | None:
+    def _verdict(
+        self, facts: ListingFacts, claims: Sequence[FaultClaim], evidence: Evidence
+    ) -> Finding | None:
         observations = observations_at(evidence.observed, 1)
         name = self._options.verdict
         bad = trouble(observations, 1, name, name)
@@ -420,7 +422,9 @@ class ListingForm:
             return failed("audit.verdict.unproved")
         return failed("audit.guesses") if _guessed(claims, facts) else None
 
-    def _all_proved(self, facts: Facts, claims: Sequence[Claim], evidence: Evidence) -> Finding | None:
+    def _all_proved(
+        self, facts: ListingFacts, claims: Sequence[FaultClaim], evidence: Evidence
+    ) -> Finding | None:
         """Every finding is a planted fault; where nothing is planted, there is none."""
         count = observations_at(evidence.observed, 0)[0].value
         if not isinstance(count, int) or isinstance(count, bool) or count < len(claims):
@@ -454,7 +458,7 @@ class ListingForm:
         return failed("audit.remark.missing") if said else no_answer("audit.no-remarks", name=name)
 
 
-def _tried(claim: Claim, facts: Facts, observations: Observations) -> Claim:
+def _tried(claim: FaultClaim, facts: ListingFacts, observations: Observations) -> FaultClaim:
     values, bad = [], None
     for index in range(3 + len(facts.faults)):
         value, bad = reference_value(observations, index)
@@ -464,26 +468,26 @@ def _tried(claim: Claim, facts: Facts, observations: Observations) -> Claim:
     found = defined(values[0], values[1])
     if isinstance(found, Message):
         staff = f"finding {claim.number}: {found.code}"
-        return Claim(claim.number, claim.place, Finding(Status.FAILED, _numbered(found, claim), staff))
+        return FaultClaim(claim.number, claim.place, Finding(Status.FAILED, _numbered(found, claim), staff))
     exposes = [name for name, value in zip(facts.faults, values[3:], strict=True) if violates(found, value)]
-    return Claim(claim.number, claim.place, None, violates(found, values[2]), frozenset(exposes))
+    return FaultClaim(claim.number, claim.place, None, violates(found, values[2]), frozenset(exposes))
 
 
-def _numbered(message: Message, claim: Claim) -> Message:
+def _numbered(message: Message, claim: FaultClaim) -> Message:
     return message if message.text else Message(message.code, {"number": claim.number})
 
 
-def _proved(claim: Claim, facts: Facts) -> bool:
+def _proved(claim: FaultClaim, facts: ListingFacts) -> bool:
     """Whether the finding names a planted fault and its inputs expose that one."""
     return claim.differs and any(facts.faults[name].met_by(claim.place) for name in claim.exposes)
 
 
-def _guessed(claims: Sequence[Claim], facts: Facts) -> bool:
+def _guessed(claims: Sequence[FaultClaim], facts: ListingFacts) -> bool:
     """Whether most findings are not proved: inputs that show everything, and all components named."""
     return sum(_proved(claim, facts) for claim in claims) * 2 < len(claims)
 
 
-def _fault(about: str, facts: Facts, claims: Sequence[Claim]) -> Finding | None:
+def _fault(about: str, facts: ListingFacts, claims: Sequence[FaultClaim]) -> Finding | None:
     named = [claim for claim in claims if facts.faults[about].met_by(claim.place)]
     if any(claim.differs and about in claim.exposes for claim in named):
         return failed("audit.guesses") if _guessed(claims, facts) else None
@@ -495,7 +499,7 @@ def _fault(about: str, facts: Facts, claims: Sequence[Claim]) -> Finding | None:
     return failed("audit.not-found") if claims else no_answer("audit.no-findings")
 
 
-def _why(claim: Claim) -> Finding:
+def _why(claim: FaultClaim) -> Finding:
     """Why a finding is not proved."""
     if claim.trouble is not None:
         return claim.trouble

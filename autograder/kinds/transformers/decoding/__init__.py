@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
-from autograder.checks.judging.oracle import Worth, said, suspects
+from autograder.checks.judging.oracle import MistakeWorth, said, suspects
 from autograder.checks.judging.results import (
     Finding,
     answered,
@@ -30,7 +30,7 @@ from autograder.checks.options import (
     CallOptions,
     Case,
     CaseItem,
-    Given,
+    GivenClass,
     check_cases,
     needed_cases,
     place,
@@ -38,7 +38,7 @@ from autograder.checks.options import (
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.planning.subject import asking
 from autograder.errors import RubricError
-from autograder.kinds.transformers.decoding.contracts import Contract, Filters, Samples, Searches
+from autograder.kinds.transformers.decoding.contracts import DecodingContract, Filters, Samples, Searches
 from autograder.records import Answer, Call, Ref, Scenario, Tensor
 from autograder.rubric import Item
 
@@ -50,7 +50,7 @@ class DecodingQuestion(CallOptions, frozen=True):
     """``filter``: what is kept of logits; ``search``: sequences; ``sample``: tokens drawn for every row."""
     returns: Literal["logits", "probabilities", "either"] = "logits"
     """Of a filter: logits with -inf for what is removed, or probabilities that sum to 1."""
-    model: Given | None = None
+    model: GivenClass | None = None
     """The class whose object, with random weights, is the first argument."""
     rounds: Annotated[int, Meta(ge=1, le=20)] = 3
     """Each case is asked so often, each time with other hidden numbers and another random model."""
@@ -63,7 +63,7 @@ class DecodingItem(CaseItem, frozen=True):
 
     measure: Literal["result", "support"] = "result"
     """``support``: of a sampling function only that nothing impossible is drawn, and something at random."""
-    mistake: tuple[Worth, ...] = ()
+    mistake: tuple[MistakeWorth, ...] = ()
 
 
 MODEL = "model"
@@ -117,7 +117,7 @@ class Asking:
         return Inputs(self._options, draw).case(name, case)
 
     def _model(self, target: str, attribute: str, name: str, draw: Draw) -> tuple[Call, ...]:
-        model = self._options.model or Given("")
+        model = self._options.model or GivenClass("")
         arguments = Inputs(self._options, draw).arguments("model", model.args, model.kwargs)
         seed = self._seeds(f"model of {name}", draw)[0]
         made = asking(target, self._options, arguments, attribute=attribute, seed=seed, keep=MODEL)
@@ -151,7 +151,7 @@ class DecodingCheck(OracleCheck[DecodingQuestion, DecodingItem]):
         super().prepare()
         self.cases = needed_cases(self.options, self.question)
         self._asking = Asking(self.question.answer, self.options)
-        contracts: dict[str, Contract] = {
+        contracts: dict[str, DecodingContract] = {
             "filter": Filters(self.options.returns),
             "search": Searches(),
             "sample": Samples(self.options.draws),

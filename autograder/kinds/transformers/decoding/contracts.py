@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from msgspec import Struct
 
-from autograder.checks.values.arrays import Difference, numbers
+from autograder.checks.values.arrays import Mismatch, numbers
 from autograder.checks.values.quoting import quote_shape, type_name
 
 REMOVED = -1e9
@@ -35,16 +35,16 @@ Row = tuple[int, ...]
 """Token ids of one row: a sequence that a search gives, or an outcome that was drawn."""
 
 
-class Contract(Protocol):
+class DecodingContract(Protocol):
     """How the answers of one contract are judged; nothing here raises on any value."""
 
     def right(self, value: Any) -> Any | None:
         """What the reference said, read; None when it is nothing of the kind."""
 
-    def read(self, values: Sequence[Any], right: Any) -> tuple[Any, Difference | None]:
+    def read(self, values: Sequence[Any], right: Any) -> tuple[Any, Mismatch | None]:
         """What equal calls returned, read, or why it cannot be."""
 
-    def differs(self, given: Any, right: Any, tests: int, *, support: bool = False) -> Difference | None:
+    def differs(self, given: Any, right: Any, tests: int, *, support: bool = False) -> Mismatch | None:
         """The first way in which what was read is not right.
 
         Args:
@@ -97,13 +97,13 @@ class Filters:
             return None
         return Kept(values.astype(np.float64), must.astype(bool), may.astype(bool), least)
 
-    def read(self, values: Sequence[Any], right: Kept) -> tuple[np.ndarray, Difference | None]:
+    def read(self, values: Sequence[Any], right: Kept) -> tuple[np.ndarray, Mismatch | None]:
         """The answer as an array of the right shape, or why it is none."""
         value, shape = values[0], right.values.shape
         found = numbers(value)
         if found is None or found.kind == "complex":
             came = type_name(value)
-            return np.empty(0), Difference("value.form", {"form": came, "place": ""}, came)
+            return np.empty(0), Mismatch("value.form", {"form": came, "place": ""}, came)
         if found.array.shape != shape:
             came = quote_shape(found.array.shape)
             code = "value.dimensions" if found.array.ndim != len(shape) else "value.shape"
@@ -111,41 +111,41 @@ class Filters:
                 str(axis) for axis, (a, b) in enumerate(zip(found.array.shape, shape, strict=False)) if a != b
             )
             params = {"shape": came, "count": str(found.array.ndim), "axes": wrong}
-            return np.empty(0), Difference(code, params, f"shape {came}, expected {quote_shape(shape)}")
+            return np.empty(0), Mismatch(code, params, f"shape {came}, expected {quote_shape(shape)}")
         array = found.array.astype(np.float64)
         missing = int(np.isnan(array).sum())
         if missing:
             params = {"count": str(missing), "total": str(array.size)}
-            return array, Difference("value.nan", params, f"{missing} NaN")
+            return array, Mismatch("value.nan", params, f"{missing} NaN")
         return array, None
 
     def differs(
         self, given: np.ndarray, right: Kept, tests: int, *, support: bool = False
-    ) -> Difference | None:
+    ) -> Mismatch | None:
         """The first way in which an answer without NaN is not right."""
         del tests, support
         array, returns = given, self._returns
         chances = are_probabilities(array)
         if chances and returns == "logits" and not are_probabilities(right.values):
-            return Difference("decoding.probabilities", {}, "probabilities instead of logits")
+            return Mismatch("decoding.probabilities", {}, "probabilities instead of logits")
         if returns == "probabilities" and not chances:
-            return Difference("decoding.not-normalised", {}, f"row sums {_sums(array)}")
+            return Mismatch("decoding.not-normalised", {}, f"row sums {_sums(array)}")
         as_chances = chances and returns != "logits"
         kept = array > 0 if as_chances else array > REMOVED
         if not kept.any(-1).all():
-            return Difference("decoding.row-empty", {}, "a row keeps nothing")
+            return Mismatch("decoding.row-empty", {}, "a row keeps nothing")
         extra, lost = int((kept & ~right.may).sum()), int((right.must & ~kept).sum())
         few = int((kept.sum(-1) < right.least).sum())
         staff = f"{extra} kept that may not be, {lost} removed that must stay, {few} rows with too few"
         if extra:
-            return Difference("decoding.kept-too-many", {"count": str(extra)}, staff)
+            return Mismatch("decoding.kept-too-many", {"count": str(extra)}, staff)
         if lost or few:
-            return Difference("decoding.kept-too-few", {"count": str(max(lost, few))}, staff)
+            return Mismatch("decoding.kept-too-few", {"count": str(max(lost, few))}, staff)
         expected = softmax(right.values, kept) if as_chances else right.values
         wrong = int((~_close(array, expected) & kept).sum())
         if wrong:
             params = {"count": str(wrong), "total": str(int(kept.sum()))}
-            return Difference("decoding.values", params, f"{wrong} of {int(kept.sum())} kept values differ")
+            return Mismatch("decoding.values", params, f"{wrong} of {int(kept.sum())} kept values differ")
         return None
 
     def same(self, given: np.ndarray, mistake: Any, tests: int) -> bool:
@@ -177,21 +177,21 @@ class Searches:
             found.append({way for way in read_ways if way is not None})
         return found
 
-    def read(self, values: Sequence[Any], right: list[set[Row]]) -> tuple[list[Row], Difference | None]:
+    def read(self, values: Sequence[Any], right: list[set[Row]]) -> tuple[list[Row], Mismatch | None]:
         """The answer as so many sequences of token ids, or why it is none."""
         value, rows = values[0], len(right)
         found = numbers(value)
         if found is None or found.kind != "int":
             came = type_name(value) if found is None else found.dtype or found.kind
-            return [], Difference("decoding.no-tokens", {"form": came}, f"no token ids: {came}")
+            return [], Mismatch("decoding.no-tokens", {"form": came}, f"no token ids: {came}")
         if found.array.ndim != 2 or found.array.shape[0] != rows:
             shape = quote_shape(found.array.shape)
-            return [], Difference("decoding.rows", {"shape": shape}, f"shape {shape}, expected {rows} rows")
+            return [], Mismatch("decoding.rows", {"shape": shape}, f"shape {shape}, expected {rows} rows")
         return [tuple(row) for row in found.array.tolist()], None
 
     def differs(
         self, given: Sequence[Row], right: Sequence[set[Row]], tests: int, *, support: bool = False
-    ) -> Difference | None:
+    ) -> Mismatch | None:
         """The first row that is no outcome, and the first place where it leaves all outcomes."""
         del tests, support
         for number, (row, ways) in enumerate(zip(given, right, strict=True)):
@@ -199,13 +199,13 @@ class Searches:
                 continue
             staff = f"row {number}: {list(row)[:60]}, right: {[list(way)[:60] for way in sorted(ways)[:4]]}"
             if row and any(way[-len(row) :] == row for way in ways):
-                return Difference("decoding.prompt-missing", {}, staff)
+                return Mismatch("decoding.prompt-missing", {}, staff)
             place = max(_shared(row, way) for way in ways)
             if any(row[: len(way)] == way for way in ways):
-                return Difference("decoding.too-long", {"row": str(number)}, staff)
+                return Mismatch("decoding.too-long", {"row": str(number)}, staff)
             if place == len(row):
-                return Difference("decoding.too-short", {"row": str(number)}, staff)
-            return Difference("decoding.sequence", {"row": str(number), "place": str(place)}, staff)
+                return Mismatch("decoding.too-short", {"row": str(number)}, staff)
+            return Mismatch("decoding.sequence", {"row": str(number), "place": str(place)}, staff)
         return None
 
     def same(self, given: Sequence[Row], mistake: Any, tests: int) -> bool:
@@ -253,7 +253,7 @@ class Samples:
             found[tuple(entry.array.tolist())] = min(chance, 1.0)
         return found
 
-    def read(self, values: Sequence[Any], right: Mapping[Row, float]) -> tuple[Any, Difference | None]:
+    def read(self, values: Sequence[Any], right: Mapping[Row, float]) -> tuple[Any, Mismatch | None]:
         """What each call drew, or why there is nothing."""
         width = len(next(iter(right)))
         calls = []
@@ -266,21 +266,21 @@ class Samples:
 
     def differs(
         self, given: Sequence[Tally], right: Mapping[Row, float], tests: int, *, support: bool = False
-    ) -> Difference | None:
+    ) -> Mismatch | None:
         """How what was drawn contradicts a distribution; None when it does not."""
         counts: Counter[Row] = sum((call.counts for call in given), Counter())
         total = sum(counts.values())
         if total == 0:
-            return Difference("decoding.no-tokens", {"form": "[]"}, "nothing was drawn")
+            return Mismatch("decoding.no-tokens", {"form": "[]"}, "nothing was drawn")
         impossible = sum(count for outcome, count in counts.items() if outcome not in right)
         if impossible:
             params = {"count": str(impossible), "total": str(total)}
-            return Difference("decoding.impossible", params, f"{impossible} of {total} draws are impossible")
+            return Mismatch("decoding.impossible", params, f"{impossible} of {total} draws are impossible")
         bound = FALSE_ALARM / (2 * max(len(right), 1) * max(tests, 1))
         if _constant(given, right, bound):
             first = {next(iter(call.counts)) for call in given}
             code = "decoding.one-draw" if len(first) > 1 else "decoding.not-random"
-            return Difference(code, {"total": str(total)}, "every row of a call is the same")
+            return Mismatch(code, {"total": str(total)}, "every row of a call is the same")
         if support:
             return None
         worst, least = None, 1.0
@@ -294,7 +294,7 @@ class Samples:
             f"{list(worst)} was drawn {counts[worst]} times of {total}, expected {right[worst] * total:.1f}; "
             f"a tail of {least:.1e}"
         )
-        return Difference("decoding.distribution", {"total": str(total)}, staff)
+        return Mismatch("decoding.distribution", {"total": str(total)}, staff)
 
     def same(self, given: Sequence[Tally], mistake: Any, tests: int) -> bool:
         """Whether what was drawn may come from what a mistake gives."""
@@ -302,7 +302,7 @@ class Samples:
         return chances is not None and self.differs(given, chances, tests) is None
 
 
-def tallied(value: Any, draws: int, width: int) -> tuple[Tally, Difference | None]:
+def tallied(value: Any, draws: int, width: int) -> tuple[Tally, Mismatch | None]:
     """The tokens of so many rows, or why there are none.
 
     Args:
@@ -314,11 +314,11 @@ def tallied(value: Any, draws: int, width: int) -> tuple[Tally, Difference | Non
     found = numbers(value)
     if found is None or found.kind != "int":
         came = type_name(value) if found is None else found.dtype or found.kind
-        return empty, Difference("decoding.no-tokens", {"form": came}, f"no token ids: {came}")
+        return empty, Mismatch("decoding.no-tokens", {"form": came}, f"no token ids: {came}")
     shape = found.array.shape
     if not shape or shape[0] != draws or found.array.size != draws * width:
         text = quote_shape(shape)
-        return empty, Difference("decoding.rows", {"shape": text}, f"shape {text}, expected ({draws}, …)")
+        return empty, Mismatch("decoding.rows", {"shape": text}, f"shape {text}, expected ({draws}, …)")
     rows = found.array.reshape(draws, width)
     if width == 1 and rows.min() >= 0 and rows.max() < _FEW:  # without sorting
         tally = enumerate(np.bincount(rows[:, 0].astype(np.int64)).tolist())

@@ -49,7 +49,7 @@ from autograder.kinds.transformers.implementation.layer import (
     ImplementationQuestion,
     read,
 )
-from autograder.kinds.transformers.implementation.plan import WEIGHTS, Key, Plan, by_keyword
+from autograder.kinds.transformers.implementation.plan import WEIGHTS, Plan, ProbeKey, by_keyword
 from autograder.kinds.transformers.implementation.recognition import Recognised, near, recognise
 from autograder.records import Answer, ItemResult, Scenario, Status
 from autograder.rubric import Item
@@ -173,7 +173,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         recognised = recognise(observations, layer, inputs, self.options, count)
         seen = _Seen(inputs, recognised, self.options.masks[0], self._forbidden(evidence))
         for convention in self.options.masks:
-            key = Key("convention", convention=convention)
+            key = ProbeKey("convention", convention=convention)
             if key in self._plan.probes and self._probed(key, evidence, seen) is None:
                 return _Seen(inputs, recognised, convention, seen.forbidden)
         return seen
@@ -193,7 +193,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
                 recorded.append(observations_at(evidence.observed, at))
         return forbidden.finding(evidence, self.question.answer, self.options.forbidden, recorded, usual)
 
-    def _probed(self, key: Key, evidence: Evidence, seen: _Seen) -> Finding | None:
+    def _probed(self, key: ProbeKey, evidence: Evidence, seen: _Seen) -> Finding | None:
         probe = self._plan.probes[key]
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
         if isinstance(probe, Raises):
@@ -222,7 +222,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
     def _case(self, name: str, item: ImplementationItem, evidence: Evidence, seen: _Seen) -> Finding | None:
         """How the results of one case differ from what is right."""
         convention = seen.convention if self._plan.masked(name) else ""
-        key = Key("case", name, convention)
+        key = ProbeKey("case", name, convention)
         layer = self._plan.layer(key)
         passes = self._plan.passes(name, seen.inputs)
         what = self.cases[name].asked(self.question.answer, name, describe(passes[0]))
@@ -324,14 +324,14 @@ def _unexplained(recognised: Recognised, what: Phrase) -> Finding:
     return failed("attention.unexplained", staff, what=what) if recognised.sure else review(staff)
 
 
-def _inputs(arguments: Mapping[str, Any]) -> formula.Inputs:
+def _inputs(arguments: Mapping[str, Any]) -> formula.AttentionInputs:
     arrays = {role: one.array for role, one in arguments.items()}
     mask = arrays.pop("mask", None)
     wide = {role: one.astype(np.float64) for role, one in arrays.items()}
-    return formula.Inputs(**wide, visible=None if mask is None else mask.astype(bool))
+    return formula.AttentionInputs(**wide, visible=None if mask is None else mask.astype(bool))
 
 
-def _slip(recognised: Recognised, came: Any, given: formula.Inputs, n_heads: int) -> str:
+def _slip(recognised: Recognised, came: Any, given: formula.AttentionInputs, n_heads: int) -> str:
     """The code of the slip that explains the class, where it explains this result as well."""
     found = recognised.explanation
     array = getattr(came, "array", None)
@@ -339,7 +339,7 @@ def _slip(recognised: Recognised, came: Any, given: formula.Inputs, n_heads: int
 
 
 def _same_slip(
-    recognised: Recognised, results: Sequence[Any], given: Sequence[formula.Inputs], inputs: Inputs
+    recognised: Recognised, results: Sequence[Any], given: Sequence[formula.AttentionInputs], inputs: Inputs
 ) -> bool:
     """Whether all that is wrong is the slip that shows without a mask, and the mask is applied for all that.
 
@@ -354,7 +354,7 @@ def _same_slip(
     return formula.heeds_mask(found.weights, n_heads, given[0], found.slip)
 
 
-def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[formula.Inputs]) -> str:
+def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[formula.AttentionInputs]) -> str:
     """What is told of a second call that went wrong: the first one's mask, where that is what it is."""
     array, visible = getattr(came, "array", None), given[0].visible
     if array is not None and visible is not None:
@@ -364,12 +364,12 @@ def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[for
     return "attention.second-call"
 
 
-def _mask_slip(came: Any, weights: formula.Weights, n_heads: int, given: formula.Inputs) -> str:
+def _mask_slip(came: Any, weights: formula.Weights, n_heads: int, given: formula.AttentionInputs) -> str:
     """The code of the slip that explains the result of a case with a mask."""
     if given.visible is None or not hasattr(came, "array"):
         return ""
     shape = (given.query.shape[0], n_heads, given.query.shape[1], given.key.shape[1])
-    seen = formula.Inputs(given.query, given.key, given.value, np.broadcast_to(given.visible, shape))
+    seen = formula.AttentionInputs(given.query, given.key, given.value, np.broadcast_to(given.visible, shape))
     for code, slip in MASKS.items():
         try:
             right = formula.attention(weights, n_heads, seen, slip)

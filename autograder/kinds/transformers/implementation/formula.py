@@ -29,7 +29,7 @@ class Projection(Struct, frozen=True, eq=False):
         return projected if self.bias is None else projected + self.bias
 
 
-class Inputs(Struct, frozen=True, eq=False):
+class AttentionInputs(Struct, frozen=True, eq=False):
     """The arguments of one forward pass.
 
     ``query`` (batch, queries, d), ``key`` and ``value`` (batch, keys, d); ``visible`` broadcasts to
@@ -94,7 +94,7 @@ def merged_as(*axes: int) -> Callable[[np.ndarray], np.ndarray]:
     return merged_there
 
 
-class Slip(Struct, frozen=True, eq=False):
+class AttentionSlip(Struct, frozen=True, eq=False):
     """What is done otherwise; the defaults are right."""
 
     scale: tuple[float, float] = (-0.5, 0.0)
@@ -115,10 +115,12 @@ class Slip(Struct, frozen=True, eq=False):
     residual: bool = False
 
 
-RIGHT = Slip()
+RIGHT = AttentionSlip()
 
 
-def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -> np.ndarray:
+def attention(
+    weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip = RIGHT
+) -> np.ndarray:
     """The result of a forward pass, (batch, queries, d).
 
     Raises:
@@ -129,7 +131,9 @@ def attention(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT)
     return result + given.query if slip.residual else result
 
 
-def context(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -> np.ndarray:
+def context(
+    weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip = RIGHT
+) -> np.ndarray:
     """What the heads give, (batch, h, queries, d_head), before they are merged.
 
     Raises:
@@ -153,7 +157,7 @@ def context(weights: Weights, n_heads: int, given: Inputs, slip: Slip = RIGHT) -
     return np.asarray(slip.weigh(scores, given.visible) @ v)
 
 
-def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
+def heeds_mask(weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip) -> bool:
     """Whether with a slip no head takes anything from a key that is blocked for its query.
 
     This is asked of the mask that was given, and of two that block the first or the last key for everyone, so
@@ -169,7 +173,7 @@ def heeds_mask(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> boo
     return all(_inert(weights, n_heads, replace(given, visible=mask), slip) for mask in masks)
 
 
-def _inert(weights: Weights, n_heads: int, given: Inputs, slip: Slip) -> bool:
+def _inert(weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip) -> bool:
     """Each key and value is changed in turn: who may not see it, and other sequences, keep what they had."""
     before = context(weights, n_heads, given, slip)
     if not np.isfinite(before).all():
@@ -235,8 +239,8 @@ def _heads_mean(context: np.ndarray) -> np.ndarray:
     return merged(np.broadcast_to(context.mean(1, keepdims=True), context.shape))
 
 
-def _over(axis: int) -> Slip:
-    return Slip(weigh=lambda scores, visible: softmax(_blocked(scores, visible), axis))
+def _over(axis: int) -> AttentionSlip:
+    return AttentionSlip(weigh=lambda scores, visible: softmax(_blocked(scores, visible), axis))
 
 
 def _blocked(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
@@ -248,28 +252,28 @@ def _restacked(context: np.ndarray) -> np.ndarray:
     return merged(context.swapaxes(0, 1).reshape(context.shape))
 
 
-def _axes() -> Iterator[tuple[str, Slip]]:
+def _axes() -> Iterator[tuple[str, AttentionSlip]]:
     """Splits and merges that take the axes in another order, each named by what it mixes."""
     apart = {
         "interleaved": ("batch", "length", "feature", "head"),
         "split": ("batch", "head", "length", "feature"),
     }
     split, interleaved = split_as(*apart["split"]), split_as(*apart["interleaved"])
-    yield "attention.split", Slip(split=split)
-    yield "attention.merge", Slip(merge=merged_as(0, 1, 2, 3))
-    yield "attention.split-merge", Slip(split=split, merge=merged_as(0, 1, 2, 3))
-    yield "attention.interleaved", Slip(split=interleaved, merge=merged_as(0, 2, 3, 1))
-    yield "attention.interleaved-split", Slip(split=interleaved)
-    yield "attention.interleaved-merge", Slip(merge=merged_as(0, 2, 3, 1))
+    yield "attention.split", AttentionSlip(split=split)
+    yield "attention.merge", AttentionSlip(merge=merged_as(0, 1, 2, 3))
+    yield "attention.split-merge", AttentionSlip(split=split, merge=merged_as(0, 1, 2, 3))
+    yield "attention.interleaved", AttentionSlip(split=interleaved, merge=merged_as(0, 2, 3, 1))
+    yield "attention.interleaved-split", AttentionSlip(split=interleaved)
+    yield "attention.interleaved-merge", AttentionSlip(merge=merged_as(0, 2, 3, 1))
     for axes in itertools.permutations(("batch", "length", "head", "feature")):
         if axes not in (("batch", "length", "head", "feature"), *apart.values()):
             code = "attention.split-axes" if axes[0] == "batch" else "attention.split-batch"
-            yield code, Slip(split=split_as(*axes))
+            yield code, AttentionSlip(split=split_as(*axes))
     for places in itertools.permutations(range(4)):
         if places not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1)):
             code = "attention.merge-axes" if places[0] == 0 else "attention.merge-batch"
-            yield code, Slip(merge=merged_as(*places))
-    yield "attention.merge-batch", Slip(merge=_restacked)
+            yield code, AttentionSlip(merge=merged_as(*places))
+    yield "attention.merge-batch", AttentionSlip(merge=_restacked)
 
 
 _UNSTEADY = ("attention.softmax-heads", "attention.softmax-batch", "attention.no-softmax")
@@ -281,42 +285,42 @@ def single_key_counts_once(code: str) -> bool:
     return code not in _UNSTEADY
 
 
-_VALUES: Mapping[str, Slip] = {
-    "attention.no-scaling": Slip(scale=(0.0, 0.0)),
-    "attention.scale-width": Slip(scale=(-0.5, -0.5)),
-    "attention.scale-inverted": Slip(scale=(0.5, 0.0)),
-    "attention.scale-root": Slip(scale=(-1.0, 0.0)),
-    "attention.scale-late": Slip(scale=(0.0, 0.0), scaled_late=True),
+_VALUES: Mapping[str, AttentionSlip] = {
+    "attention.no-scaling": AttentionSlip(scale=(0.0, 0.0)),
+    "attention.scale-width": AttentionSlip(scale=(-0.5, -0.5)),
+    "attention.scale-inverted": AttentionSlip(scale=(0.5, 0.0)),
+    "attention.scale-root": AttentionSlip(scale=(-1.0, 0.0)),
+    "attention.scale-late": AttentionSlip(scale=(0.0, 0.0), scaled_late=True),
     "attention.softmax-queries": _over(-2),
     "attention.softmax-heads": _over(1),
     "attention.softmax-batch": _over(0),
-    "attention.causal": Slip(weigh=_causal),
-    "attention.one-head": Slip(one_head=True),
-    "attention.heads-averaged": Slip(
+    "attention.causal": AttentionSlip(weigh=_causal),
+    "attention.one-head": AttentionSlip(one_head=True),
+    "attention.heads-averaged": AttentionSlip(
         weigh=lambda scores, visible: masked_softmax(scores, visible).mean(1, keepdims=True)
     ),
-    "attention.no-softmax": Slip(weigh=_blocked),
-    "attention.first-head": Slip(merge=_first_head),
-    "attention.heads-mean": Slip(merge=_heads_mean),
-    "attention.key-reshape": Slip(key_reshaped=True),
-    "attention.one-sequence": Slip(one_sequence=True),
-    "attention.residual": Slip(residual=True),
-    "attention.activation": Slip(activation=True),
+    "attention.no-softmax": AttentionSlip(weigh=_blocked),
+    "attention.first-head": AttentionSlip(merge=_first_head),
+    "attention.heads-mean": AttentionSlip(merge=_heads_mean),
+    "attention.key-reshape": AttentionSlip(key_reshaped=True),
+    "attention.one-sequence": AttentionSlip(one_sequence=True),
+    "attention.residual": AttentionSlip(residual=True),
+    "attention.activation": AttentionSlip(activation=True),
 }
 
-VALUES: tuple[tuple[str, Slip], ...] = (*_VALUES.items(), *_axes())
+VALUES: tuple[tuple[str, AttentionSlip], ...] = (*_VALUES.items(), *_axes())
 """Slips that show without a mask; a code may stand for several."""
 
-MASKS: Mapping[str, Slip] = {
-    "attention.mask-ignored": Slip(weigh=_ignored),
-    "attention.mask-inverted": Slip(weigh=_inverted),
-    "attention.mask-late": Slip(weigh=_afterwards),
-    "attention.mask-multiplied": Slip(weigh=_multiplied),
-    "attention.mask-high": Slip(weigh=partial(_fill, number=1e20)),
-    "attention.mask-weak": Slip(weigh=partial(_fill, number=-1.0)),
-    "attention.mask-added": Slip(weigh=_added),
-    "attention.mask-transposed": Slip(weigh=_transposed),
-    "attention.mask-first": Slip(weigh=_first_sequence),
+MASKS: Mapping[str, AttentionSlip] = {
+    "attention.mask-ignored": AttentionSlip(weigh=_ignored),
+    "attention.mask-inverted": AttentionSlip(weigh=_inverted),
+    "attention.mask-late": AttentionSlip(weigh=_afterwards),
+    "attention.mask-multiplied": AttentionSlip(weigh=_multiplied),
+    "attention.mask-high": AttentionSlip(weigh=partial(_fill, number=1e20)),
+    "attention.mask-weak": AttentionSlip(weigh=partial(_fill, number=-1.0)),
+    "attention.mask-added": AttentionSlip(weigh=_added),
+    "attention.mask-transposed": AttentionSlip(weigh=_transposed),
+    "attention.mask-first": AttentionSlip(weigh=_first_sequence),
 }
 """Slips that only a mask shows."""
 
@@ -354,7 +358,7 @@ MOST_UNITS = 6
 Named = tuple[str, np.ndarray]
 
 
-class Unit(Struct, frozen=True, eq=False):
+class WeightUnit(Struct, frozen=True, eq=False):
     """One matrix of the width, as it may be read: each form maps x to ``x @ form``."""
 
     name: str
@@ -362,7 +366,7 @@ class Unit(Struct, frozen=True, eq=False):
     bias: np.ndarray | None = None
 
 
-def readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterator[tuple[Unit, ...]]:
+def readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterator[tuple[WeightUnit, ...]]:
     """The ways in which parameters can be read as units, the plainest first.
 
     Args:
@@ -376,7 +380,7 @@ def readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterato
         yield from _readings(grouped, d_model, n_heads)
 
 
-def _readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterator[tuple[Unit, ...]]:
+def _readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterator[tuple[WeightUnit, ...]]:
     square = d_model * d_model
     matrices = [one for one in parameters if one[1].size >= square and one[1].size % square == 0]
     biases = [one for one in parameters if one[1].size < square and one[1].size % d_model == 0]
@@ -393,7 +397,9 @@ def _readings(parameters: Sequence[Named], d_model: int, n_heads: int) -> Iterat
         for (name, _), bias, parts in zip(matrices, paired, chosen, strict=True):
             offsets = _bias_parts(bias, parts, d_model, n_heads)
             units += [
-                Unit(name if len(parts.arrays) == 1 else f"{name}[{number}]", _forms(part, d_model), offset)
+                WeightUnit(
+                    name if len(parts.arrays) == 1 else f"{name}[{number}]", _forms(part, d_model), offset
+                )
                 for number, (part, offset) in enumerate(zip(parts.arrays, offsets, strict=True))
             ]
         yield tuple(units)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from autograder.checks.base import Observations
 from autograder.checks.options import Case, CaseItem, Rules
 from autograder.checks.planning.drawing import Arguments, Inputs
-from autograder.checks.planning.subject import MODEL, Construct, Subject, SubjectOptions
+from autograder.checks.planning.subject import MODEL, Callee, CalleeOptions, Construct
 from autograder.checks.values.literal import code_tree
 from autograder.records import Call, Ending, Ref, Tensor
 from autograder.wording import Phrase, Told
@@ -24,7 +24,7 @@ Convention = Literal["zero-blocks", "true-keeps", "true-blocks", "one-blocks", "
 CONVENTIONS: tuple[Convention, ...] = ("zero-blocks", "true-keeps", "true-blocks", "one-blocks", "additive")
 
 
-class Contract(Struct, frozen=True, forbid_unknown_fields=True):
+class LayerContract(Struct, frozen=True, forbid_unknown_fields=True):
     """The names that the four linear maps must have in the ``state_dict``."""
 
     query: str
@@ -44,7 +44,7 @@ class ImplementationQuestion(Struct, frozen=True):
     """The arguments of ``forward``, where their names do not tell."""
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Role → further names of its argument."""
-    contract: Contract | None = None
+    contract: LayerContract | None = None
     """Without it, the projections are found among the parameters."""
     masks: tuple[Convention, ...] = CONVENTIONS
     """The conventions that are right."""
@@ -218,7 +218,7 @@ ROOM = 3
 """How many times the numbers of four projections are drawn; a class with more parameters is not loaded."""
 
 
-class Layer(Subject):
+class AttentionLayer(Callee):
     """The class of one question as one student wrote it."""
 
     def __init__(
@@ -242,7 +242,7 @@ class Layer(Subject):
             numbers: the hidden parameters, where they were drawn already.
         """
         sizes = {size: {"size": size} for size in ("d_model", "n_heads")}
-        options = SubjectOptions(
+        options = CalleeOptions(
             sizes=question.sizes,
             precision=question.precision,
             construct=Construct(kwargs=sizes),
@@ -255,10 +255,10 @@ class Layer(Subject):
         self._loaded = loaded
         self._numbers = numbers
 
-    def in_precision(self, precision: Literal["float32", "float64"]) -> Layer:
+    def in_precision(self, precision: Literal["float32", "float64"]) -> AttentionLayer:
         """The same class, asked in another precision."""
         question = msgspec.structs.replace(self._question, precision=precision)
-        return Layer(self.name, question, self._signature, self._convention, loaded=self._loaded)
+        return AttentionLayer(self.name, question, self._signature, self._convention, loaded=self._loaded)
 
     def prologue(self, inputs: Inputs, *, weights: bool) -> tuple[Call, ...]:
         """Construct, call once if parameters are lazy, fill the parameters, set the mode."""

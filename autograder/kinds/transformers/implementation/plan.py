@@ -20,12 +20,12 @@ from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote
 from autograder.kinds.transformers.implementation import recognition
 from autograder.kinds.transformers.implementation.formula import ROLES, attention
-from autograder.kinds.transformers.implementation.formula import Inputs as Tokens
+from autograder.kinds.transformers.implementation.formula import AttentionInputs as Tokens
 from autograder.kinds.transformers.implementation.layer import (
-    Contract,
+    AttentionLayer,
     ImplementationItem,
     ImplementationQuestion,
-    Layer,
+    LayerContract,
     Signature,
     hidden_numbers,
 )
@@ -37,7 +37,7 @@ SEEDS = 4
 
 
 AFTER_BACKWARD = 2
-"""Calls that read the gradients; see `Layer.gradients`."""
+"""Calls that read the gradients; see `AttentionLayer.gradients`."""
 DOUBLE = 1e-9
 """Error of a result in double precision."""
 SINGLE = 1e-3
@@ -47,23 +47,28 @@ SINGLE = 1e-3
 class OwnProbe(Protocol):
     """How one property is asked and judged."""
 
-    def calls(self, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
+    def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """The calls of the scenario, in order."""
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
+        self,
+        observations: Observations,
+        layer: AttentionLayer,
+        inputs: Inputs,
+        recognised: Recognised,
+        count: int,
     ) -> Finding | None:
         """None when the property holds. ``count`` is how many calls there were."""
 
 
-class Gradients:
+class LayerGradients:
     """Runs forward and backward, and reads the gradient of every parameter."""
 
-    def __init__(self, roles: Sequence[str], contract: Contract | None) -> None:
+    def __init__(self, roles: Sequence[str], contract: LayerContract | None) -> None:
         self._roles = roles
         self._contract = contract
 
-    def calls(self, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
+    def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """Forward, a scalar of it that no normalisation makes constant, backward, all gradients in order."""
         calls = [
             *layer.prologue(inputs, weights=True),
@@ -79,7 +84,12 @@ class Gradients:
         )
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
+        self,
+        observations: Observations,
+        layer: AttentionLayer,
+        inputs: Inputs,
+        recognised: Recognised,
+        count: int,
     ) -> Finding | None:
         """Every projection needs a gradient that is finite and not zero."""
         what = layer.what(observations)
@@ -138,7 +148,7 @@ class Gradients:
 class BlockedRows:
     """A query that may see nothing has a finite result, and the others have what they had."""
 
-    def calls(self, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
+    def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """With everything visible, with the first query of each sequence blocked, and with other inputs."""
         tokens, other = _tokens(inputs, "blocked rows"), _tokens(inputs, "blocked rows: other")
         queries, keys = tokens["query"].array.shape[1], tokens["key"].array.shape[1]
@@ -152,7 +162,12 @@ class BlockedRows:
         )
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
+        self,
+        observations: Observations,
+        layer: AttentionLayer,
+        inputs: Inputs,
+        recognised: Recognised,
+        count: int,
     ) -> Finding | None:
         """Finite, and nothing else changed, though other inputs do change it."""
         del recognised
@@ -176,16 +191,21 @@ class BlockedRows:
 class Precision:
     """In double precision the results are those of double precision."""
 
-    def __init__(self, contract: Contract | None) -> None:
+    def __init__(self, contract: LayerContract | None) -> None:
         self._contract = contract
 
-    def calls(self, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
+    def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """One pass."""
         layer, inputs = layer.in_precision("float64"), inputs.in_precision("float64")
         return (*layer.prologue(inputs, weights=True), layer.call(((), _tokens(inputs, "precision"))))
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
+        self,
+        observations: Observations,
+        layer: AttentionLayer,
+        inputs: Inputs,
+        recognised: Recognised,
+        count: int,
     ) -> Finding | None:
         """The result of the assignment that explains the class, but for the rounding of double precision."""
         what = layer.name
@@ -219,7 +239,7 @@ class Dropout:
     def __init__(self, *, training: bool) -> None:
         self._training = training
 
-    def calls(self, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
+    def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """The same pass with several seeds, then another one.
 
         In training there is a single key: its weight is one unless dropped, whatever its score is.
@@ -235,7 +255,12 @@ class Dropout:
         )
 
     def verdict(
-        self, observations: Observations, layer: Layer, inputs: Inputs, recognised: Recognised, count: int
+        self,
+        observations: Observations,
+        layer: AttentionLayer,
+        inputs: Inputs,
+        recognised: Recognised,
+        count: int,
     ) -> Finding | None:
         """The passes must differ, or be equal and not equal to the other one."""
         del inputs, recognised
@@ -307,7 +332,7 @@ OF_MASKS = ("masked_key_inert", "extreme_scores", "blocked_rows")
 Probe = Changes | Raises | OwnProbe
 
 
-class Key(Struct, frozen=True):
+class ProbeKey(Struct, frozen=True):
     """What one scenario is about."""
 
     sort: str
@@ -317,7 +342,7 @@ class Key(Struct, frozen=True):
     """How its mask is sent, if it has one."""
 
 
-WEIGHTS = Key("weights")
+WEIGHTS = ProbeKey("weights")
 UNKNOWN = Signature()
 
 
@@ -351,7 +376,7 @@ class Plan:
         self._name = name
         self._options = options
         self._cases = cases
-        self.probes: dict[Key, Probe] = {}
+        self.probes: dict[ProbeKey, Probe] = {}
         asked = {one for item in items.values() if not item.property for one in item.cases or cases}
         used = [one for one in cases if one in asked]
         about = dict.fromkeys(options.masks)
@@ -359,7 +384,7 @@ class Plan:
         told = len(options.masks) > 1 and any(self.masked(one) for one in used)
         if told or any(self.by_convention(item) for item in items.values()):
             for convention in about:
-                key = Key("convention", convention=convention)
+                key = ProbeKey("convention", convention=convention)
                 self.probes[key] = self._changes("masked_key_inert", MASKED, key)
         for item_id, item in items.items():
             for key in self.keys_of(item_id, item):
@@ -383,23 +408,23 @@ class Plan:
         """Whether an item asks what the scenarios ask that tell the conventions."""
         return item.property == "convention" or (item.property == "masked_key_inert" and not item.case)
 
-    def keys_of_case(self, name: str) -> tuple[Key, ...]:
+    def keys_of_case(self, name: str) -> tuple[ProbeKey, ...]:
         """One for each convention that is right, when the case has a mask."""
         if not self.masked(name):
-            return (Key("case", name),)
-        return tuple(Key("case", name, convention) for convention in self._options.masks)
+            return (ProbeKey("case", name),)
+        return tuple(ProbeKey("case", name, convention) for convention in self._options.masks)
 
-    def keys_of(self, item_id: str, item: ImplementationItem) -> tuple[Key, ...]:
+    def keys_of(self, item_id: str, item: ImplementationItem) -> tuple[ProbeKey, ...]:
         """What an item's property needs: one for each convention that is right, if it has a mask."""
         if not item.property:
             return ()
         if item.property == "convention":
-            return (Key("convention", convention=item.convention),)
+            return (ProbeKey("convention", convention=item.convention),)
         if self.by_convention(item):
-            return tuple(Key("convention", convention=convention) for convention in self._options.masks)
+            return tuple(ProbeKey("convention", convention=convention) for convention in self._options.masks)
         masked = item.property in OF_MASKS or bool(item.case and self.masked(item.case))
         conventions = self._options.masks if masked else ("",)
-        return tuple(Key("item", item_id, convention) for convention in conventions)
+        return tuple(ProbeKey("item", item_id, convention) for convention in conventions)
 
     def scenarios(self, title: str, signature: Signature, inputs: Inputs) -> tuple[Scenario, ...]:
         """All scenarios for a class of a signature, in the order of the keys."""
@@ -407,7 +432,7 @@ class Plan:
         return tuple(self._scenario(key, title, signature, numbers, inputs) for key in self.keys)
 
     def _scenario(
-        self, key: Key, title: str, signature: Signature, numbers: Tensor, inputs: Inputs
+        self, key: ProbeKey, title: str, signature: Signature, numbers: Tensor, inputs: Inputs
     ) -> Scenario:
         asked = replace(key, sort="case") if key.sort == "forbidden" else key
         calls = self.calls(asked, self.layer(asked, signature, numbers), inputs)
@@ -420,13 +445,15 @@ class Plan:
         """The hidden sizes and numbers."""
         return Inputs(CallOptions(sizes=self._options.sizes, precision=self._options.precision), draw)
 
-    def layer(self, key: Key, signature: Signature = UNKNOWN, numbers: Tensor | None = None) -> Layer:
+    def layer(
+        self, key: ProbeKey, signature: Signature = UNKNOWN, numbers: Tensor | None = None
+    ) -> AttentionLayer:
         """What a scenario calls."""
         if isinstance(self.probes.get(key), Raises):
             return self._unloaded(signature)
-        return Layer(self._name, self._options, signature, key.convention, numbers=numbers)
+        return AttentionLayer(self._name, self._options, signature, key.convention, numbers=numbers)
 
-    def calls(self, key: Key, layer: Layer, inputs: Inputs) -> tuple[Call, ...]:
+    def calls(self, key: ProbeKey, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """The calls of one scenario."""
         probe = self.probes.get(key)
         if isinstance(probe, Changes | Raises):
@@ -447,10 +474,10 @@ class Plan:
         args, again = inputs.arguments(f"{name}: again", case.args, case.kwargs)
         return inputs.case(name, case), (args, {role: one for role, one in again.items() if role != "mask"})
 
-    def _unloaded(self, signature: Signature) -> Layer:
-        return Layer(self._name, self._options, signature, loaded=False)
+    def _unloaded(self, signature: Signature) -> AttentionLayer:
+        return AttentionLayer(self._name, self._options, signature, loaded=False)
 
-    def _probe(self, item: ImplementationItem, key: Key) -> Probe:
+    def _probe(self, item: ImplementationItem, key: ProbeKey) -> Probe:
         match item.property:
             case "refuses":
                 bad = PropertyItem(
@@ -458,7 +485,7 @@ class Plan:
                 )
                 return Raises(self._unloaded(UNKNOWN), bad, f"property:{key.name}", None)
             case "gradients" | "contract":
-                return Gradients(item.roles, self._options.contract)
+                return LayerGradients(item.roles, self._options.contract)
             case "blocked_rows":
                 return BlockedRows()
             case "precision":
@@ -471,7 +498,7 @@ class Plan:
             return self._changes(item.property, self._cases[item.case], key)
         return self._changes(item.property, MASKED if item.property in OF_MASKS else UNMASKED, key)
 
-    def _changes(self, of: Any, case: Case, key: Key) -> Changes:
+    def _changes(self, of: Any, case: Case, key: ProbeKey) -> Changes:
         mask = "mask" if "mask" in case.kwargs else ""
         item = PropertyItem(property=of, move=MOVED[of], mask=mask)
         purpose = f"property:{key.sort}:{key.name}"

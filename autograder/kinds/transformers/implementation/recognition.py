@@ -21,19 +21,19 @@ from autograder.kinds.transformers.implementation.formula import (
     RIGHT,
     VALUES,
     WIRINGS,
-    Inputs,
+    AttentionInputs,
+    AttentionSlip,
     Projection,
-    Slip,
-    Unit,
     Weights,
+    WeightUnit,
     attention,
     readings,
     single_key_counts_once,
 )
 from autograder.kinds.transformers.implementation.layer import (
-    Contract,
+    AttentionLayer,
     ImplementationQuestion,
-    Layer,
+    LayerContract,
     Stored,
     hidden_numbers,
     stored,
@@ -44,7 +44,7 @@ NEARNESS = 1e-4
 """Of two results that are the same up to rounding in single precision, relative to the largest entry."""
 
 
-class Place(Struct, frozen=True):
+class UnitPlace(Struct, frozen=True):
     """Where the numbers of one projection stand."""
 
     unit: int
@@ -53,14 +53,14 @@ class Place(Struct, frozen=True):
     """The features of a head lie ``n_heads`` apart, not side by side."""
 
 
-Assignment = Mapping[str, Place]
+Assignment = Mapping[str, UnitPlace]
 """Role → place."""
 
 
 class Pass(Struct, frozen=True, eq=False):
     """One forward pass without a mask: what was given, and the result."""
 
-    given: Inputs
+    given: AttentionInputs
     result: np.ndarray
 
 
@@ -81,9 +81,9 @@ class Explanation(Struct, frozen=True, eq=False):
 
     code: str
     weights: Weights
-    slip: Slip = RIGHT
+    slip: AttentionSlip = RIGHT
 
-    def explains(self, result: Any, given: Inputs, n_heads: int) -> bool:
+    def explains(self, result: Any, given: AttentionInputs, n_heads: int) -> bool:
         """Whether this is what came out."""
         if not isinstance(result, np.ndarray):
             return False
@@ -101,12 +101,12 @@ def near(result: np.ndarray, right: np.ndarray) -> bool:
     return bool(np.abs(result - right).max(initial=0.0) <= NEARNESS * scale)
 
 
-def projections(units: Sequence[Unit], assignment: Assignment, n_heads: int) -> dict[str, Projection]:
+def projections(units: Sequence[WeightUnit], assignment: Assignment, n_heads: int) -> dict[str, Projection]:
     """The projections of an assignment, heads side by side."""
     return {role: _projection(units, place, role, n_heads) for role, place in assignment.items()}
 
 
-def assignments(units: Sequence[Unit], passes: Passes, n_heads: int) -> Iterator[Assignment]:
+def assignments(units: Sequence[WeightUnit], passes: Passes, n_heads: int) -> Iterator[Assignment]:
     """Assignments with which attention gives the results: those of equal inputs, where others do not fit."""
     for single, several in (
         (passes.single, passes.several),
@@ -121,7 +121,7 @@ def assignments(units: Sequence[Unit], passes: Passes, n_heads: int) -> Iterator
                     yield candidate
 
 
-def value_and_output(units: Sequence[Unit], single: Pass, n_heads: int) -> Iterator[Assignment]:
+def value_and_output(units: Sequence[WeightUnit], single: Pass, n_heads: int) -> Iterator[Assignment]:
     """Assignments of value and output that explain a pass with a single key."""
     for value, output in _pairs(units):
         first = _projection(units, value, "value", n_heads)
@@ -131,14 +131,14 @@ def value_and_output(units: Sequence[Unit], single: Pass, n_heads: int) -> Itera
             yield {"value": value, "output": output}
 
 
-def query_and_key(units: Sequence[Unit], pair: Assignment) -> Iterator[Assignment]:
+def query_and_key(units: Sequence[WeightUnit], pair: Assignment) -> Iterator[Assignment]:
     """All ways of giving two of the other units to queries and keys."""
     taken = {place.unit for place in pair.values()}
     spread = pair["value"].spread
     left = [number for number in range(len(units)) if number not in taken]
     for query, key in itertools.permutations(left, 2):
         for one, other in itertools.product(range(len(units[query].forms)), range(len(units[key].forms))):
-            yield {"query": Place(query, one, spread), "key": Place(key, other, spread), **pair}
+            yield {"query": UnitPlace(query, one, spread), "key": UnitPlace(key, other, spread), **pair}
 
 
 def explained(weights: Weights, passes: Passes, n_heads: int) -> Explanation | None:
@@ -179,7 +179,7 @@ def wired(found: Explanation, passes: Passes, n_heads: int) -> Explanation:
 
 
 def searched(
-    units: Sequence[Unit], passes: Passes, n_heads: int
+    units: Sequence[WeightUnit], passes: Passes, n_heads: int
 ) -> tuple[Assignment | None, Explanation] | None:
     """An assignment with which some slip explains the passes, whatever the order of the units.
 
@@ -201,7 +201,7 @@ def searched(
 
 
 def _pairs_with(
-    slip: Slip, units: Sequence[Unit], single: Pass, n_heads: int, *, told: bool
+    slip: AttentionSlip, units: Sequence[WeightUnit], single: Pass, n_heads: int, *, told: bool
 ) -> Iterator[Assignment]:
     """Value and output that explain a pass with a single key with the slip made; all, if it tells nothing."""
     for value, output in _plain_pairs(units):
@@ -217,11 +217,11 @@ def _pairs_with(
         yield pair
 
 
-def _loosely(units: Sequence[Unit], single: Pass, n_heads: int) -> Iterator[Explanation]:
+def _loosely(units: Sequence[WeightUnit], single: Pass, n_heads: int) -> Iterator[Explanation]:
     """Projections that are left out, or made with one unit."""
-    free: list[Place | None] = [
+    free: list[UnitPlace | None] = [
         None,
-        *(Place(number, form) for number, unit in enumerate(units) for form in range(len(unit.forms))),
+        *(UnitPlace(number, form) for number, unit in enumerate(units) for form in range(len(unit.forms))),
     ]
     for value, output in itertools.product(free, free):
         weights: dict[str, Projection | None] = {
@@ -243,7 +243,7 @@ def _loosely(units: Sequence[Unit], single: Pass, n_heads: int) -> Iterator[Expl
                 yield Explanation(code, {**weights, **others})
 
 
-def _code_of(inputs: Sequence[Place | None], output: Place | None) -> str:
+def _code_of(inputs: Sequence[UnitPlace | None], output: UnitPlace | None) -> str:
     """What is wrong with projections that are left out, or that are one; empty for nothing."""
     if output is None:
         return "attention.no-output"
@@ -268,19 +268,19 @@ def _modified(weights: Weights) -> Iterator[tuple[str, Weights]]:
     yield "attention.no-output", {**weights, "output": None}
 
 
-def _pairs(units: Sequence[Unit]) -> Iterator[tuple[Place, Place]]:
+def _pairs(units: Sequence[WeightUnit]) -> Iterator[tuple[UnitPlace, UnitPlace]]:
     for spread, later in itertools.product((False, True), repeat=2):
         for value, output in _plain_pairs(units):
             yield replace(value, spread=spread), replace(output, spread=later)
 
 
-def _plain_pairs(units: Sequence[Unit]) -> Iterator[tuple[Place, Place]]:
+def _plain_pairs(units: Sequence[WeightUnit]) -> Iterator[tuple[UnitPlace, UnitPlace]]:
     for value, output in itertools.permutations(range(len(units)), 2):
         for one, other in itertools.product(range(len(units[value].forms)), range(len(units[output].forms))):
-            yield Place(value, one), Place(output, other)
+            yield UnitPlace(value, one), UnitPlace(output, other)
 
 
-def _projection(units: Sequence[Unit], place: Place, role: str, n_heads: int) -> Projection:
+def _projection(units: Sequence[WeightUnit], place: UnitPlace, role: str, n_heads: int) -> Projection:
     unit = units[place.unit]
     matrix, bias = unit.forms[place.form], unit.bias
     if not place.spread:
@@ -315,7 +315,7 @@ class Recognised(Struct, frozen=True, eq=False):
     """In order, as the class lists them."""
     assignment: Assignment | None = None
     """What its parameters are: by the contract, or because it explains the results, perhaps with a slip."""
-    units: tuple[Unit, ...] = ()
+    units: tuple[WeightUnit, ...] = ()
     reading: int = 0
     """Which of the `readings` the units are; -1: those of the contract."""
     explanation: Explanation | None = None
@@ -332,7 +332,7 @@ class Recognised(Struct, frozen=True, eq=False):
         return projections(self.units, self.assignment or {}, n_heads)
 
 
-def calls(layer: Layer, inputs: Drawing) -> tuple[Call, ...]:
+def calls(layer: AttentionLayer, inputs: Drawing) -> tuple[Call, ...]:
     """The passes: those that matter most come first, so that they stand when a later one fails."""
     return (
         *layer.prologue(inputs, weights=True),
@@ -344,7 +344,11 @@ def calls(layer: Layer, inputs: Drawing) -> tuple[Call, ...]:
 
 
 def recognise(
-    observations: Observations, layer: Layer, inputs: Drawing, question: ImplementationQuestion, count: int
+    observations: Observations,
+    layer: AttentionLayer,
+    inputs: Drawing,
+    question: ImplementationQuestion,
+    count: int,
 ) -> Recognised:
     """Sort one class's answers to so many `calls`; total on any evidence."""
     what = layer.what(observations)
@@ -365,7 +369,7 @@ def recognise(
     if finding is not None:
         return Recognised(parameters, finding=finding, unlike=unlike)
     given = [
-        formula.Inputs(
+        formula.AttentionInputs(
             **{
                 role: one.array.astype(np.float64)
                 for role, one in _arguments(inputs, sizes, equal=equal).items()
@@ -382,7 +386,7 @@ def recognise(
         return _explained(parameters, unlike, passes, inputs, question)
 
 
-def _steady(results: Sequence[np.ndarray], layer: Layer) -> Finding | None:
+def _steady(results: Sequence[np.ndarray], layer: AttentionLayer) -> Finding | None:
     """Equal calls give equal results; where they do not, what makes them differ: the seed, or nothing."""
     first, what = results[0], layer.name
     if len(results) > 2 and not same(first, results[2]):
@@ -393,7 +397,7 @@ def _steady(results: Sequence[np.ndarray], layer: Layer) -> Finding | None:
 
 
 def unlike_contract(
-    parameters: Sequence[Stored], contract: Contract | None, sizes: Mapping[str, int], what: str
+    parameters: Sequence[Stored], contract: LayerContract | None, sizes: Mapping[str, int], what: str
 ) -> Finding | None:
     """How parameters differ from the contract: missing names, other shapes, one map for two, others."""
     if contract is None or not parameters:
@@ -443,8 +447,11 @@ def filled(parameters: Sequence[Stored], numbers: np.ndarray) -> list[tuple[str,
 
 
 def read_as(
-    recognised: Recognised, named: Sequence[tuple[str, np.ndarray]], contract: Contract | None, n_heads: int
-) -> tuple[Unit, ...]:
+    recognised: Recognised,
+    named: Sequence[tuple[str, np.ndarray]],
+    contract: LayerContract | None,
+    n_heads: int,
+) -> tuple[WeightUnit, ...]:
     """Other numbers of the same parameters (gradients), read as the class's weights were."""
     if recognised.reading < 0:
         return _by_contract(dict(named), contract)
@@ -465,7 +472,7 @@ def _explained(
         return Recognised(parameters, finding=review("more parameters than were filled"), unlike=unlike)
     if question.contract is not None and _as_stated(dict(named), question.contract, d_model):
         units = _by_contract(dict(named), question.contract)
-        agreed = {role: Place(number, 0) for number, role in enumerate(formula.ROLES)}
+        agreed = {role: UnitPlace(number, 0) for number, role in enumerate(formula.ROLES)}
         explanation = explained(projections(units, agreed, n_heads), passes, n_heads)
         if explanation is not None and not explanation.code:
             explanation = None
@@ -489,7 +496,7 @@ def _explained(
     return Recognised(parameters, unlike=unlike, sure=sure)
 
 
-def _as_stated(named: Mapping[str, np.ndarray], contract: Contract, d_model: int) -> bool:
+def _as_stated(named: Mapping[str, np.ndarray], contract: LayerContract, d_model: int) -> bool:
     """Whether the four matrices are there by name, each one of its own, and biases fit, if there are any."""
     for role in formula.ROLES:
         name = getattr(contract, role)
@@ -501,9 +508,9 @@ def _as_stated(named: Mapping[str, np.ndarray], contract: Contract, d_model: int
     return True
 
 
-def _by_contract(named: Mapping[str, np.ndarray], contract: Contract | None) -> tuple[Unit, ...]:
+def _by_contract(named: Mapping[str, np.ndarray], contract: LayerContract | None) -> tuple[WeightUnit, ...]:
     names = [getattr(contract, role) for role in formula.ROLES]
-    return tuple(Unit(name, (named[f"{name}.weight"].T,), named.get(f"{name}.bias")) for name in names)
+    return tuple(WeightUnit(name, (named[f"{name}.weight"].T,), named.get(f"{name}.bias")) for name in names)
 
 
 def _arguments(inputs: Drawing, sizes: Mapping[str, tuple[int, int]], *, equal: bool) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
-from autograder.checks.judging.oracle import Worth, suspects
+from autograder.checks.judging.oracle import MistakeWorth, suspects
 from autograder.checks.judging.results import (
     Finding,
     answered,
@@ -101,7 +101,7 @@ class MemorisationItem(Struct, frozen=True):
     """Options of an item of a ``memorisation`` question."""
 
     measure: Literal["longest", "share", "report"]
-    mistake: tuple[Worth, ...] = ()
+    mistake: tuple[MistakeWorth, ...] = ()
 
 
 class Round(Struct, frozen=True):

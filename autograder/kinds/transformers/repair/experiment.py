@@ -17,9 +17,9 @@ N_HEADS = 3
 D_HIDDEN = 20
 MAX_LEN = 64
 STIR = 0.2
-"""Standard deviation of what `Change.STIR` adds to every weight."""
+"""Standard deviation of what `WeightChange.STIR` adds to every weight."""
 SHRUNK = 0.02
-"""What `Change.SHRINK` multiplies every weight by, after stirring."""
+"""What `WeightChange.SHRINK` multiplies every weight by, after stirring."""
 MODEL = Ref("model")
 TORCH = Ref("torch")
 WEIGHTS = Ref("weights")
@@ -48,7 +48,7 @@ class Access(Struct, frozen=True):
         return f"type({self.entry})" if self.of_object else self.entry
 
 
-class Change(enum.Enum):
+class WeightChange(enum.Enum):
     """What is done to a fresh model's weights, all at once and whatever their names."""
 
     NONE = "none"
@@ -150,7 +150,7 @@ class Model(Struct, frozen=True):
     n_tokens: int = N_TOKENS
     max_len: int = MAX_LEN
     d_hidden: int = D_HIDDEN
-    change: Change = Change.STIR
+    change: WeightChange = WeightChange.STIR
     dtype: str = "float64"
 
     def experiment(self, name: str, steps: Sequence[Step], modes: Sequence[str] = ("eval",)) -> Experiment:
@@ -219,7 +219,7 @@ class Model(Struct, frozen=True):
         ]
 
     def _changed(self) -> list[Call]:
-        if self.change is Change.NONE:
+        if self.change is WeightChange.NONE:
             return []
         noise = Call(TORCH, "randn_like", args=(WEIGHTS,), keep="noise", seed=self.seed)
         calls = [
@@ -229,7 +229,7 @@ class Model(Struct, frozen=True):
             noise,
             Call(WEIGHTS, "add_", args=(Ref(noise.keep),), kwargs={"alpha": STIR}, keep=WEIGHTS.name),
         ]
-        if self.change is Change.SHRINK:
+        if self.change is WeightChange.SHRINK:
             calls.append(Call(WEIGHTS, "mul_", args=(SHRUNK,), keep=WEIGHTS.name))
         return [*calls, written()]
 
@@ -393,7 +393,7 @@ def _idle(output: Output, ask: Ask, columns: int) -> list[Call]:
 def _gradients(output: Output, ask: Ask, columns: int, texts: int = 0) -> list[Call]:
     """Keep, as `SLOPES`, how much every weight moves the sum of the squares of the output's first columns.
 
-    In the order of `WEIGHTS`, and exactly zero for a weight that has no part in it. Only after a `Change`.
+    In the order of `WEIGHTS`, exactly zero for a weight that has no part in it. Only after a `WeightChange`.
     """
     calls = output(ask, "output")
     if columns:

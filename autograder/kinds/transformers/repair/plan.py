@@ -16,12 +16,12 @@ from autograder.kinds.transformers.repair.experiment import (
     TORCH,
     Access,
     Ask,
-    Change,
     Count,
     Experiment,
     Model,
     Remake,
     Step,
+    WeightChange,
     balanced,
     counted,
     counted_of,
@@ -106,12 +106,12 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
         draw: where tokens, memories and seeds come from.
         probes: what the question's faults are told by.
     """
-    drawn = Drawn(draw)
+    drawn = DecoderInputs(draw)
     one = Model(access, drawn.seed)
     long = Model(access, drawn.seed, n_tokens=FEW_TOKENS, max_len=MOST_POSITIONS)
     rich = Model(access, drawn.seed, n_tokens=MANY_TOKENS, max_len=FEW_POSITIONS)
     even = Model(access, drawn.seed, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
-    small = Model(access, drawn.seed, change=Change.SHRINK)
+    small = Model(access, drawn.seed, change=WeightChange.SHRINK)
     made = (
         one.experiment(
             "attention",
@@ -153,7 +153,7 @@ def table() -> list[Step]:
     ]
 
 
-class Drawn:
+class DecoderInputs:
     """The inputs of one course run."""
 
     def __init__(self, draw: Draw) -> None:
@@ -453,7 +453,7 @@ def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     no positions              a model that can read nothing
     single                    float32: whether it works there alone
     """
-    drawn = Drawn(draw)
+    drawn = DecoderInputs(draw)
     one = Model(access, drawn.seed)
     tokens = np.full((1, VERY_LONG), drawn.token)
     masks = np.ones((1, 1, 1, 1), bool), np.ones((1, 1, 1, VERY_LONG), bool)
@@ -470,14 +470,14 @@ def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
         one.experiment("masks", drawn.other_masks()),
         replace(few, n_layers=0).experiment("very long", [very_long]),
         replace(few, max_len=LONG).experiment("long", [long]),
-        replace(one, max_len=0, change=Change.NONE).experiment("no positions", [made]),
-        replace(one, change=Change.NONE, dtype="float32").experiment("single", [drawn.usual("single")]),
+        replace(one, max_len=0, change=WeightChange.NONE).experiment("no positions", [made]),
+        replace(one, change=WeightChange.NONE, dtype="float32").experiment("single", [drawn.usual("single")]),
     )
 
 
 def without_layers(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     """Experiments of the first round on models without layers, for decoders whose layers do not work."""
-    drawn = Drawn(draw)
+    drawn = DecoderInputs(draw)
     none = Model(access, drawn.seed, n_layers=0)
     even = replace(none, n_tokens=D_MODEL, max_len=D_MODEL, d_hidden=D_MODEL)
     made = (

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
-from autograder.checks.judging.oracle import Worth, said
+from autograder.checks.judging.oracle import MistakeWorth, said
 from autograder.checks.judging.results import (
     Finding,
     differing,
@@ -28,9 +28,9 @@ from autograder.checks.judging.results import (
     trouble,
 )
 from autograder.checks.kind import Kind
-from autograder.checks.options import CallOptions, Given, place
+from autograder.checks.options import CallOptions, GivenClass, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
-from autograder.checks.values.arrays import Difference, numbers
+from autograder.checks.values.arrays import Mismatch, numbers
 from autograder.checks.values.quoting import quote_shape, type_name
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Ref, Scenario, Tensor
@@ -42,9 +42,9 @@ Count = Annotated[int, Meta(ge=1, le=1000)]
 class TrainingQuestion(Struct, frozen=True):
     """Options of a ``training`` question."""
 
-    model: Given
+    model: GivenClass
     """The language model of a locked cell; it takes a keyword ``dropout``."""
-    batches: Given
+    batches: GivenClass
     """The batches of a locked cell: the first two arguments are tokens and mask, and a seed is added last."""
     args: tuple[Any, ...] = ()
     """Of the trainer, behind model and batches: plain numbers."""
@@ -68,7 +68,7 @@ class TrainingItem(Struct, frozen=True):
     on from a checkpoint equals never having stopped, bit for bit."""
     margin: Decimal = Decimal("0.9")
     """Of ``learns``: the loss afterwards is at most this share of the loss before."""
-    mistake: tuple[Worth, ...] = ()
+    mistake: tuple[MistakeWorth, ...] = ()
 
 
 RESUMED, PLAIN, DROPOUT = range(3)
@@ -79,7 +79,7 @@ RESUMED_LOSSES, RESUMED_AFTER = 10, 12
 """In the first scenario."""
 
 
-class Task(Struct, frozen=True, eq=False):
+class TrainingTask(Struct, frozen=True, eq=False):
     """What was drawn for one question."""
 
     table: dict[str, Any]
@@ -90,7 +90,7 @@ class Task(Struct, frozen=True, eq=False):
     """(texts, length); 0 = padding."""
 
 
-def task_of(options: TrainingQuestion, draw: Draw) -> Task:
+def task_of(options: TrainingQuestion, draw: Draw) -> TrainingTask:
     """Draw texts and seeds.
 
     Raises:
@@ -119,10 +119,10 @@ def task_of(options: TrainingQuestion, draw: Draw) -> Task:
         "other_weights": other,
         "noise": noise,
     }
-    return Task(table, tokens, mask != 0)
+    return TrainingTask(table, tokens, mask != 0)
 
 
-def runs(title: str, name: str, options: TrainingQuestion, task: Task) -> tuple[Scenario, ...]:
+def runs(title: str, name: str, options: TrainingQuestion, task: TrainingTask) -> tuple[Scenario, ...]:
     """The calls in the student's box.
 
     Args:
@@ -153,7 +153,7 @@ def runs(title: str, name: str, options: TrainingQuestion, task: Task) -> tuple[
 class _Calls:
     """Short ways to the calls of one task."""
 
-    def __init__(self, name: str, options: TrainingQuestion, task: Task) -> None:
+    def __init__(self, name: str, options: TrainingQuestion, task: TrainingTask) -> None:
         self._name = name
         self._options = options
         self._task = task
@@ -212,20 +212,20 @@ RTOL, ATOL = 1e-6, 1e-9
 """How near a loss must come to the reference's; both are computed in double precision."""
 
 
-def read_losses(value: Any, steps: int) -> tuple[list[float], Difference | None]:
+def read_losses(value: Any, steps: int) -> tuple[list[float], Mismatch | None]:
     """So many finite losses, or why they are none."""
     found = numbers(value)
     if found is None or found.kind not in ("float", "int"):
         form = type_name(value) if found is None else found.kind
-        return [], Difference("training.no-losses", {"form": form}, f"no losses: {form}")
+        return [], Mismatch("training.no-losses", {"form": form}, f"no losses: {form}")
     array = found.array.astype(np.float64)
     if array.ndim > 1 and array.size == len(array):
         array = array.reshape(-1)
     if array.shape != (steps,):
         form, count = quote_shape(array.shape), str(steps)
-        return [], Difference("training.count", {"shape": form, "count": count}, f"shape {form} for {count}")
+        return [], Mismatch("training.count", {"shape": form, "count": count}, f"shape {form} for {count}")
     if not np.isfinite(array).all():
-        return [], Difference("training.not-finite", {}, f"losses {array.tolist()[:20]}")
+        return [], Mismatch("training.not-finite", {}, f"losses {array.tolist()[:20]}")
     return array.tolist(), None
 
 

@@ -17,7 +17,7 @@ from autograder.checks.judging.oracle import Wrong
 from autograder.checks.judging.results import Finding, failed, no_answer, observations_at
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions
-from autograder.checks.planning.targets import Target, nothing_written, stated
+from autograder.checks.planning.targets import ValueTarget, nothing_written, stated
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote_integer, quote_shape, type_name
 from autograder.messages import SENTENCES
@@ -59,7 +59,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
             return plan
         return (*plan, *(_entries(name) for name in self._read_names(answer)))
 
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """A table of whole numbers with two axes: a matrix, or one row for each pair."""
         del item
         what = target.what
@@ -83,14 +83,14 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
             return None, failed("visibility.entry", f"{what}: not whole numbers", what=what)
         return array.astype(np.int64), None
 
-    def read_right(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """A matrix of 0 and 1."""
         array, finding = self.read(value, item, target)
         if finding is None and not (array.size and set(np.unique(array).tolist()) <= {0, 1}):
             return None, failed("visibility.entry", "no matrix of 0 and 1", what=target.what)
         return array, finding
 
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """The first explanation that fits the whole matrix, or how many rows are wrong."""
         del item
         expected = right.astype(bool)
@@ -140,7 +140,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
         return frozenset(code.removeprefix(f"{AREA}.") for code in codes)
 
     def _explained(
-        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target
+        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
         """The first mistake known to the reference that leads to this matrix."""
         if difference.code in _ABOUT_FORM:
@@ -152,7 +152,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
                 return failed(f"{AREA}.{wrong.code}", difference.staff, what=target.what)
         return None
 
-    def judged(self, value: Any, known: Any, item: Item, target: Target, evidence: Evidence) -> Compared:
+    def judged(self, value: Any, known: Any, item: Item, target: ValueTarget, evidence: Evidence) -> Compared:
         """See `ComparedCheck.judged`; a set is read by its entries."""
         if isinstance(value, Opaque) and value.type_name in _SETS and not self.targets.cases:
             names = self._read_names(evidence.answer)
