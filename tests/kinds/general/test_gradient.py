@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from autograder.checks.base import Check
+from autograder.checks.judging.oracle import suspects
 from autograder.errors import RubricError
-from autograder.kinds.general.gradient import read_witnesses
 from autograder.messages import LANGUAGES, render
 from autograder.records import ItemResult, Status, Tensor
 from reference.tracing import gradients
@@ -272,14 +272,12 @@ def test_witnesses_that_disagree_cost_nothing(changes: dict[str, Any]) -> None:
 
 
 def test_mistakes_are_read_strictly() -> None:
-    """Pairs of a code and gradients count; everything else an oracle may say does not."""
-    read = read_witnesses(told(mistakes=[["a", [np.zeros((2, 2))]], ["b"], 3, ["c", "x"], [1, []]]), 1)
-    assert read is not None
-    assert ["a"] == [code for code, _ in read.mistakes]
+    """Tables of a code and gradients count; everything else an oracle may say does not."""
+    right = {"code": "a", "values": [np.zeros((2, 2))]}
+    odd = [right, {"code": "b"}, 3, {"code": 3, "values": []}, ["c", [1]]]
+    assert ["a"] == suspects(told(mistakes=odd), lambda _: True)
     for nothing in (None, 3, "x", {"a": 1}):
-        read = read_witnesses(told(mistakes=nothing), 1)
-        assert read is not None
-        assert [] == read.mistakes
+        assert [] == suspects(told(mistakes=nothing), lambda _: True)
 
 
 @pytest.mark.parametrize(

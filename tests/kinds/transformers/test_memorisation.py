@@ -71,7 +71,7 @@ def test_what_went_wrong_is_told() -> None:
 def test_an_oracle_that_fails_only_costs_the_names_of_mistakes() -> None:
     """The right numbers are computed here, so they are judged without the reference."""
     check = check_of(TOML)
-    asked = [check.asked(number, DRAW) for number in range(2)]
+    asked = [check.round(number, DRAW) for number in range(2)]
     right = [value({"longest": _longest(one.generated, one.corpus)}) for one in asked]
     failed = [error("ValueError", "broken")] * 2
     (result,) = check.judge(Evidence(answer("x"), right, failed, draw=DRAW))
