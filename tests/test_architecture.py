@@ -81,8 +81,8 @@ MOST_LINES_IN_A_FILE = 600
 MOST_LINES_IN_A_FUNCTION = 60
 
 
-KNOW_A_KIND = {"autograder.cli.formulas", "autograder.student.paper", "autograder.verify.credit"}
-"""What is about formulas alone: a command, how a text cell is read, what partial credit comes to."""
+KNOW_A_KIND = {"autograder.cli.formulas"}
+"""A command that is about formulas alone."""
 
 SHARED_NAMES = {
     *("AnswerKey", "Assignment", "Box", "Comparison", "Difference", "Finding", "Line", "Made", "Named"),

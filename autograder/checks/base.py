@@ -186,6 +186,42 @@ class AsksStudentAgain(AsksAgain, Protocol):
     student_alone: ClassVar[bool]
 
 
+class Way(Struct, frozen=True):
+    """One way through the partial credit of an item."""
+
+    steps: tuple[str, ...]
+    """Ids of the steps that are taken; none for an answer that fits no step."""
+    points: Decimal
+
+
+class PartialCredit(Struct, frozen=True):
+    """What every way through the partial credit of one item is worth, the conditions left open."""
+
+    stated: bool
+    """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
+    ways: tuple[Way, ...]
+
+
+class IdleArgument(Struct, frozen=True):
+    """An argument of a maximum or minimum that never decides."""
+
+    item: str
+    formula: str
+    argument: str
+
+
+@runtime_checkable
+class CreditsParts(Protocol):
+    """A check whose partial credit has steps, and whose right answers are formulas."""
+
+    @property
+    def ways(self) -> Mapping[str, PartialCredit]:
+        """The partial credit of each item that has some, by its id."""
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Arguments of maxima and minima in right answers that were nowhere seen to decide."""
+
+
 @runtime_checkable
 class TriesItself(Protocol):
     """A check whose wrong answers follow from the rubric."""

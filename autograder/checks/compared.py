@@ -86,13 +86,21 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         """Whether one of the rubric's own values counts as another one."""
         return self.differs(stated, right, item, ValueTarget("")) is None
 
-    @abstractmethod
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
-        """What the item's options say is right: its ``value`` first, then what is accepted besides."""
+        """What the item's options say is right: its ``value`` first, then what it accepts besides."""
+        options: Any = self.items[item.id]
+        first = (options.value,) if self.has_value(item) else ()
+        return tuple(self.put_in(value, evidence) for value in (*first, *options.accept))
 
-    @abstractmethod
+    def put_in(self, value: Any, evidence: Evidence) -> Any:
+        """A value of the rubric, with what was drawn for this run."""
+        del evidence
+        return value
+
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
+        options: Any = self.items[item.id]
+        return options.value is not None
 
     def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The same for what the rubric or the reference says."""
@@ -105,8 +113,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
 
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""
-        del evidence
-        return mistake.when
+        return self.put_in(mistake.when, evidence)
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """The sum of values that were read, each times a factor; None where there is none."""

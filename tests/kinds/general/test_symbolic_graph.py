@@ -256,15 +256,15 @@ def test_simple_spellings_are_graphs_too(name: str) -> None:
     rubric = load(ROOT / "rubrics" / f"{name}.toml")
     for question in rubric.questions:
         if question.kind == "symbolic":
-            for item, graph in SymbolicCheck(question, rubric).graphs.items():
-                totals = [way.points for way in graph.ways()]
+            for item, credit in SymbolicCheck(question, rubric).ways.items():
+                totals = [way.points for way in credit.ways]
                 assert question.item(item).points == max(totals)
                 assert 0 == min(totals)
 
 
 def test_a_carried_result_is_worth_what_the_question_says() -> None:
     """The question's points for a consistent continuation stand in the list of ways."""
-    ways = {way.steps: way.points for way in CHECKS["i"].graphs["formula"].ways()}
+    ways = {way.steps: way.points for way in CHECKS["i"].ways["formula"].ways}
     assert Decimal(4) == min(
         points for steps, points in ways.items() if steps == ("formula.carried-forward",)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer
 from autograder.checks.kind import Kind
@@ -72,16 +71,6 @@ class CountCheck(ComparedCheck[CountQuestion, CountItem]):
         del item
         if float(right) == right and abs(right) < 1 << 53:
             yield "as a floating number", float(right)
-
-    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
-        """The item's ``value`` and ``accept``."""
-        del evidence
-        options = self.items[item.id]
-        return (() if options.value is None else (options.value,)) + options.accept
-
-    def has_value(self, item: Item) -> bool:
-        """Whether the item states its ``value``."""
-        return self.items[item.id].value is not None
 
 
 KIND = Kind(CountCheck, form="count", aliases=("number",))

@@ -27,7 +27,6 @@ from autograder.algebra.sizes.tolerance import (
     right_in_some_unit,
 )
 from autograder.algebra.sizes.units import Unit, only_unit
-from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer
 from autograder.checks.kind import Kind
@@ -257,16 +256,6 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
     def _written(number: Fraction, rules: _Rules) -> object:
         bare = rules.units == "forbidden" or not rules.asked.text
         return _plain(number) if bare else (_plain(number), rules.asked.text)
-
-    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
-        """The item's ``value`` and ``accept``."""
-        del evidence
-        options = self.items[item.id]
-        return (() if options.value is None else (options.value,)) + options.accept
-
-    def has_value(self, item: Item) -> bool:
-        """Whether the item states its ``value``."""
-        return self.items[item.id].value is not None
 
     def reading(self, given: Any) -> str:
         """The quantity, where there is no doubt about it."""

@@ -21,7 +21,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, item_options, place
+from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.integers import Whole, whole
@@ -163,19 +163,9 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         del item
         yield "as a text", to_text(Tuple(right))
 
-    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
-        """The item's ``value`` and ``accept``, with the sizes that were drawn."""
-        options = self.items[item.id]
-        first = () if options.value is None else (options.value,)
-        return tuple(self._drawn(shape, evidence) for shape in (*first, *options.accept))
-
-    def has_value(self, item: Item) -> bool:
-        """Whether the item states its ``value``."""
-        return self.items[item.id].value is not None
-
-    def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
-        """What a named mistake looks like."""
-        return self._drawn(mistake.when, evidence) if isinstance(mistake.when, list | tuple) else mistake.when
+    def put_in(self, value: Any, evidence: Evidence) -> Any:
+        """A shape with the sizes that were drawn."""
+        return self._drawn(value, evidence) if isinstance(value, list | tuple) else value
 
     def reading(self, given: Any) -> str:
         """The shape as it was read, where there are symbols in it."""

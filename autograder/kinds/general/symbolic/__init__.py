@@ -24,7 +24,7 @@ from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
-from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.base import Draw, Evidence, IdleArgument, PartialCredit, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
@@ -32,18 +32,16 @@ from autograder.checks.kind import Kind
 from autograder.checks.options import item_options
 from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, ReadPlace
-from autograder.checks.values.literal import answer_literal
+from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.answers import (
-    NoFormula,
     NotAFormula,
     explained,
-    markdown_formula,
     read,
     shown,
     text_of,
 )
-from autograder.kinds.general.symbolic.graph import Credit, CreditGraph, Situation
+from autograder.kinds.general.symbolic.graph import Credit, Situation
 from autograder.kinds.general.symbolic.key import PreparedItem, asserted, chain_trouble, prepare, sign_trouble
 from autograder.kinds.general.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
 from autograder.kinds.general.symbolic.special import Special
@@ -63,14 +61,6 @@ MAX_KEYS = 512
 """Answer keys kept: one for each item and each own result that is carried forward."""
 MAX_DRAWS = 4
 """Draws that the check is kept ready for; grading has one."""
-
-
-class IdleArgument(Struct, frozen=True):
-    """An argument of a maximum or minimum that never decides."""
-
-    item: str
-    formula: str
-    argument: str
 
 
 class _Judged(Struct, frozen=True):
@@ -134,9 +124,10 @@ class SymbolicCheck:
         return known
 
     @property
-    def graphs(self) -> Mapping[str, CreditGraph]:
-        """The credit graph of each automatic item, by its id."""
-        return {name: item.graph for name, item in self._items.items() if item.special is None}
+    def ways(self) -> Mapping[str, PartialCredit]:
+        """Every way through the credit graph of each automatic item, by its id."""
+        graphs = {name: item.graph for name, item in self._items.items() if item.special is None}
+        return {name: PartialCredit(one.stated, tuple(one.ways())) for name, one in graphs.items()}
 
     def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
         """Arguments of maxima and minima in right answers that were nowhere seen to decide.

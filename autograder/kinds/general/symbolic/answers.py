@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +19,7 @@ from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import Roles
 from autograder.checks.judging.results import Finding
 from autograder.checks.planning.targets import nothing_written
+from autograder.checks.values.literal import NoFormula
 from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.options import Form
 from autograder.records import Message, Opaque, Status, Tensor
@@ -28,31 +28,9 @@ MAX_BITS = 4096
 """Integers above this cannot be printed in linear time."""
 MAX_ELEMENTS = 16
 
-_BETWEEN_DOLLARS = re.compile(r"\$\$?([^$]+)\$\$?")
-
 
 class NotAFormula(Exception):
     """The value is of a type that is no formula; carries the type's name."""
-
-
-class NoFormula(Exception):
-    """Nothing was handed in: None, or an empty text."""
-
-
-def markdown_formula(source: str) -> str:
-    """The formula of a markdown answer: what stands between dollar signs, or the whole text.
-
-    Raises:
-        Unreadable: there are several formulas.
-        NoFormula: there is nothing.
-    """
-    found = list(_BETWEEN_DOLLARS.finditer(source))
-    if len(found) > 1:
-        raise Unreadable("several-formulas", found[1].start())
-    text = found[0].group(1) if found else source
-    if not text.strip():
-        raise NoFormula
-    return text
 
 
 def text_of(value: Any) -> str:

@@ -17,6 +17,7 @@ from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
+from autograder.checks.base import Way
 from autograder.checks.options import CENT
 from autograder.errors import RubricError, Undecided
 from autograder.kinds.general.symbolic.options import FormRule
@@ -464,14 +465,6 @@ class Credit(Struct, frozen=True, eq=False):
             }
             return Message(self.code, text=joined)
         return next((Message(step.message) for step in reversed(self.taken) if step.message), None)
-
-
-class Way(Struct, frozen=True):
-    """One way through a graph."""
-
-    steps: tuple[str, ...]
-    """Ids of the steps that are taken; none for an answer that fits no step."""
-    points: Decimal
 
 
 class CreditGraph(Struct, frozen=True, eq=False):

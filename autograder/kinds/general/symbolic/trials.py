@@ -34,9 +34,9 @@ from autograder.algebra.printing.text import to_text
 from autograder.checks.base import Trial
 from autograder.checks.options import item_options, question_options
 from autograder.checks.planning.planting import Planter
-from autograder.checks.values.literal import answer_literal
+from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.errors import AlgebraError, RubricError, Undecided
-from autograder.kinds.general.symbolic.answers import NoFormula, NotAFormula, markdown_formula, text_of
+from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
 from autograder.kinds.general.symbolic.graph import is_formula
 from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
 from autograder.kinds.general.symbolic.options import (

@@ -9,7 +9,7 @@ from autograder.checks.base import Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, differing
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
+from autograder.checks.options import AnswerItem, ComparedOptions, Rules
 from autograder.checks.planning.drawing import plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.arrays import compare_values
@@ -52,16 +52,10 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
         difference = compare_values(given, right, rules)
         return None if difference is None else differing(difference, target.what)
 
-    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
-        """The item's ``value`` and ``accept``."""
+    def put_in(self, value: Any, evidence: Evidence) -> Any:
+        """An array of the rubric as an array."""
         del evidence
-        options = self.items[item.id]
-        first = () if options.value is None else (options.value,)
-        return tuple(plain(value) for value in (*first, *options.accept))
-
-    def has_value(self, item: Item) -> bool:
-        """Whether the item states its ``value``."""
-        return self.items[item.id].value is not None
+        return plain(value)
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """Another number, or the same numbers in another order."""
@@ -70,11 +64,6 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
             yield from (("twice and one more", 2 * right + 1), ("the other sign", -right))
         elif isinstance(right, list | tuple) and right:
             yield from (("in reverse", type(right)(reversed(right))), ("the last one missing", right[:-1]))
-
-    def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
-        """What a named mistake looks like."""
-        del evidence
-        return plain(mistake.when)
 
 
 KIND = Kind(ValueCheck, form="value")

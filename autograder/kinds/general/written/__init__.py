@@ -6,14 +6,16 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.judging.manual import ManualItem, manual
+from autograder.checks.base import Evidence, Trial
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.manual import ManualItem
+from autograder.checks.judging.results import Finding, review
 from autograder.checks.judging.signs import Sign, signs_of
 from autograder.checks.kind import Kind
-from autograder.checks.options import place, question_options
+from autograder.checks.options import place
 from autograder.errors import RubricError
-from autograder.records import Answer, ItemResult, Scenario
-from autograder.rubric import Question, Rubric
+from autograder.records import Answer
+from autograder.rubric import Item
 
 
 class WrittenQuestion(Struct, frozen=True):
@@ -23,32 +25,23 @@ class WrittenQuestion(Struct, frozen=True):
     """What graders look for; items say which of them, and how often."""
 
 
-class WrittenCheck:
+class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
     """Every item waits for a person; where nothing was written there are no points, and nobody is needed."""
 
     kind: ClassVar[str] = "written"
     question_type = WrittenQuestion
     item_type = ManualItem
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        del rubric
-        self.question = question
-        signs_of(question)
-        question_options(question, WrittenQuestion)
-        for item in question.items:
-            if not item.manual:
-                raise RubricError(f"{place(question, item)}: manual: a written answer needs manual = true")
+    def prepare(self) -> None:
+        """Refuse signs that cannot be looked for, and items that nobody decides on."""
+        signs_of(self.question)
+        for item, _ in self.automatic:
+            raise RubricError(f"{place(self.question, item)}: manual: a written answer needs manual = true")
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """Nothing is run."""
-        del answer, draw
-        return ()
-
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """Nothing is run."""
-        del draw
-        return ()
+    def verdict(self, item: Item, options: ManualItem, evidence: Evidence) -> Finding:
+        """There is no item without a person."""
+        del options, evidence
+        return review(f"{item.id}: nobody decides")
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """An empty cell leaves nothing for a person to read; a single word is read like any text."""
@@ -62,10 +55,6 @@ class WrittenCheck:
             *left,
             Trial("one word", "Yes."),
         )
-
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """NEEDS_REVIEW for every item, or NO_ANSWER where nothing was written."""
-        return tuple(manual(self.question, item, evidence) for item in self.question.items)
 
 
 KIND = Kind(WrittenCheck, form="written")

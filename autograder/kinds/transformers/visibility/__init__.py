@@ -113,10 +113,6 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
         value = self.items[item.id].value
         return () if value is None else ([list(row) for row in value],)
 
-    def has_value(self, item: Item) -> bool:
-        """Whether the item states its ``value``."""
-        return self.items[item.id].value is not None
-
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """The right matrix confused in every way, and with one entry changed."""
         del item
