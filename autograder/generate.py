@@ -11,7 +11,7 @@ from autograder import rubric as rubrics
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, RubricError
-from autograder.kinds import kinds, make_check
+from autograder.kinds import forms, make_check
 from autograder.messages import LANGUAGES
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
@@ -113,8 +113,7 @@ def build(
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
-    forms = {name: kind.form for name, kind in kinds().items()}
-    check = build_student_check(rubric, language=language, releases=releases, window=window, forms=forms)
+    check = build_student_check(rubric, language=language, releases=releases, window=window, forms=forms())
     files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:

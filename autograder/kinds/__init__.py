@@ -82,6 +82,11 @@ def kinds() -> Mapping[str, Kind]:
     return {name: kind(name) for name in registered()}
 
 
+def forms() -> Mapping[str, str]:
+    """How answers to each kind look, for the check that students run."""
+    return {name: one.form for name, one in kinds().items()}
+
+
 def check_of(name: str) -> type[Any]:
     """The check of a kind; see `kind`."""
     return kind(name).check

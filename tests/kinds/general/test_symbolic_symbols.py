@@ -9,6 +9,7 @@ import pytest
 from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
 from autograder.feedback.typeset import Typesetter
+from autograder.kinds import forms
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.notebook.student_check import build_student_check
 from autograder.records import Answer, ItemResult, Status
@@ -152,7 +153,7 @@ accept = ["2*d_model"]
 def test_the_students_check_and_the_page_know_them() -> None:
     """What students are shown before and after uses the question's own symbols."""
     read = rubric()
-    source = build_student_check(read).decode()
+    source = build_student_check(read, forms=forms()).decode()
     line = next(line for line in source.splitlines() if line.startswith("SPECIFICATION = "))
     questions = json.loads(json.loads(line.partition(" = ")[2]))["questions"]
     assert "n" in questions["cost"]["symbols"]
