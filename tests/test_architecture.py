@@ -217,6 +217,22 @@ def test_kinds_import_no_other_kind() -> None:
     assert [] == wrong
 
 
+def test_nobody_names_a_kind_of_the_subject() -> None:
+    """Outside of its folder only the demo's class and the sentences name a kind about transformers."""
+    names = {path.name for path in (PROGRAM / "kinds" / "transformers").iterdir() if path.is_dir()}
+    named = [
+        f"{name}: {node.value}"
+        for name in OURS
+        if part(name) not in {"demo", "messages"} and not name.startswith("autograder.kinds.transformers.")
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert ["autograder.paper.words: repair"] == named  # a word for sheets, not the kind
+    everywhere = [name for name in OURS if "memorisation" in FILES[name].read_text("utf-8")]
+    known = ("autograder.kinds.transformers.memorisation", "autograder.demo", "autograder.messages")
+    assert [] == [name for name in everywhere if not name.startswith(known)]
+
+
 SUBJECT = re.compile(
     r"\b(attention|transformer|decoder|gpt|softmax|d_model|n_heads|beam search|logits|top_k|checkpoint)",
     re.IGNORECASE,
