@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from autograder.algebra.sizes.numerals import read_whole
 from autograder.checks.options import Rules
 from autograder.checks.values.quoting import quote, quote_shape, type_name
-from autograder.records import Tensor
+from autograder.errors import Unreadable
+from autograder.records import Opaque, Tensor
 
 MAX_DEPTH = 16
 MAX_BITS = 1000
@@ -219,3 +221,58 @@ def _numeric(value: Any, depth: int) -> bool:
     if isinstance(value, int):
         return value.bit_length() <= MAX_BITS
     return isinstance(value, float | complex)
+
+
+MAX_BITS = 4096
+
+_CODES: Mapping[str, str] = {
+    "not-a-number": "count.text",
+    "not-whole": "count.fraction",
+    "number-too-large": "count.huge",
+    "two-readings": "count.ambiguous",
+}
+"""Why a text is no whole number → the code of the sentence."""
+
+
+class Whole(Struct, frozen=True):
+    """A whole number that was read."""
+
+    number: int
+
+
+class NotWhole(Struct, frozen=True):
+    """Why something is not a whole number: a code of the vocabulary and what it mentions."""
+
+    code: str
+    params: dict[str, str] = {}
+
+
+def whole(value: Any) -> Whole | NotWhole:
+    """Read a whole number from whatever a student gave: an integer, a float, a text, a one-number array."""
+    if isinstance(value, bool):
+        return NotWhole("count.bool", {"value": str(value)})
+    if isinstance(value, int):
+        return Whole(value) if value.bit_length() <= MAX_BITS else NotWhole("count.huge")
+    if isinstance(value, float):
+        return Whole(int(value)) if value.is_integer() else NotWhole("count.fraction", {"value": repr(value)})
+    if isinstance(value, str):
+        return _from_text(value)
+    if isinstance(value, Opaque) and value.type_name == "int":  # too large for the wire
+        return NotWhole("count.huge")
+    if isinstance(value, Opaque) and value.text:  # a sympy number
+        return _from_text(value.text)
+    array = None if isinstance(value, list | tuple) else numbers(value)
+    if array is not None and array.array.size == 1 and array.kind in ("int", "float", "bool"):
+        return whole(array.array.reshape(()).item())
+    return NotWhole("count.form", {"form": type_name(value)})
+
+
+def _from_text(text: str) -> Whole | NotWhole:
+    try:
+        return Whole(read_whole(text))
+    except Unreadable as error:
+        params = {} if error.code == "number-too-large" else {"value": quote(text)}
+        readings: dict[str, str] = {
+            name: told for name, told in error.params.items() if name in ("first", "second")
+        }
+        return NotWhole(_CODES[error.code], {**params, **readings})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.values.integers import NotWhole, Whole, whole
+from autograder.checks.values.arrays import NotWhole, Whole, whole
 from autograder.errors import RubricError
 from autograder.records import Ending, Opaque, Status, Tensor
 from autograder.student.report import PROBLEM, READY, examine

@@ -10,7 +10,7 @@ from autograder.checks.judging.results import Finding, failed, no_answer
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions
 from autograder.checks.planning.targets import ValueTarget, nothing_written
-from autograder.checks.values.integers import NotWhole, whole
+from autograder.checks.values.arrays import NotWhole, whole
 from autograder.checks.values.quoting import quote_integer
 from autograder.rubric import Item
 

@@ -24,7 +24,7 @@ from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.planning.targets import ValueTarget, nothing_written
-from autograder.checks.values.integers import Whole, whole
+from autograder.checks.values.arrays import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.reading import unreadable

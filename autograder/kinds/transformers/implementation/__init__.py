@@ -49,7 +49,7 @@ from autograder.kinds.transformers.implementation.layer import (
     ImplementationQuestion,
     read,
 )
-from autograder.kinds.transformers.implementation.plan import WEIGHTS, Plan, ProbeKey, by_keyword
+from autograder.kinds.transformers.implementation.plan import WEIGHTS, Passed, Plan, ProbeKey, by_keyword
 from autograder.kinds.transformers.implementation.recognition import Recognised, near, recognise
 from autograder.records import Answer, ItemResult, Scenario, Status
 from autograder.rubric import Item
@@ -201,7 +201,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         if isinstance(probe, Changes):
             return probe.verdict(observations, self._plan.layer(key).what(observations), evidence.draw)
         layer, count = self._plan.layer(key), self._plan.counts[key]
-        return probe.verdict(observations, layer, seen.inputs, seen.recognised, count)
+        return probe.verdict(Passed(observations, layer, seen.inputs, seen.recognised, count))
 
     def _property(
         self, item: Item, options: ImplementationItem, evidence: Evidence, seen: _Seen

@@ -44,21 +44,34 @@ SINGLE = 1e-3
 """What is further off than this is not a matter of precision."""
 
 
+class Passed(Struct, frozen=True, eq=False):
+    """What came of a probe's calls, and of which layer."""
+
+    observations: Observations
+    layer: AttentionLayer
+    inputs: Inputs
+    recognised: Recognised
+    count: int
+    """How many calls there were."""
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first call that gave no value."""
+        return trouble(self.observations, self.count, self.layer.name, self.layer.what(self.observations))
+
+    def results(self, count: int) -> list[Any]:
+        """What the last calls returned."""
+        return [self.layer.result(one.value) for one in self.observations[self.count - count : self.count]]
+
+
 class OwnProbe(Protocol):
     """How one property is asked and judged."""
 
     def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """The calls of the scenario, in order."""
 
-    def verdict(
-        self,
-        observations: Observations,
-        layer: AttentionLayer,
-        inputs: Inputs,
-        recognised: Recognised,
-        count: int,
-    ) -> Finding | None:
-        """None when the property holds. ``count`` is how many calls there were."""
+    def verdict(self, passed: Passed) -> Finding | None:
+        """None when the property holds."""
 
 
 class LayerGradients:
@@ -83,31 +96,22 @@ class LayerGradients:
             *layer.gradients(),
         )
 
-    def verdict(
-        self,
-        observations: Observations,
-        layer: AttentionLayer,
-        inputs: Inputs,
-        recognised: Recognised,
-        count: int,
-    ) -> Finding | None:
+    def verdict(self, passed: Passed) -> Finding | None:
         """Every projection needs a gradient that is finite and not zero."""
-        what = layer.what(observations)
-        finding = trouble(observations, count, layer.name, what)
-        if finding is not None and not self._only_backward_raised(observations, count):
+        what, recognised, finding = passed.layer.name, passed.recognised, passed.finding
+        if finding is not None and not self._only_backward_raised(passed.observations, passed.count):
             return finding
-        what = layer.name
         if finding is not None:  # such as a result without a graph: nothing gets a gradient
             names = quote(", ".join(self._asked(recognised)))
             return failed("property.no-gradient", f"backward: {finding.staff}", what=what, names=names)
-        told = observations[-1].value
+        told = passed.observations[-1].value
         gradients = told if isinstance(told, list | tuple) else []
         named = [
             (one.name, _array(gradients[place] if place < len(gradients) else None, one.shape))
             for place, one in enumerate(recognised.parameters)
             if one.filled
         ]
-        without = self._without(named, recognised, inputs.sizes["n_heads"])
+        without = self._without(named, recognised, passed.inputs.sizes["n_heads"])
         if not without:
             return None
         names = quote(", ".join(without))
@@ -161,23 +165,14 @@ class BlockedRows:
             *(layer.call(((), {**given, "mask": Tensor(mask, "bool")})) for given, mask in asked),
         )
 
-    def verdict(
-        self,
-        observations: Observations,
-        layer: AttentionLayer,
-        inputs: Inputs,
-        recognised: Recognised,
-        count: int,
-    ) -> Finding | None:
+    def verdict(self, passed: Passed) -> Finding | None:
         """Finite, and nothing else changed, though other inputs do change it."""
-        del recognised
-        what = layer.name
-        finding = trouble(observations, count, what, layer.what(observations))
-        if finding is not None:
-            return finding
-        seen, blocked, other = (layer.result(one.value) for one in observations[count - 3 : count])
+        if passed.finding is not None:
+            return passed.finding
+        what = passed.layer.name
+        seen, blocked, other = passed.results(3)
         before, after = outputs([seen, other]), outputs([blocked])
-        if before is None or before[0].shape != _tokens(inputs, "blocked rows")["query"].array.shape:
+        if before is None or before[0].shape != _tokens(passed.inputs, "blocked rows")["query"].array.shape:
             return failed("property.no-numbers", f"{what}: no finite numbers of the query's shape", what=what)
         if after is None:
             return failed("attention.blocked-row", f"{what}: not finite when a row is blocked", what=what)
@@ -199,23 +194,15 @@ class Precision:
         layer, inputs = layer.in_precision("float64"), inputs.in_precision("float64")
         return (*layer.prologue(inputs, weights=True), layer.call(((), _tokens(inputs, "precision"))))
 
-    def verdict(
-        self,
-        observations: Observations,
-        layer: AttentionLayer,
-        inputs: Inputs,
-        recognised: Recognised,
-        count: int,
-    ) -> Finding | None:
+    def verdict(self, passed: Passed) -> Finding | None:
         """The result of the assignment that explains the class, but for the rounding of double precision."""
-        what = layer.name
-        finding = trouble(observations, count, what, layer.what(observations))
-        if finding is not None:
-            return finding
+        if passed.finding is not None:
+            return passed.finding
+        what, recognised = passed.layer.name, passed.recognised
         if recognised.assignment is None:
             return failed("attention.unexplained", f"{what}: no assignment to compare with", what=what)
-        result = outputs([layer.result(observations[count - 1].value)])
-        inputs = inputs.in_precision("float64")
+        result = outputs(passed.results(1))
+        inputs = passed.inputs.in_precision("float64")
         named = filled(recognised.parameters, hidden_numbers(inputs).array)
         n_heads = inputs.sizes["n_heads"]
         units = read_as(recognised, named or (), self._contract, n_heads)
@@ -254,21 +241,12 @@ class Dropout:
             layer.call(((), other), seed=1),
         )
 
-    def verdict(
-        self,
-        observations: Observations,
-        layer: AttentionLayer,
-        inputs: Inputs,
-        recognised: Recognised,
-        count: int,
-    ) -> Finding | None:
+    def verdict(self, passed: Passed) -> Finding | None:
         """The passes must differ, or be equal and not equal to the other one."""
-        del inputs, recognised
-        what = layer.name
-        finding = trouble(observations, count, what, layer.what(observations))
-        if finding is not None:
-            return finding
-        results = outputs([layer.result(one.value) for one in observations[count - SEEDS - 1 : count]])
+        if passed.finding is not None:
+            return passed.finding
+        what = passed.layer.name
+        results = outputs(passed.results(SEEDS + 1))
         if results is None:
             return failed("property.no-numbers", f"{what}: no finite numbers", what=what)
         *equal, other = results
