@@ -223,7 +223,7 @@ def _numeric(value: Any, depth: int) -> bool:
     return isinstance(value, float | complex)
 
 
-MAX_BITS = 4096
+MAX_WHOLE_BITS = 4096
 
 _CODES: Mapping[str, str] = {
     "not-a-number": "count.text",
@@ -252,7 +252,7 @@ def whole(value: Any) -> Whole | NotWhole:
     if isinstance(value, bool):
         return NotWhole("count.bool", {"value": str(value)})
     if isinstance(value, int):
-        return Whole(value) if value.bit_length() <= MAX_BITS else NotWhole("count.huge")
+        return Whole(value) if value.bit_length() <= MAX_WHOLE_BITS else NotWhole("count.huge")
     if isinstance(value, float):
         return Whole(int(value)) if value.is_integer() else NotWhole("count.fraction", {"value": repr(value)})
     if isinstance(value, str):
