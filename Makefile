@@ -47,7 +47,7 @@ fuzz: $(STAMP)
 
 # Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes.
 exact: $(STAMP)
-	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/checks/kinds/test_repair_catalogue.py
+	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/kinds/transformers/test_repair_catalogue.py
 
 # Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
 draws: $(STAMP)
@@ -86,6 +86,7 @@ docs: $(STAMP)
 	mv docs/cli.md.new docs/cli.md
 	$(BIN)/python -m autograder.authoring.grammar > docs/formulas.md.new
 	mv docs/formulas.md.new docs/formulas.md
+	$(BIN)/python -m autograder.authoring.pages docs
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.
 $(STAMP): pyproject.toml constraints.txt

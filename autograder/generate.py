@@ -8,10 +8,10 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks import make_check
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, Place, RubricError
+from autograder.kinds import forms, make_check
 from autograder.messages import languages
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
@@ -116,7 +116,7 @@ def build(
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
-    check = build_student_check(rubric, language=language, releases=releases, window=window)
+    check = build_student_check(rubric, language=language, releases=releases, window=window, forms=forms())
     files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:

@@ -58,7 +58,7 @@ class Oracle:
         return SLIPS[self._function.__name__]
 
     def expected(self, *args: Any) -> Answer:
-        """What is right for some arguments, and ``mistakes``: pairs of a code and a result.
+        """What is right for some arguments, and ``mistakes``: code and result of each slip.
 
         A slip that raises for these arguments has no result and is left out.
         """
@@ -72,10 +72,10 @@ class Oracle:
         mistakes = []
         for code, function in self._planted:
             try:
-                mistakes.append([code, self._run(function, *args)])
+                mistakes.append({"code": code, "values": self._run(function, *args)})
             except (RuntimeError, IndexError, ValueError):
                 continue
-        return {**self._right(*args), "mistakes": mistakes}
+        return {"right": self._right(*args), "mistakes": mistakes}
 
     def trials(self) -> list[dict[str, Any]]:
         """Every slip as an answer cell."""

@@ -33,7 +33,9 @@ class Oracle:
             self._planted = [
                 (slip.code, compiled(planted(SOURCE, slip), "memorisation", vars(key))) for slip in SLIPS
             ]
-        mistakes = [[code, measure(generated, corpus, n)] for code, measure in self._planted]
+        mistakes = [
+            {"code": code, "values": measure(generated, corpus, n)} for code, measure in self._planted
+        ]
         return {"right": key.memorisation(generated, corpus, n), "mistakes": mistakes}
 
 

@@ -58,7 +58,7 @@ class Oracle:
         """All losses of one task.
 
         Args:
-            task: see `autograder.checks.kinds.training.plan`.
+            task: see `autograder.kinds.transformers.training`.
         """
         with torch.enable_grad():
             straight = {slip.code: _straight(_planted(slip), task) for slip in (*LOSS, *UPDATES)}
@@ -67,7 +67,9 @@ class Oracle:
         return {
             "right": right,
             "follow": [straight[slip.code] for slip in LOSS],
-            "mistakes": [[code, losses] for code, losses in (straight | resumed).items()],
+            "mistakes": [
+                {"code": code, "values": losses} for code, losses in (straight | resumed).items()
+            ],
         }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -24,6 +26,7 @@ LAYERS = (
     {"rubric"},
     {"notebook", "sandbox"},
     {"checks", "course", "grades"},
+    {"kinds"},
     {"feedback", "student", "store"},
     {"gradebook", "paper", "authoring"},
     {"assignment"},
@@ -53,12 +56,13 @@ ROOMS = {
         {"batch"},
     ),
     "checks": (
-        {"base", "options"},
+        {"base", "options", "kind"},
         {"values"},
         {"judging"},
         {"planning"},
+        {"itemwise", "properties"},
         {"compared"},
-        {"kinds"},
+        {"tabular"},
     ),
 }
 """The rooms of a part that is too large for one, from the ground up, with the same rule between them."""
@@ -77,6 +81,16 @@ UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "joblib", "cloudpickle
 UNSAFE_CALLS = {"eval", "exec", "compile"}
 MOST_LINES_IN_A_FILE = 600
 MOST_LINES_IN_A_FUNCTION = 60
+
+
+KNOW_A_KIND = {"autograder.cli.formulas"}
+"""A command that is about formulas alone."""
+
+SHARED_NAMES = {
+    *("AnswerKey", "Assignment", "Box", "Comparison", "Difference", "Finding", "Line", "Made", "Named"),
+    *("Note", "Paper", "Place", "Sitting", "Symbol", "Words", "Written"),
+}
+"""Class names that still mean several things. The list only ever becomes shorter."""
 
 
 def module_name(path: Path) -> str:
@@ -108,7 +122,7 @@ def imports(name: str) -> frozenset[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.checks.kinds.value`` → ``checks``.
+    """The part of autograder a module belongs to: ``autograder.kinds.general.value`` → ``kinds``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """
@@ -186,6 +200,80 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
             if height[room(module)] >= height[room(name)]
         ]
     assert [] == wrong
+
+
+def kind_of(module: str) -> str:
+    """The kind a module belongs to, ``general.value`` for ``autograder.kinds.general.value``; or none."""
+    parts = module.split(".")
+    return ".".join(parts[2:4]) if parts[:2] == ["autograder", "kinds"] and len(parts) > 3 else ""
+
+
+def test_kinds_import_no_other_kind() -> None:
+    """A kind stands in its folder alone; nobody but the entry points knows where that is."""
+    wrong = [
+        f"{name} imports {module}"
+        for name in OURS
+        for module in sorted(imports(name))
+        if kind_of(module) and kind_of(module) != kind_of(name) and name not in KNOW_A_KIND
+    ]
+    assert [] == wrong
+
+
+def test_nobody_names_a_kind_of_the_subject() -> None:
+    """Outside of its folder only the demo's class and the sentences name a kind about transformers."""
+    names = {path.name for path in (PROGRAM / "kinds" / "transformers").iterdir() if path.is_dir()}
+    named = [
+        f"{name}: {node.value}"
+        for name in OURS
+        if part(name) not in {"demo", "messages"} and not name.startswith("autograder.kinds.transformers.")
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert ["autograder.paper.words: repair"] == named  # a word for sheets, not the kind
+    everywhere = [name for name in OURS if "memorisation" in FILES[name].read_text("utf-8")]
+    known = ("autograder.kinds.transformers.memorisation", "autograder.demo", "autograder.messages")
+    assert [] == [name for name in everywhere if not name.startswith(known)]
+
+
+SUBJECT = re.compile(
+    r"\b(attention|transformer|decoder|gpt|softmax|d_model|n_heads|beam search|logits|top_k|checkpoint)",
+    re.IGNORECASE,
+)
+"""Words of a course about transformers."""
+
+
+def test_general_kinds_know_nothing_of_transformers() -> None:
+    """No code of a general kind, or of what kinds share, names anything of the course's subject."""
+    general = [name for name in OURS if name.startswith(("autograder.kinds.general", "autograder.checks"))]
+    found = {
+        name: sorted(set(map(str.lower, SUBJECT.findall(without_docstrings(TREES[name])))))
+        for name in general
+    }
+    assert {} == {name: words for name, words in found.items() if words}
+
+
+def without_docstrings(tree: ast.Module) -> str:
+    """The code of a module, with its texts but not those that only describe it."""
+    bare = copy.deepcopy(tree)
+    for node in ast.walk(bare):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [one for one in body if not _is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
+    return ast.unparse(bare)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def test_no_class_name_means_several_things() -> None:
+    """A class has a name of its own in the whole program; what others still have to rename is listed."""
+    places: dict[str, set[str]] = {}
+    for name in OURS:
+        for node in ast.walk(TREES[name]):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, set()).add(name)
+    assert SHARED_NAMES == {name for name, modules in places.items() if len(modules) > 1}
 
 
 def test_no_import_circles() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence, Trial, trials_of
+from autograder.kinds import make_check
 from autograder.messages import render, sentences
 from autograder.records import Answer, ItemResult, Observation, Status
 from autograder.rubric import Question, load

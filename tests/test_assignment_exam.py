@@ -16,8 +16,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.checks import KINDS
 from autograder.checks.base import Evidence
+from autograder.kinds import check_of
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read
@@ -250,7 +250,7 @@ def test_the_untouched_release_is_no_answer_anywhere() -> None:
     )
     assert {False} == {answer.changed for answer in submission.answers.values()}
     for question in exam().questions:
-        check = KINDS[question.kind](question, exam())
+        check = check_of(question.kind)(question, exam())
         answer = submission.answers.get(question.answer_cell) or submission.answers[question.id]
         results = _judged(check, answer, submission.answers)
         assert [Status.NO_ANSWER] * len(question.items) == [result.status for result in results]

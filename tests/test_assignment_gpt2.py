@@ -15,8 +15,8 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from autograder.checks import make_check
 from autograder.checks.base import trials_of
+from autograder.kinds import make_check
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.records import Answer

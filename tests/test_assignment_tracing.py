@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from autograder.checks import KINDS, make_check
-from autograder.checks.kinds.gradient import AREA as GRADIENT
-from autograder.checks.kinds.visibility import AREA as VISIBILITY
-from autograder.checks.kinds.visibility import VisibilityCheck
+from autograder.kinds import make_check, registered
+from autograder.kinds.general.gradient import AREA as GRADIENT
+from autograder.kinds.transformers.visibility import AREA as VISIBILITY
+from autograder.kinds.transformers.visibility import VisibilityCheck
 from autograder.messages import sentences
 from autograder.rubric import load
 from reference.tracing import trials, visibility
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 def test_all_four_kinds_are_shown() -> None:
     """The sheet has questions of every kind about tracing."""
     kinds = {question.kind for question in RUBRIC.questions}
-    assert {"visibility", "causality", "gradient", "tracing"} == kinds <= set(KINDS)
+    assert {"visibility", "causality", "gradient", "tracing"} == kinds <= set(registered())
 
 
 @pytest.mark.parametrize("answer", trials.CONFIGS)

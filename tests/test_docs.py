@@ -15,9 +15,10 @@ import pytest
 import typer
 
 from autograder import limits
-from autograder.checks import KINDS
+from autograder.authoring.pages import pages
 from autograder.cli import reference
 from autograder.cli.app import app
+from autograder.kinds import registered
 from autograder.records import Limits
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID
 from tests.cli.running import only_object
@@ -27,7 +28,7 @@ from tests.test_architecture import LAYERS
 ROOT = Path(__file__).parents[1]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-    for path in sorted((ROOT / "docs").glob("*.md"))
+    for path in sorted((ROOT / "docs").rglob("*.md"))
 }
 PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md")}
 TUTORIAL = PAGES["docs/instructors.md"]
@@ -160,13 +161,33 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_every_page_is_linked_from_the_readme() -> None:
     """A newcomer finds each page of docs/ in the README."""
     assert [] == [
-        page for page in PAGES if page.startswith("docs/") and f"({page})" not in PAGES["README.md"]
+        page
+        for page in PAGES
+        if page.startswith("docs/") and not page.startswith("docs/kinds/")
+        if f"({page})" not in PAGES["README.md"]
     ]
 
 
+def test_pages_of_kinds_are_current() -> None:
+    """The list of kinds and their pages are what lies in their folders; make them with ``make docs``."""
+    made = pages(PAGES["docs/rubric.md"])
+    assert made == {
+        page.removeprefix("docs/"): text
+        for page, text in PAGES.items()
+        if page.startswith("docs/kinds/") or page == "docs/rubric.md"
+    }
+
+
+def test_every_page_of_a_kind_is_reached_from_the_list() -> None:
+    """The overview links each kind's page, and that links what was too long for it."""
+    told = PAGES["docs/rubric.md"] + "".join(PAGES[f"docs/kinds/{name}.md"] for name in registered())
+    names = [page.rpartition("/")[2] for page in PAGES if page.startswith("docs/kinds/")]
+    assert [] == [name for name in names if not re.search(rf"\]\((kinds/)?{re.escape(name)}[)#]", told)]
+
+
 def test_pages_are_short() -> None:
-    """No page is long but the reference of rubrics, and what is generated from the program."""
-    references = ("docs/rubric.md", "docs/formulas.md")
+    """No page is long but what is generated from the grammar of formulas."""
+    references = ("docs/formulas.md",)
     long = {page: text.count("\n") for page, text in PAGES.items() if page not in references}
     assert {} == {page: lines for page, lines in long.items() if lines > LINES}
 
@@ -217,7 +238,9 @@ def test_changelog_names_every_kind_and_command() -> None:
     """What users can do stands in the changelog."""
     text = PAGES["CHANGELOG.md"]
     assert [] == [
-        name for name in (*KINDS, *(f"autograder {one}" for one in COMMANDS)) if f"`{name}`" not in text
+        name
+        for name in (*registered(), *(f"autograder {one}" for one in COMMANDS))
+        if f"`{name}`" not in text
     ]
 
 

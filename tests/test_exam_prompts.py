@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence
 from autograder.checks.judging.manual import sightings
+from autograder.kinds import make_check
 from autograder.notebook.language import in_language
 from autograder.records import Answer, Status
 from autograder.rubric import load

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from autograder.checks.judging import forbidden
-from autograder.checks.kinds.table import reading
 from autograder.checks.values import literal, prose, quoting
+from autograder.checks.values import tables as reading
 from autograder.errors import AutograderError
 from autograder.feedback import sanitise
 from autograder.gradebook import autograded, comments

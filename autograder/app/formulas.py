@@ -15,13 +15,14 @@ from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.kinds.symbolic import SymbolicCheck
-from autograder.checks.kinds.symbolic.answers import NoFormula, read
-from autograder.checks.kinds.symbolic.key import prepare
 from autograder.checks.planning.drawing import SAMPLE
+from autograder.checks.values.literal import NoFormula
 from autograder.course import Course
 from autograder.errors import RubricError, Unreadable
 from autograder.feedback.typeset import caret
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic.answers import read
+from autograder.kinds.general.symbolic.key import prepare
 from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, ItemResult, Message, Status

@@ -81,7 +81,7 @@ HEAD = """\
 
 This page is generated from the program (`make docs`); do not edit it. It says how formulas are read in
 answers and in rubrics, what the errors mean, and which mistakes are recognised. How a question asks for a
-formula stands on [the page about rubrics](rubric.md#symbolic-formulas-exactly).
+formula stands on [the page about the kind `symbolic`](kinds/symbolic.md).
 
 `autograder algebra` reads a formula as an answer would be read, and compares it:
 

@@ -89,6 +89,17 @@ class Evidence(Struct, frozen=True, eq=False):
     tried: Sequence[Observations] = ()
     """The reference's, one entry per scenario of a second round."""
 
+    @property
+    def drawn(self) -> Draw:
+        """The draw, for checks that are only asked to judge where there is one.
+
+        Raises:
+            LookupError: there is none.
+        """
+        if self.draw is None:
+            raise LookupError("the evidence has no draw")
+        return self.draw
+
 
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """A planted answer to one question, and what it must lose: what proves that a check can fail.
@@ -173,6 +184,42 @@ class AsksStudentAgain(AsksAgain, Protocol):
     """A check whose second round is the student's alone, so that no reference has to stay for it."""
 
     student_alone: ClassVar[bool]
+
+
+class Way(Struct, frozen=True):
+    """One way through the partial credit of an item."""
+
+    steps: tuple[str, ...]
+    """Ids of the steps that are taken; none for an answer that fits no step."""
+    points: Decimal
+
+
+class PartialCredit(Struct, frozen=True):
+    """What every way through the partial credit of one item is worth, the conditions left open."""
+
+    stated: bool
+    """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
+    ways: tuple[Way, ...]
+
+
+class IdleArgument(Struct, frozen=True):
+    """An argument of a maximum or minimum that never decides."""
+
+    item: str
+    formula: str
+    argument: str
+
+
+@runtime_checkable
+class CreditsParts(Protocol):
+    """A check whose partial credit has steps, and whose right answers are formulas."""
+
+    @property
+    def ways(self) -> Mapping[str, PartialCredit]:
+        """The partial credit of each item that has some, by its id."""
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Arguments of maxima and minima in right answers that were nowhere seen to decide."""
 
 
 @runtime_checkable

@@ -74,7 +74,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
         return Told({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
 
-class Given(Struct, frozen=True, forbid_unknown_fields=True):
+class GivenClass(Struct, frozen=True, forbid_unknown_fields=True):
     """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
 
     name: str
@@ -96,6 +96,16 @@ class CallOptions(Struct, frozen=True):
     """What drawn and stated arrays arrive as."""
     repeat: bool = True
     """Ask every call twice: answers that change between equal calls are refused."""
+
+    @property
+    def times(self) -> int:
+        """How often every call is asked."""
+        return 2 if self.repeat else 1
+
+    @property
+    def dtype(self) -> str:
+        """torch's default dtype during the calls; empty where that is left alone."""
+        return self.precision if self.library == "torch" else ""
 
 
 class ComparedOptions(CallOptions, frozen=True):
@@ -150,27 +160,6 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
         for item in question.items
         if not item.manual
     }
-
-
-def check_oracle(question: Question, answer: str, example: str) -> None:
-    """Refuse a question that does not name what is called, or the oracle that knows what is right.
-
-    Args:
-        question: of a kind that asks its reference with the arguments of the student's call.
-        answer: what the student assigns: ``"the function"``.
-        example: a module with such an oracle.
-
-    Raises:
-        RubricError: names the question.
-    """
-    if not question.answer:
-        raise RubricError(f"the name of {answer} is missing", place(question), "answer")
-    if not question.reference:
-        raise RubricError(
-            f"an oracle is needed, as in {example}",
-            place(question),
-            "reference",
-        )
 
 
 def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:

@@ -17,6 +17,7 @@ from autograder.feedback.sums import extra_sentence, sum_lines, sum_sentences
 from autograder.feedback.tasks import TaskView, task_views
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.grades import NOTHING, QuestionPoints, Standing
+from autograder.kinds import kind
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Question, Rubric
 
@@ -216,7 +217,7 @@ def _question_view(
         lost=labels.number(-missing) if missing else "",
         earned_percent=_percent(points.points, question.points),
         pending_percent=_percent(pending, question.points),
-        table=question.kind == "repair",
+        table=kind(question.kind).form == "listing",
         items=tuple(_item_view(question, line, labels, typesetter, final=final) for line in decided),
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,

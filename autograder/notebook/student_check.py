@@ -6,7 +6,7 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -50,6 +50,7 @@ class _Entry(Struct, frozen=True):
     """What students' own check knows of a question."""
 
     kind: str
+    """How the answer looks: the form of the question's kind (`autograder.checks.kind.Form`)."""
     title: dict[str, str]
     answer: str
     notebook: str
@@ -93,6 +94,8 @@ def build_student_check(
     language: str = "",
     releases: Iterable[Release] = (),
     window: Window | None = None,
+    *,
+    forms: Mapping[str, str] | None = None,
 ) -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
@@ -106,6 +109,7 @@ def build_student_check(
         language: that the release was made in; empty: all of them.
         releases: the notebooks as they are handed out, so that missing cells can be named.
         window: when an exam is sat, where that is known; then the time left is told.
+        forms: how answers to each kind look; a kind that is not there has a form of its own name.
 
     Raises:
         CourseError: the package's own template is damaged.
@@ -123,7 +127,7 @@ def build_student_check(
             for name, release in known.items()
         },
         "questions": {
-            question.id: _specification(question, rubric, known.get(question.notebook))
+            question.id: _specification(question, rubric, known.get(question.notebook), forms or {})
             for question in rubric.questions
             if notebook in ("", question.notebook)
         },
@@ -250,7 +254,10 @@ def _literal(content: dict[str, Any]) -> str:
     return json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
 
 
-def _specification(question: Question, rubric: Rubric, release: Release | None) -> dict[str, Any]:
+def _specification(
+    question: Question, rubric: Rubric, release: Release | None, forms: Mapping[str, str]
+) -> dict[str, Any]:
+    kind = forms.get(question.kind, question.kind)
     names: dict[str, str] = {}
     for item in question.items:
         name = item.options.get("answer") or question.answer
@@ -258,9 +265,9 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
             form = "entries" if "key" in item.options else str(item.options.get("form", ""))
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
-    symbols = rubric.symbols(question) if question.kind in ("symbolic", "shape") else {}
+    symbols = rubric.symbols(question) if kind in ("symbolic", "shape") else {}
     return {
-        "kind": question.kind,
+        "kind": kind,
         "title": question.title,
         "answer": question.answer,
         "notebook": question.notebook,
@@ -274,7 +281,7 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
         "library": str(question.options.get("library", "torch")),
         # What is drawn differs from sheet to sheet, and the file beside all of them is the same.
         "given": _given(question, release) if rubric.draws is None else "",
-        "closed": _closed(question, release) if rubric.draws is None else [],
+        "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
 
@@ -286,7 +293,7 @@ def _given(question: Question, release: Release | None) -> str:
 
 def _closed(question: Question, release: Release | None) -> list[str]:
     """Marks of the options of a choice; none where students are not shown all of them, or may name others."""
-    if question.kind != "choice" or release is None:
+    if release is None:
         return []
     if any(item.options.get("others") == "review" for item in question.items):
         return []

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from autograder.kinds import kind
 from autograder.notebook.markers import REGIONS, STUB_LINES, split
 from autograder.notebook.release import ReleaseCell
 from autograder.paper.prose import prose
@@ -20,8 +21,8 @@ TEXT_MILLIMETRES, CODE_MILLIMETRES = 14, 16
 LEAST_TEXT, LEAST_CODE = 20, 40
 MOST_MILLIMETRES = 190
 """A box fits on a page."""
-SHORT_KINDS = ("symbolic", "count", "shape", "value", "quantity", "choice")
-"""Kinds whose answers are short values, as long as nothing is called."""
+SHORT_FORMS = ("symbolic", "count", "shape", "value", "quantity", "choice")
+"""Answers that are short values, as long as nothing is called."""
 SPARE_ROWS = 2
 MOST_UNTORN = 45
 """Lines of a listing; a longer one may go over the end of a page."""
@@ -106,7 +107,7 @@ def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str)
         return Box(cell.grade_id, points, (Piece("text", markup=prose(_solution(key))),), question.bonus)
     code = _solution(key)
     changed: tuple[bool, ...] = ()
-    if question.kind == "repair":
+    if kind(question.kind).form == "listing":
         given = {line.strip() for line in cell.source.split("\n")}
         changed = tuple(bool(line.strip()) and line.strip() not in given for line in code.split("\n"))
     return Box(cell.grade_id, points, (Piece("code", code, changed=changed),), question.bonus)
@@ -127,13 +128,14 @@ def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]
         texts = [Piece("text", markup=prose(text)) for text in (before, after) if text]
         return [*texts[:1], _space(points, TEXT_MILLIMETRES, LEAST_TEXT), *texts[1:]]
     given = "\n".join(filter(None, (before, after)))
-    if question.kind == "repair":
+    form = kind(question.kind).form
+    if form == "listing":
         return [Piece("listing", given)]
     columns = tuple(str(column.get("id", "")) for column in _tables(question, "column"))
     if columns:
         grid = Piece("grid", columns=columns, rows=len(_tables(question, "row")) + SPARE_ROWS)
         return [*([Piece("code", given)] if given else []), grid]
-    if question.kind in SHORT_KINDS and not question.options.get("case"):
+    if form in SHORT_FORMS and not question.options.get("case"):
         return _blanks(question, given)
     parts = [Piece("code", text) for text in (before, after) if text]
     return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE, given), *parts[1:]]

@@ -13,11 +13,11 @@ from msgspec import Struct
 from autograder.checks.judging.manual import Examples, manual_options
 from autograder.checks.judging.signs import signs_of
 from autograder.feedback.typeset import Typesetter
+from autograder.kinds import kind
 from autograder.paper.prose import prose
 from autograder.paper.words import Words
 from autograder.rubric import Item, Question
 
-_FORMULAS = ("symbolic",)
 _STATED = ("value", "right", "accept")
 """Keys of an item that say what is right, the plainest first."""
 _ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
@@ -84,7 +84,7 @@ def _automatic(question: Question, item: Item, words: Words, typesetter: Typeset
     right = [entry for key in _STATED for entry in _entries(item, key)]
     if not right:
         yield Note("", escape(words("by-tests")))
-    elif question.kind == "choice":
+    elif kind(question.kind).form == "choice":
         chosen = Markup(", ").join(map(shown, right))
         yield Note(words("right"), chosen)
         if item.options.get("pick", 1) != 1:
@@ -125,18 +125,19 @@ class _Shown:
     def __init__(self, question: Question, item: Item, words: Words, typesetter: Typesetter) -> None:
         self._is_order = item.options.get("form") == "asymptotic"
         self._question, self._words, self._typesetter = question, words, typesetter
+        self._form = kind(question.kind).form
         options = question.options.get("option", ())
         self._options = {
             str(option.get("id")): option.get("text") for option in options if isinstance(option, Mapping)
         }
 
     def __call__(self, value: Any) -> Markup:
-        if isinstance(value, str) and self._question.kind in _FORMULAS:
+        if isinstance(value, str) and self._form == "symbolic":
             order = self._is_order and not _ORDER.match(value)
             formula = self._typesetter.markup(f"O({value})" if order else value)
             if formula is not None:
                 return formula
-        if self._question.kind == "quantity" and not isinstance(value, str):
+        if self._form == "quantity" and not isinstance(value, str):
             value = f"{value} {self._question.options.get('unit', '')}".strip()
         text = self._options.get(str(value))
         if isinstance(text, Mapping):

@@ -8,8 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.checks.kinds.symbolic.answers import NoFormula, markdown_formula
-from autograder.checks.values.literal import answer_literal, code_tree, syntax_fault
+from autograder.checks.values.literal import (
+    NoFormula,
+    answer_literal,
+    code_tree,
+    markdown_formula,
+    syntax_fault,
+)
 from autograder.errors import NotebookError, Unreadable
 from autograder.messages import render
 from autograder.messages.catalogue import sentence

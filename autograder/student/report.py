@@ -30,19 +30,13 @@ WANTED: Mapping[str, str] = {
     "count": "student.want-count",
     "shape": "student.want-shape",
     "quantity": "student.want-quantity",
-    "behaviour": "student.want-code",
-    "implementation": "student.want-code",
-    "repair": "student.want-code",
-    "decoding": "student.want-code",
-    "training": "student.want-code",
-    "memorisation": "student.want-code",
-    "causality": "student.want-code",
-    "gradient": "student.want-code",
-    "tracing": "student.want-table",
+    "code": "student.want-code",
+    "listing": "student.want-code",
     "choice": "student.want-choice",
     "entries": "student.want-entries",
     "table": "student.want-table",
 }
+"""Form of an answer (`autograder.checks.kind.Form`) → what is said of it; of the others nothing is."""
 _READ = ("symbolic", "shape")
 _SHORT = 60
 _MOST_NAMED = 6
@@ -60,7 +54,7 @@ class Line(NamedTuple):
     """The same, set."""
 
 
-class Asked(NamedTuple):
+class AskedName(NamedTuple):
     """What one name is to hold."""
 
     name: str
@@ -114,7 +108,7 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         if name not in values:
             lines.append(Line(MISSING, sentence("student.not-assigned", language, name=name)))
             continue
-        asked = Asked(
+        asked = AskedName(
             name, str(entry["kind"]), form, vocabulary, entry.get("given", ""), entry.get("closed", ())
         )
         line = _look(asked, values[name], language)
@@ -152,7 +146,7 @@ def unwritten(name: str, source: str, given: str, language: str) -> Line | None:
     return Line(MISSING, sentence("student.no-body", language, name=empty)) if empty else None
 
 
-def _look(asked: Asked, value: Any, language: str) -> Line:
+def _look(asked: AskedName, value: Any, language: str) -> Line:
     name, kind, form, vocabulary, *_ = asked
     found = "None" if value is None else "..." if value is ... else type(value).__name__
     if _is_empty(value, kind, form):
@@ -197,7 +191,7 @@ def _is_empty(value: Any, kind: str, form: str) -> bool:
     return is_filler(value) or (several and (is_open(value) or (form == "entries" and not value)))
 
 
-def _still_given(asked: Asked, value: Any, language: str) -> Line | None:
+def _still_given(asked: AskedName, value: Any, language: str) -> Line | None:
     """What is said of an answer, or of one of several in it, that is still to come."""
     if is_bare(value):
         return Line(MISSING, sentence("student.no-body", language, name=asked.name))
@@ -223,7 +217,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
     digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
     if form == "entries":
         return several or isinstance(value, dict) or callable(value)
-    if kind in ("table", "tracing"):
+    if kind == "table":
         return several or isinstance(value, (dict, str))
     if kind == "symbolic":
         row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autograder.checks import make_check
-from autograder.checks.base import Draw, Evidence
-from autograder.checks.kinds.symbolic import SymbolicCheck
-from autograder.checks.kinds.symbolic.graph import Way
+from autograder.checks.base import CreditsParts, Draw, Evidence, Way
 from autograder.grading.pipeline import Grader
+from autograder.kinds import make_check
 from autograder.records import Answer
 from autograder.rubric import Rubric
 from autograder.verify.findings import Finding
@@ -35,8 +33,8 @@ def credit(rubric: Rubric) -> tuple[Ways, ...]:
     found = []
     for question in rubric.questions:
         check = make_check(question, rubric)
-        for item, graph in check.graphs.items() if isinstance(check, SymbolicCheck) else ():
-            found.append(Ways(f"{question.id}.{item}", graph.stated, tuple(graph.ways())))
+        for item, one in check.ways.items() if isinstance(check, CreditsParts) else ():
+            found.append(Ways(f"{question.id}.{item}", one.stated, one.ways))
     return tuple(found)
 
 
@@ -44,7 +42,7 @@ def idle_arguments(grader: Grader) -> Iterator[Finding]:
     """Right answers with an argument of ``max`` or ``min`` that never decides, named."""
     for question in grader.assignment.rubric.questions:
         check = grader.assignment.checks[question.id]
-        if not isinstance(check, SymbolicCheck):
+        if not isinstance(check, CreditsParts):
             continue
         draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
         expected = grader.sittings.common.expected.get(question.id, ())

@@ -99,13 +99,13 @@ class Oracle:
 
         Returns:
             ``right`` by autograd and ``numeric`` by differences, one array for each gradient; ``bounds``, how
-            far the two may be apart; ``mistakes``: pairs of a code and the gradients a slip gives.
+            far the two may be apart; ``mistakes``: code and gradients of each slip.
         """
         gradients, bounds = numeric(self.loss, arguments, self.count)
         mistakes = []
         for code, function in self._faulty():
             try:
-                mistakes.append([code, _listed(function(*arguments))])
+                mistakes.append({"code": code, "values": _listed(function(*arguments))})
             except (RuntimeError, IndexError):  # for sizes that do not fit the slip, nothing comes of it
                 continue
         return {

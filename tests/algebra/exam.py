@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder import rubric as rubrics
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.kinds.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Observation, Opaque
 from reference import parameters
 

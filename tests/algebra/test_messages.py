@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import autograder.algebra
-import autograder.checks.kinds.symbolic
+import autograder.kinds.general.symbolic
 from autograder.algebra.notation.parse import parse
 from autograder.errors import Unreadable
 from autograder.messages import render, sentences
@@ -19,7 +19,7 @@ from tests.algebra.examples import VOCABULARY
 def test_every_code_in_the_source_has_a_sentence() -> None:
     """What the reader and the diagnosis can raise or say is in the vocabulary."""
     algebra = Path(autograder.algebra.__file__).parent
-    symbolic = Path(autograder.checks.kinds.symbolic.__file__).parent
+    symbolic = Path(autograder.kinds.general.symbolic.__file__).parent
     elsewhere = {
         "shapes.py",
         "units.py",

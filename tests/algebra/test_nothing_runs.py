@@ -13,7 +13,7 @@ import pytest
 from tests.algebra.hostile import REFUSED
 
 ROOT = Path(__file__).parents[2]
-STARTS = ("autograder/algebra", "autograder/checks/kinds/symbolic", "autograder/checks/values/literal.py")
+STARTS = ("autograder/algebra", "autograder/kinds/general/symbolic", "autograder/checks/values/literal.py")
 FORBIDDEN = {
     *("eval", "exec", "compile", "__import__", "literal_eval", "execfile", "run_path", "run_module"),
     *("sympify", "parse_expr", "parse_latex", "lambdify", "S", "system", "popen", "Popen", "spawn", "fork"),

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.authoring.schema import schema
-from autograder.checks import KINDS
+from autograder.kinds import registered
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def test_it_is_a_schema() -> None:
     kinds = {
         one["$ref"].rpartition("question-")[2] for one in MADE["properties"]["question"]["items"]["oneOf"]
     }
-    assert set(KINDS) == kinds
+    assert set(registered()) == kinds
 
 
 @pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
@@ -96,7 +96,7 @@ def test_slips_are_refused(slip: Callable[[Table], Any]) -> None:
     assert not VALIDATOR.is_valid(changed(slip))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", registered())
 def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
     """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
@@ -122,7 +122,7 @@ def test_keys_are_described() -> None:
     )
     described = [
         "description" in one
-        for name in KINDS
+        for name in registered()
         for one in MADE["$defs"][f"question-{name}"]["properties"].values()
     ]
     assert sum(described) > len(described) / 2

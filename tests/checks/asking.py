@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.checks import make_check
 from autograder.checks.base import Check, Draw, Evidence
+from autograder.kinds import make_check
 from autograder.records import Answer, Encounter, Ending, ItemResult, Met, Observation
 from autograder.rubric import parse
 

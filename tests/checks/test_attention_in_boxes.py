@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Draw, Evidence
+from autograder.kinds import make_check
 from autograder.messages import languages, render
 from autograder.records import Answer, Cell, Ending, ItemResult, Limits, Note
 from autograder.sandbox.base import Sandbox

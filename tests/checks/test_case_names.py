@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence
 from autograder.checks.options import CallOptions, Case, named_cases
 from autograder.errors import RubricError
+from autograder.kinds import make_check
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Question, Rubric, load

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograder
-from autograder.checks import make_check
 from autograder.checks.base import Check, Draw, Evidence
+from autograder.kinds import make_check
 from autograder.messages import checks, languages, properties, render, sentences
 from autograder.records import Answer, Ending, ItemResult, Observation, Status
 from autograder.rubric import Rubric, load

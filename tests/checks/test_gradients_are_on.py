@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks import KINDS
 from autograder.checks.base import Check
+from autograder.kinds import registered
 from autograder.records import Answer, Call, Ref, Scenario
 from reference.audits import trials
-from tests.checks.kinds.audit_questions import sit
 from tests.checks.test_every_kind import CHECKS, DRAW, NAMES
+from tests.kinds.transformers.audit_questions import sit
 
 
 def plans(check: Check) -> Iterator[Scenario]:
@@ -46,7 +46,7 @@ def test_the_kinds_that_call_are_all_seen() -> None:
     }
     calling = {"audit", "behaviour", "causality", "decoding", "gradient", "implementation", "memorisation"}
     assert calling | {"repair", "training"} <= kinds
-    assert kinds <= set(KINDS)
+    assert kinds <= set(registered())
 
 
 BY_GRADIENT = """

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence, Trial, TriesItself, trials_of
 from autograder.grading import scoring
+from autograder.kinds import make_check
 from autograder.records import Answer, ItemResult, Observation
 from autograder.rubric import Rubric, parse
 from autograder.verify.matrix import mark, row

@@ -16,6 +16,7 @@ from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
+from autograder.kinds import forms
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.records import Graded, Status
@@ -102,7 +103,7 @@ def make_course(root: Path) -> Course:
     course = Course.at(root)
     from autograder import rubric as rubrics
 
-    check = build_student_check(rubrics.load(course.rubric(NAME)))
+    check = build_student_check(rubrics.load(course.rubric(NAME)), forms=forms())
     (course.release(NAME) / FILE_NAME).write_bytes(check)
     return course
 

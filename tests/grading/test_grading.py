@@ -10,12 +10,12 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
-from autograder.checks.kinds.count import CountCheck
 from autograder.course import Course
 from autograder.errors import BoxLost, NotebookError, SandboxFault
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, Handed
 from autograder.grading.scoring import ENDED_ITSELF, FAULTS
+from autograder.kinds.general.count import CountCheck
 from autograder.messages import render
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment

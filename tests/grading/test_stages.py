@@ -11,7 +11,6 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
-from autograder.checks.kinds.behaviour import BehaviourCheck
 from autograder.cli import app
 from autograder.feedback import publish
 from autograder.gradebook import Gradebook, book, results
@@ -19,6 +18,7 @@ from autograder.grading import batch, pipeline, scoring, sitting
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.pipeline import Handed
 from autograder.grading.sitting import Sittings
+from autograder.kinds.general.behaviour import BehaviourCheck
 from autograder.notebook import read as reading
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.session import Session

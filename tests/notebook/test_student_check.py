@@ -25,6 +25,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.reading import read_formula
 from autograder.errors import Unreadable
+from autograder.kinds import forms
 from autograder.notebook.student_check import SILENT, build_student_check, sources
 from autograder.rubric import Rubric, Symbol
 from autograder.student.report import examine
@@ -78,7 +79,7 @@ def exam() -> Rubric:
 def module(exam: Rubric) -> dict[str, Any]:
     """The released coursecheck.py, run as a student's notebook imports it."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam, "exam"), "coursecheck.py", "exec"), namespace)
+    exec(compile(build_student_check(exam, "exam", forms=forms()), "coursecheck.py", "exec"), namespace)
     return namespace
 
 
@@ -98,7 +99,7 @@ def say(module: dict[str, Any]) -> Callable[..., str]:
 
 def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
     """All that it and the modules in it import is part of Python, in it, or stood in for."""
-    template = build_student_check(exam, "exam").decode()
+    template = build_student_check(exam, "exam", forms=forms()).decode()
     texts = [template, *sources().values()]
     names = {
         alias.name
@@ -142,20 +143,22 @@ def test_expected_values_stay_out_of_the_file() -> None:
         mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
     """
     text = TEXT.replace("points = 11", "points = 1") + question("q", "symbolic", "size", {}) + options
-    source = build_student_check(rubrics.parse(text.encode()), "exam").decode()
+    source = build_student_check(rubrics.parse(text.encode()), "exam", forms=forms()).decode()
     assert "7531" not in source
     assert "8642" not in source
 
 
 def test_two_builds_are_equal(exam: Rubric) -> None:
     """The same rubric gives the same bytes."""
-    assert build_student_check(exam, "exam") == build_student_check(exam, "exam")
+    assert build_student_check(exam, "exam", forms=forms()) == build_student_check(
+        exam, "exam", forms=forms()
+    )
 
 
 def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
     """Without a notebook's name all questions are listed; another notebook's check knows none of these."""
-    assert build_student_check(exam) == build_student_check(exam, "exam")
-    assert '\\"questions\\": {}' in build_student_check(exam, "other").decode()
+    assert build_student_check(exam, forms=forms()) == build_student_check(exam, "exam", forms=forms())
+    assert '\\"questions\\": {}' in build_student_check(exam, "other", forms=forms()).decode()
 
 
 FINE = "✓ "
@@ -424,7 +427,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     """
     )
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubrics.parse(text.encode()), "exam"), namespace)
+    exec(build_student_check(rubrics.parse(text.encode()), "exam", forms=forms()), namespace)
     specification = json.loads(namespace["SPECIFICATION"])
     assert specification["questions"]["q"]["names"] == {"x": "any"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.checks.kinds.decoding import filters
+from autograder.kinds.transformers.decoding.contracts import Filters
 from reference import decoding, decoding_questions
 from reference.faults.decoding import SLIPS
 from reference.faults.slip import compiled, planted
@@ -21,6 +21,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "no_repeat_ngram": (torch.tensor([[0, 1, 2, 0, 1, 3, 5, 0, 1], [4, 5, 4, 5, 4, 5, 4, 4, 5], [1] * 9]), 3),
     "next_token_probabilities": (0.6, 8, 0.8),
 }
+JUDGE = Filters("either")
 CASES = [(name, slip) for name in ARGUMENTS for slip in SLIPS[name]]
 
 
@@ -34,12 +35,13 @@ def test_a_slip_is_told_from_what_is_right(name: str, slip: Any) -> None:
         generator = torch.Generator().manual_seed(seed)
         logits = torch.randn(3, 12, generator=generator, dtype=torch.float64) * 2
         told = _outside(oracle.expected(logits, *ARGUMENTS[name]))
-        right = filters.read_right(told)
+        right = JUDGE.right(told["right"])
         assert right is not None
-        given, difference = filters.read(_outside(function(logits, *ARGUMENTS[name])), right.values.shape)
+        given, difference = JUDGE.read([_outside(function(logits, *ARGUMENTS[name]))], right)
         if difference is None:
-            difference = filters.differs(given, right, "either")
+            difference = JUDGE.differs(given, right, 1)
         if difference is not None:
             wrong += 1
-            assert slip.code in {code for code, result in told["mistakes"] if filters.same(given, result)}
+            same = {one["code"] for one in told["mistakes"] if JUDGE.same(given, one["values"], 1)}
+            assert slip.code in same
     assert (wrong > 0) == bool(slip.code)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.kinds.repair.verdicts import PROBES
-from autograder.checks.kinds.repair.verdicts import exclusive as told_together
+from autograder.kinds.transformers.repair.verdicts import PROBES
+from autograder.kinds.transformers.repair.verdicts import exclusive as told_together
 from reference.faults.decoder import ACCEPTED, EXAM, catalogue, listing, trials
 from reference.faults.decoder_faults import FAULTS
 from reference.faults.fault import Fault, compatible, exclusive
@@ -47,8 +47,8 @@ def test_the_catalogue_is_large_and_plain() -> None:
 
 
 def test_the_documentation_lists_each_fault_with_its_level() -> None:
-    """The table in docs/rubric.md has a row for each fault, or for two of one probe, and its difficulty."""
-    page = (Path(__file__).parents[2] / "docs" / "rubric.md").read_text(encoding="utf-8")
+    """The table of the kind's page has a row for each fault, or for two of one probe, and its difficulty."""
+    page = (Path(__file__).parents[2] / "docs" / "kinds" / "repair.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
     for fault in FAULTS:
         assert str(fault.difficulty) in [row[3].strip() for row in rows if f"`{fault.id}`" in row[1]]

@@ -76,7 +76,7 @@ def test_every_slip_is_another_gradient(name: str) -> None:
     given = arguments(name, 3) if name != "attention" else drawn(3, *((5, 4),) * 4)
     told = getattr(gradients, name).expected(*given)
     seen: list[list[Tensor]] = [told["right"]]
-    for code, wrong in told["mistakes"]:
+    for code, wrong in ((one["code"], one["values"]) for one in told["mistakes"]):
         for other in seen:
             assert not all(
                 a.shape == b.shape and torch.allclose(a, b, rtol=1e-4)

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from autograder import rubric as rubrics
+from autograder.kinds import forms
 from autograder.notebook.build import build_release
 from autograder.notebook.closed import entries, normal
 from autograder.notebook.document import parse
@@ -161,7 +162,7 @@ RULES = rubrics.parse(RUBRIC.encode())
 @pytest.fixture(scope="module")
 def checking(release: bytes) -> str:
     """The file that lies beside the notebook."""
-    return build_student_check(RULES, releases=[load_release(release, NAME)]).decode()
+    return build_student_check(RULES, releases=[load_release(release, NAME)], forms=forms()).decode()
 
 
 def in_notebook(checking: str, name: str, source: str, language: str = "en") -> list[tuple[str, str]]:

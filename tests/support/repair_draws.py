@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from autograder.checks.kinds.repair.verdicts import PROBES, exclusive
+from autograder.kinds.transformers.repair.verdicts import PROBES, exclusive
 
 RANDOM_SUBSETS = int(os.environ.get("REPAIR_SUBSETS", "150"))
 """How many random subsets the tests look at; `make exact` looks at 2,000."""

@@ -14,7 +14,7 @@ from autograder.messages import languages, render
 from autograder.records import ItemResult, Status
 from reference.listings import GIVEN
 from tests.checks.asking import DRAW, answer, check_of
-from tests.checks.kinds.attention_styles import STYLES
+from tests.kinds.transformers.attention_styles import STYLES
 from tests.support.local_box import LocalBox
 
 FORBIDDEN = ("scaled_dot_product_attention", "MultiheadAttention")

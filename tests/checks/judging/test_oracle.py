@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from autograder.checks import KINDS, compared
+from autograder.checks import compared
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import Wrong, named, said
 from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
+from autograder.kinds import kinds
 from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value
@@ -222,7 +223,9 @@ def test_every_area_names_its_own_mistakes() -> None:
     assert None is named([wrong], "staff", {"what": "x"}, others=False, area="shape")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if issubclass(kind, ComparedCheck)])
+@pytest.mark.parametrize(
+    "kind", [one.check for one in kinds().values() if issubclass(one.check, ComparedCheck)]
+)
 def test_every_kind_writes_into_its_own_area(kind: type[ComparedCheck[Any, Any]]) -> None:
     """A mistake of the reference whose number a student gives is told in the vocabulary of the kind."""
     told: list[str] = []
