@@ -31,7 +31,7 @@ from autograder.checks.planning.planting import PlantedTable, table_trials
 from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.tables import Columns, Matched, Names, Unread, read_table
 from autograder.errors import RubricError
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric, convert
 from autograder.tables import known as refuse_unknown
@@ -165,7 +165,7 @@ def together(found: Sequence[Finding], right: int, total: int, points: Decimal) 
         language: " ".join(render(one.message, language) for one in told)
         .replace("{", "{{")
         .replace("}", "}}")
-        for language in LANGUAGES
+        for language in languages()
     }
     codes = {one.message.code for one in different}
     code = codes.pop() if len(codes) == 1 else "table.some"

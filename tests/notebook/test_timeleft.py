@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.messages import template
 from autograder.kinds import forms
+from autograder.messages import template
 from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.notebook.timeleft import time_left
 from autograder.timestamps import Window

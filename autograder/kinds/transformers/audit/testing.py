@@ -26,12 +26,8 @@ from autograder.checks.judging.results import (
 )
 from autograder.checks.options import CENT
 from autograder.checks.values.quoting import quote, quote_value
-<<<<<<< HEAD:autograder/checks/kinds/audit/testing.py
-from autograder.messages import sentences
-=======
 from autograder.kinds.transformers.audit.options import AuditItem
-from autograder.messages import SENTENCES
->>>>>>> kinds:autograder/kinds/transformers/audit/testing.py
+from autograder.messages import sentences
 from autograder.records import Call, Message, Observation, Ref, Scenario, Status, Tensor
 from autograder.rubric import Item, Question
 from autograder.syntax import UNREADABLE, parsed

@@ -13,12 +13,9 @@ from msgspec import Struct, field
 from autograder.checks.base import Observations
 from autograder.checks.options import Case, CaseItem, Rules
 from autograder.checks.planning.drawing import Arguments, Inputs
-<<<<<<< HEAD:autograder/checks/kinds/implementation/layer.py
-from autograder.messages import told
-=======
 from autograder.checks.planning.subject import MODEL, Callee, CalleeOptions, Construct
 from autograder.checks.values.literal import code_tree
->>>>>>> kinds:autograder/kinds/transformers/implementation/layer.py
+from autograder.messages import told
 from autograder.records import Call, Ending, Ref, Tensor
 from autograder.wording import Phrase
 

@@ -143,7 +143,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
             return None
         for wrong in wrongs:
             value, finding = self.read_right(wrong.value, item, target)
-            known = finding is None and f"{AREA}.{wrong.code}" in SENTENCES
+            known = finding is None and f"{AREA}.{wrong.code}" in sentences()
             if known and self.differs(given, value, item, target) is None:
                 return failed(f"{AREA}.{wrong.code}", difference.staff, what=target.what)
         return None
