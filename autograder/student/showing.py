@@ -44,7 +44,7 @@ def counted(reports: Sequence[Report], language: str) -> str:
     states = [report.state for report in reports]
     person = states.count(PERSON)
     numbers = {"ready": str(states.count(READY)), "total": str(len(states) - person), "person": str(person)}
-    return sentence("student.counted" if person else "counted-all", language, **numbers)
+    return sentence("student.counted" if person else "student.counted-all", language, **numbers)
 
 
 def _printable(line: str) -> str:
