@@ -88,7 +88,7 @@ KNOW_A_KIND = {"autograder.app.formulas"}
 
 SHARED_NAMES = {
     *("AnswerKey", "Assignment", "Box", "Comparison", "Difference", "Finding", "Line", "Made", "Named"),
-    *("Note", "Paper", "Place", "Sitting", "Symbol", "Words", "Written"),
+    *("Note", "Paper", "Place", "Symbol", "Words", "Written"),
 }
 """Class names that still mean several things. The list only ever becomes shorter."""
 

@@ -2,7 +2,7 @@
 
 They take a `Course`, names and options, give frozen records, and raise our own errors. Nothing here prints,
 and nothing knows of a command line: how far the work has come, and what staff should know at once, is told
-to a `Watch`. Which gradebook a course has is said in `autograder.app.stores` alone.
+to a `Listener`. Which gradebook a course has is said in `autograder.app.stores` alone.
 
 ======================  =================================================================================
 module                  use cases
@@ -25,12 +25,12 @@ from typing import TypeVar
 from autograder.course import Course
 from autograder.sandbox.levels import Isolation, warning
 
-__all__ = ["SILENT", "Course", "Isolation", "Watch", "counted", "warning"]
+__all__ = ["SILENT", "Course", "Isolation", "Listener", "counted", "warning"]
 
 T = TypeVar("T")
 
 
-class Watch:
+class Listener:
     """Hears of a use case while it works. This one does nothing; a front end overrides what it shows."""
 
     def progress(self, done: int, total: int) -> None:
@@ -40,10 +40,10 @@ class Watch:
         """Something that staff should know now, whatever becomes of the rest."""
 
 
-SILENT = Watch()
+SILENT = Listener()
 
 
-def counted(steps: Iterable[T], total: int, watch: Watch) -> Iterator[T]:
+def counted(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
     """The steps, and after each how many there were."""
     watch.progress(0, total)
     for done, step in enumerate(steps, start=1):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder.app import SILENT, Course, Isolation, Watch, counted
+from autograder.app import SILENT, Course, Isolation, Listener, counted
 from autograder.app.deciding import decided, enter_decisions
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.roll import Roll, called, restored
@@ -67,7 +67,7 @@ def grade(
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
     again: bool = False,
-    watch: Watch = SILENT,
+    watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> GradedClass:
     """Grade what lies in submitted/ and record it. Run again, it goes on where it was stopped.
@@ -114,7 +114,7 @@ def grade(
     return GradedClass(outcomes, (*found, *roll.remarks), course.misnamed(name), attention)
 
 
-def _enrol(course: Course, times: Schedule | None, store: Store, watch: Watch) -> None:
+def _enrol(course: Course, times: Schedule | None, store: Store, watch: Listener) -> None:
     """Enter the class list. Times of somebody whom nobody knows are told, or refused where there is one."""
     handed_in = course.students()
     if course.roster.is_file():
@@ -128,7 +128,7 @@ def _enrol(course: Course, times: Schedule | None, store: Store, watch: Watch) -
 
 
 def standings(
-    course: Course, name: str, *, watch: Watch = SILENT, store: OpenStore = open_store
+    course: Course, name: str, *, watch: Listener = SILENT, store: OpenStore = open_store
 ) -> Standings:
     """Where everybody stands, with what people gave and bonus points. Automatic marks are put back first.
 
@@ -147,7 +147,7 @@ def feedback(
     name: str,
     language: str = "",
     *,
-    watch: Watch = SILENT,
+    watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> Published:
     """Write the page of everybody who has a result, and those for staff.
@@ -187,7 +187,7 @@ def feedback(
     return Published(tuple(counted(pages, len(results) + 2, watch)), stand.roll.remarks)
 
 
-def _standings(assignment: Assignment, store: Store, watch: Watch) -> Standings:
+def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standings:
     """See `standings`."""
     course = assignment.course
     found = restored(assignment, store)
@@ -214,7 +214,7 @@ def _standings(assignment: Assignment, store: Store, watch: Watch) -> Standings:
     return Standings(rows, Roll(roll.results, roll.gone, (*found, *roll.remarks), roll.attention))
 
 
-def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Watch) -> None:
+def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:
     """Warn of ids that may be misspelt, where there is no class list that could tell.
 
     Args:

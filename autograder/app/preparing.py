@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
-from autograder.app import SILENT, Course, Isolation, Watch, counted
+from autograder.app import SILENT, Course, Isolation, Listener, counted
 from autograder.app.lists import read_roster
 from autograder.authoring import start as begin
 from autograder.course import name_fault
@@ -39,7 +39,7 @@ class Validated(Struct, frozen=True):
     """What the ways through stated graphs of credit are worth."""
 
 
-class Printed(Struct, frozen=True):
+class PrintedAssignment(Struct, frozen=True):
     """An assignment on paper."""
 
     path: Path
@@ -92,7 +92,7 @@ def verified(
     *,
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
-    watch: Watch = SILENT,
+    watch: Listener = SILENT,
 ) -> Verified:
     """Make the release again and verify it; what makes that impossible is a finding as well.
 
@@ -139,7 +139,7 @@ def print_paper(
     size: Size = "a4",
     output: Path | None = None,
     isolation: Isolation = Isolation.NAMESPACES,
-) -> Printed:
+) -> PrintedAssignment:
     """Print an assignment with a box for every answer, or the solutions for graders.
 
     Args:
@@ -184,7 +184,7 @@ def print_paper(
         path = path.with_suffix(".html") if problem else path
     if path.suffix == ".html":
         atomic.write(path, page.encode())
-    return Printed(path, problem)
+    return PrintedAssignment(path, problem)
 
 
 def _asked(

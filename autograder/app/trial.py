@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from autograder.app import SILENT, Course, Isolation, Watch
+from autograder.app import SILENT, Course, Isolation, Listener
 from autograder.app.classes import GradedClass, Published, feedback, grade
 from autograder.app.stores import OpenStore, open_store
 from autograder.demo.course import Comparison, compare, make, where_to_look
 from autograder.demo.students import DemoStudent
 
-__all__ = ["Trial", "make", "run", "where_to_look"]
+__all__ = ["TrialRun", "make", "run", "where_to_look"]
 
 
-class Trial(Struct, frozen=True):
+class TrialRun(Struct, frozen=True):
     """What came of it."""
 
     graded: GradedClass
@@ -35,9 +35,9 @@ def run(
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
     language: str = "",
-    watches: tuple[Watch, Watch] = (SILENT, SILENT),
+    watches: tuple[Listener, Listener] = (SILENT, SILENT),
     store: OpenStore = open_store,
-) -> Trial:
+) -> TrialRun:
     """Grade a class that `make` has made, write its pages, and compare its marks.
 
     Args:
@@ -58,4 +58,4 @@ def run(
     done = time.monotonic()
     published = feedback(course, name, language, watch=watches[1], store=store)
     comparison = compare(people, graded.outcomes)
-    return Trial(graded, published, comparison, done - started, time.monotonic() - done)
+    return TrialRun(graded, published, comparison, done - started, time.monotonic() - done)

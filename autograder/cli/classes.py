@@ -48,7 +48,7 @@ def grade(
     started = monotonic()
     place = Course.at(course)
     with report.at_isolation(isolation):
-        with report.Bar("grading") as watch:
+        with report.ProgressBar("grading") as watch:
             graded = classes.grade(
                 place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
             )
@@ -117,7 +117,7 @@ def feedback(
     from autograder.cli import report
 
     place = Course.at(course)
-    with report.Bar("feedback") as watch:
+    with report.ProgressBar("feedback") as watch:
         published = classes.feedback(place, name, language, watch=watch)
     troubled = tell_troubles(published.pages)
     report.tell(published.remarks)
@@ -150,7 +150,7 @@ def grades(
     from autograder.app import Course, classes
     from autograder.cli import report
 
-    with report.Bar("grades") as watch:
+    with report.ProgressBar("grades") as watch:
         stand = classes.standings(Course.at(course), name, watch=watch)
     roll = stand.roll
     report.tell(roll.remarks)

@@ -154,7 +154,7 @@ def verify(
     done = []
     with report.at_isolation(isolation):
         for one in names:
-            with report.Bar(one) as watch:
+            with report.ProgressBar(one) as watch:
                 done.append(preparing.verified(place, one, workers=workers, isolation=isolation, watch=watch))
     for verified in done if json != "-" else ():
         verdicts.show(verified)

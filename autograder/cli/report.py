@@ -27,7 +27,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from autograder.app import Isolation, Watch, warning
+from autograder.app import Isolation, Listener, warning
 
 if TYPE_CHECKING:
     from autograder.app.classes import Outcome
@@ -93,7 +93,7 @@ class RateColumn(ProgressColumn):
         return Text(f"{task.speed:.1f}/s" if task.speed else "–/s")
 
 
-class Bar(Watch):
+class ProgressBar(Listener):
     """Shows progress as a bar on standard error, where that is a terminal; tells sentences there."""
 
     def __init__(self, title: str) -> None:

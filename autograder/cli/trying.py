@@ -46,7 +46,7 @@ def demo(
     exact = True
     with report.at_isolation(isolation):
         for name, people in classes.items():
-            with report.Bar("grading") as grading, report.Bar("feedback") as pages:
+            with report.ProgressBar("grading") as grading, report.ProgressBar("feedback") as pages:
                 run = trial.run(
                     place,
                     name,

@@ -16,7 +16,7 @@ from autograder.gradebook.comments import comment_texts
 from autograder.grades import CellName, PersonMark
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, Entered, Entry, Key, Student
+from autograder.store import AnswerName, Decision, Entered, GradedEntry, Key, Student
 from autograder.tables import named
 
 CONFIGURATION = "nbgrader_config.py"
@@ -117,7 +117,7 @@ class Gradebook:
             return results.find(connection, key)
 
     def record(
-        self, entries: Sequence[Entry], *, run: int | None = None, language: str = ""
+        self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """See `Store.record`. What may not be kept beside the marks are copies below ``autograded/``."""
         with self._write() as connection:
@@ -133,7 +133,7 @@ class Gradebook:
                 troubles[entry.key.student] = f"the marks are recorded, {text}"
         return troubles
 
-    def _mark(self, connection: sa.Connection, entry: Entry, language: str) -> None:
+    def _mark(self, connection: sa.Connection, entry: GradedEntry, language: str) -> None:
         """Write one student's automatic marks and comments."""
         score = entry.graded.score
         if score.assignment not in self._releases:

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from autograder.limits import Budgets, budgets
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import Entry, Key
+from autograder.store import GradedEntry, Key
 from autograder.store.encoding import bounded, decode, encode
 
 METADATA = sa.MetaData()
@@ -85,7 +85,7 @@ def find(connection: sa.Connection, key: Key) -> Graded | None:
     return None if stored is None else decode(stored)
 
 
-def keep(connection: sa.Connection, entry: Entry, run: int | None) -> None:
+def keep(connection: sa.Connection, entry: GradedEntry, run: int | None) -> None:
     """Keep a result and make it the student's current one. Keeping the same again changes nothing.
 
     Of a student's older results, all but the latest few lose their notebooks (`Budgets.attempts`).

@@ -23,7 +23,7 @@ from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import leftovers
 from autograder.sandbox.pool import Pool
-from autograder.store import Entry, Key, Store
+from autograder.store import GradedEntry, Key, Store
 from autograder.timestamps import Timing
 
 ASKED_AT_ONCE = 32
@@ -204,7 +204,7 @@ class _Recorder:
         rubrics = self._assignment.rubric_of
         try:
             entries = [
-                Entry(key, graded, rubrics(handin.student), handin.submitted_at)
+                GradedEntry(key, graded, rubrics(handin.student), handin.submitted_at)
                 for handin, key, graded in group
             ]
             troubles = self._store.record(entries, run=self.run, language=self._language)

@@ -48,7 +48,7 @@ class Key(Struct, frozen=True):
         return cls(student, rubric.assignment.name, submission, rubric.version, rubric.digest, environment)
 
 
-class Entry(Struct, frozen=True):
+class GradedEntry(Struct, frozen=True):
     """One result as it is to be kept."""
 
     key: Key
@@ -140,7 +140,7 @@ class Store(Protocol):
         """
 
     def record(
-        self, entries: Sequence[Entry], *, run: int | None = None, language: str = ""
+        self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """Keep results, write their automatic marks, and let each be the one that counts; all or none.
 

@@ -15,7 +15,7 @@ from autograder.limits import budgets
 from autograder.notebook.release import load_release
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, Entered, Entry, Key, Student
+from autograder.store import AnswerName, Decision, Entered, GradedEntry, Key, Student
 from autograder.store.encoding import bounded, decode
 
 _Automatic = tuple[Decimal | None, bool]
@@ -93,7 +93,7 @@ class MemoryStore:
             return decode(self._results[key]) if key in self._results else None
 
     def record(
-        self, entries: Sequence[Entry], *, run: int | None = None, language: str = ""
+        self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """See `Store.record`."""
         del run, language
@@ -107,7 +107,7 @@ class MemoryStore:
                 self._results[one.key] = result
         return {}
 
-    def _mark(self, kept: _Kept, entry: Entry) -> None:
+    def _mark(self, kept: _Kept, entry: GradedEntry) -> None:
         student = entry.key.student
         before, cells = kept.current.get(student), automatic_points(entry.graded.score, entry.rubric)
         resubmitted = before is not None and before.submission != entry.key.submission

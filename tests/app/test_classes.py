@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.app import Watch
+from autograder.app import Listener
 from autograder.app.classes import GradedClass, feedback, grade, standings
 from autograder.app.figures import of_run
 from autograder.app.stores import OpenStore
@@ -22,7 +22,7 @@ from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 pytestmark = pytest.mark.sandbox
 
 
-class Heard(Watch):
+class Heard(Listener):
     """Keeps what it hears."""
 
     def __init__(self) -> None:

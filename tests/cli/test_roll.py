@@ -16,7 +16,7 @@ from autograder.app.roll import called, misnamed_files, misplaced
 from autograder.authoring import start
 from autograder.course import Course
 from autograder.records import Graded, Score
-from autograder.store import Entry, Key
+from autograder.store import GradedEntry, Key
 from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 
@@ -190,7 +190,7 @@ def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     store = MemoryStore()
     store.prepare(assignment.rubric, assignment.release_bytes)
     key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
-    store.record([Entry(key, Graded(Score("bob", NAME, 1, ())), assignment.rubric)])
+    store.record([GradedEntry(key, Graded(Score("bob", NAME, 1, ())), assignment.rubric)])
     before = called(assignment, store)
     assert (["bob"], [], ()) == ([*before.results], [*before.gone], before.remarks)
     assert not before.attention

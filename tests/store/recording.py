@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import Entry, Key, Store
+from autograder.store import GradedEntry, Key, Store
 
 
 def entry(
@@ -16,10 +16,10 @@ def entry(
     submitted_at: datetime.datetime | None = None,
     *,
     environment: str = "e" * 64,
-) -> Entry:
+) -> GradedEntry:
     """One result under its key."""
     key = Key.of(graded.score.student, graded.digest, rubric, environment)
-    return Entry(key, graded, rubric, submitted_at)
+    return GradedEntry(key, graded, rubric, submitted_at)
 
 
 def keep(
