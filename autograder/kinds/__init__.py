@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -22,7 +22,7 @@ from autograder.checks.base import Check, Evidence
 from autograder.checks.judging.manual import ManualItem, manual_options
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.records import ItemResult
 from autograder.rubric import Question, Rubric
 from autograder.tables import field_names, known
@@ -98,11 +98,10 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     Raises:
         RubricError: the kind is not known (with a suggestion), or one of its options is wrong.
     """
-    where = place(question)
     try:
         check = check_of(question.kind)
     except RubricError as error:
-        raise RubricError(f"{where}: {error}") from error
+        raise RubricError(str(error), place(question).at("", "kind")) from error
     for item in question.items:
         if item.manual:
             manual_options(question, item)
@@ -111,10 +110,32 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     try:
         made: Check = check(question, rubric)
     except RubricError as error:
-        if str(error).startswith(where):
+        where = place(question)
+        if error.path[: len(where.path)] == where.path:
             raise
-        raise RubricError(f"{where}, {error}") from error
+        said = str(error)
+        if not said.startswith(where):
+            raise RubricError(f"{where}, {said}", Place("", *where.path, *error.path)) from error
+        raise RubricError(said, Place("", *_named(said, question).path)) from error
     return made
+
+
+def _named(said: str, question: Question) -> Place:
+    """The place of an error of a kind that brings no keys: what it names of the question's tables."""
+    places: list[tuple[Place, Mapping[str, Any]]] = [
+        *((place(question, item), item.options) for item in question.items),
+        (place(question), question.options),
+    ]
+    where, table = next(one for one in places if said.startswith(one[0]))
+    entries: Iterator[tuple[Place, Mapping[str, Any]]] = (
+        (where.at("", key, number), entry)
+        for key, value in table.items()
+        if isinstance(value, list | tuple)
+        for number, entry in enumerate(value)
+        if isinstance(entry, Mapping) and f"'{entry.get('code', entry.get('id'))}'" in said
+    )
+    where, table = next(entries, (where, table))
+    return next((where.at("", key) for key in table if f": {key}: " in said), where)
 
 
 def judged(check: Check, evidence: Evidence) -> tuple[ItemResult, ...]:
