@@ -67,9 +67,7 @@ class Oracle:
         return {
             "right": right,
             "follow": [straight[slip.code] for slip in LOSS],
-            "mistakes": [
-                {"code": code, "values": losses} for code, losses in (straight | resumed).items()
-            ],
+            "mistakes": [{"code": code, "values": losses} for code, losses in (straight | resumed).items()],
         }
 
 
