@@ -68,6 +68,10 @@ def own_draw(rubric: Rubric, student: str, attempt: str) -> str:
     ]
 
 
+class NoDraw(Exception):
+    """A judgement needs the draw, and the evidence has none: our fault, never the student's."""
+
+
 class Evidence(Struct, frozen=True, eq=False):
     """All that a judgement may look at."""
 
@@ -91,13 +95,13 @@ class Evidence(Struct, frozen=True, eq=False):
 
     @property
     def drawn(self) -> Draw:
-        """The draw, for checks that are only asked to judge where there is one.
+        """The draw that the calls were made with, where a judgement needs it.
 
         Raises:
-            LookupError: there is none.
+            NoDraw: there is none.
         """
         if self.draw is None:
-            raise LookupError("the evidence has no draw")
+            raise NoDraw
         return self.draw
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, NoDraw
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.oracle import check_worths, known_mistake
 from autograder.checks.judging.results import (
@@ -41,8 +41,6 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
     kind: ClassVar[str]
     question_type: type[Q]
     item_type: type[I]
-    needs_draw: ClassVar[bool] = False
-    """Judging needs the draw that the calls were made with."""
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Read the options, and let the kind `prepare` what follows from them.
@@ -99,9 +97,10 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
             return manual(self.question, item, evidence)
         if blank(evidence.answer):
             return result(self.question, item, no_answer())
-        if self.needs_draw and evidence.draw is None:
-            return result(self.question, item, review("the evidence has no draw"))
-        found = verdict(item, self.items[item.id])
+        try:
+            found = verdict(item, self.items[item.id])
+        except NoDraw:
+            found = review("the evidence has no draw")
         return found if isinstance(found, ItemResult) else result(self.question, item, found)
 
 

@@ -84,7 +84,6 @@ class CausalityCheck(ItemwiseCheck[CausalityQuestion, CausalityItem]):
     kind: ClassVar[str] = "causality"
     question_type = CausalityQuestion
     item_type = CausalityItem
-    needs_draw: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Refuse a question without a reference, and cases whose positions cannot be changed."""

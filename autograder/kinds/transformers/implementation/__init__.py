@@ -118,7 +118,6 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
     kind: ClassVar[str] = "implementation"
     question_type = ImplementationQuestion
     item_type = ImplementationItem
-    needs_draw: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Refuse what is no layer, and plan what is asked of it."""

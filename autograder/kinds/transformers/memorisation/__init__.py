@@ -118,7 +118,6 @@ class MemorisationCheck(OracleCheck[MemorisationQuestion, MemorisationItem]):
     kind: ClassVar[str] = "memorisation"
     question_type = MemorisationQuestion
     item_type = MemorisationItem
-    needs_draw: ClassVar[bool] = True
     example: ClassVar[str] = "reference/memorisation_questions.py"
 
     def prepare(self) -> None:

@@ -281,7 +281,6 @@ class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
     kind: ClassVar[str] = "training"
     question_type = TrainingQuestion
     item_type = TrainingItem
-    needs_draw: ClassVar[bool] = True
     called: ClassVar[str] = "the trainer's class"
     example: ClassVar[str] = "reference/training_questions.py"
 
