@@ -28,6 +28,11 @@ LATEST = 6
 UNTOLD = 3
 """The same where the kernel does not tell what waits."""
 
+LENIENCY = 2
+"""So many times its processor time a box is granted by the kernel itself, which counts by ticks and may be
+a tenth ahead of what it tells: then nobody would know why it ended a box. The exact limit is kept from
+outside."""
+
 BYTES_OF_TEXT = 4
 """What one byte of text in a reply counts: so much memory its letters can take."""
 

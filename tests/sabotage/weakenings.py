@@ -216,7 +216,10 @@ LIMITS = (
         "memory", _OUTSIDE, "memory_bytes=limits.memory_mb << 20", "memory_bytes=limits.memory_mb << 30"
     ),
     _unbounded(
-        "processor time in the box", _JAIL, '        resource.RLIMIT_CPU: limits["processor_seconds"],\n', ""
+        "processor time in the box",
+        _JAIL,
+        '        resource.RLIMIT_CPU: limits["processor_seconds"],\n',
+        "",
     ),
     _unbounded(
         "descriptors", _JAIL, 'resource.RLIMIT_NOFILE: limits["descriptors"]', "resource.RLIMIT_NOFILE: 1024"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -237,6 +238,36 @@ def test_no_code_has_its_box_killed_at_a_moment_of_its_choice(
     assert Ending.CELL_TIME is (runs[1] or CellRun()).ending
     assert 1 == answer.value
     assert [] == [note for note in running.notes if note.code == "run-again"]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("seconds", [0.2, 0.4, 0.9])
+def test_many_cells_that_compute_too_much_together_are_no_fault_of_ours(
+    plain_sandbox: NamespaceSandbox, seconds: float
+) -> None:
+    """Each is within its own limit, the sum is not: the submission's time is up, however one counts."""
+    burn = f"import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass"
+    cells = [Cell("def f(): return 1"), *([Cell(burn)] * int(4 / seconds))]
+    limits = msgspec.structs.replace(LIMITS, cell_seconds=1.5, submission_seconds=2, processor_seconds=2)
+    with Session(plain_sandbox, cells, limits) as running:
+        ends = {run.ending for run in running.run() if run and run.ending}
+    assert ends <= {Ending.SUBMISSION_TIME, Ending.PROCESSOR_TIME}
+    assert ends
+    assert [] == [note for note in running.notes if note.code == "run-again"]
+
+
+@pytest.mark.sandbox
+def test_the_kernel_alone_ends_no_box_at_its_limit_of_processor_time(plain_sandbox: NamespaceSandbox) -> None:
+    """It counts by ticks, and may be ahead of what it tells: there is room between its limit and ours."""
+    limits = msgspec.structs.replace(LIMITS, processor_seconds=5)
+    box = plain_sandbox.open(limits)
+    granted = next(
+        int(line.split()[3])
+        for line in Path(f"/proc/{box.pid}/limits").read_text().splitlines()
+        if line.startswith("Max cpu time")
+    )
+    box.close()
+    assert 1.5 * 5 <= granted < 4 * 5
 
 
 def test_files_without_room_in_a_box_are_left_out() -> None:

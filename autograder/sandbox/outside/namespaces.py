@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 
 from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
+from autograder.limits import LENIENCY
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.seccomp import shipped_filter
@@ -217,6 +218,7 @@ class ZygoteSandbox:
     ) -> dict[str, Any]:
         """What the zygote is told of a new box."""
         bounds = msgspec.to_builtins(limits)
+        bounds["processor_seconds"] *= LENIENCY
         if group is not None:
             bounds["processes"] += _SPARE_PROCESSES
         return {
