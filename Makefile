@@ -16,7 +16,7 @@ EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 SINCE ?= HEAD
 
-.PHONY: demo test quick messages fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
+.PHONY: demo test quick thorough messages fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -40,6 +40,10 @@ quick: $(STAMP)
 # Other languages follow the English tables; what is to be translated is told.
 messages: $(STAMP)
 	$(BIN)/python -m autograder.messages
+
+# The tests with every case of the long lists, of which `make test` tries an even part.
+thorough: export THOROUGH = 1
+thorough: test
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)
