@@ -120,9 +120,9 @@ class OracleCheck(ItemwiseCheck[Q, I]):
         """Refuse a question that names nothing to call or no oracle, and mistakes that nobody knows."""
         where = place(self.question)
         if not self.question.answer:
-            raise RubricError(f"{where}: answer: the name of {self.called} is missing")
+            raise RubricError(f"the name of {self.called} is missing", where, "answer")
         if not self.question.reference:
-            raise RubricError(f"{where}: reference: an oracle is needed, as in {self.example}")
+            raise RubricError(f"an oracle is needed, as in {self.example}", where, "reference")
         for item, options in self.automatic:
             check_worths(_worths(options), self.kind, item.points, place(self.question, item))
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from autograder.errors import Place, RubricError
+from autograder.errors import Key, Place, RubricError
 from autograder.rubric import Item, Question, convert
 from autograder.tables import field_names
 from autograder.wording import Phrase, Told, text_in
@@ -222,16 +222,16 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
     return part
 
 
-def check_points(points: Decimal, below: Decimal, where: str) -> None:
+def check_points(points: Decimal, below: Decimal, where: str, *keys: Key) -> None:
     """Refuse partial credit that is not below the whole, or finer than a hundredth.
 
     Raises:
         RubricError: names the place.
     """
     if not points.is_finite() or not 0 <= points < below:
-        raise RubricError(f"expected from 0 to below {below}, got {points}", where)
+        raise RubricError(f"expected from 0 to below {below}, got {points}", where, *keys)
     if points != points.quantize(CENT):
-        raise RubricError(f"at most two decimals, got {points}", where)
+        raise RubricError(f"at most two decimals, got {points}", where, *keys)
 
 
 def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) -> None:
@@ -242,7 +242,7 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
     """
     for mistake in mistakes:
         where = place(question, item).at(f", mistake {mistake.code!r}", "mistake", mistake.code)
-        check_points(mistake.points, abs(item.points), where.at(": points", "points"))
+        check_points(mistake.points, abs(item.points), where, "points")
         check_text(mistake.text, where)
 
 

@@ -307,7 +307,7 @@ def probe(subject: Callee, item: PropertyItem, purpose: str, case: Case | None, 
         made = _made(subject, item, purpose, case)
         _try_out(made, subject.options)
     except Unfit as error:
-        raise RubricError(f"{where}: {error}") from error
+        raise RubricError(f"{error}", where) from error
     return made
 
 

@@ -109,18 +109,18 @@ def read_columns(options: TableQuestion, question: Question) -> tuple[Column, ..
     columns = []
     own = {field.encode_name for field in msgspec.structs.fields(Column)} - {"options"}
     for number, table in enumerate(options.column, start=1):
-        where = f"{place(question)}, column {table.get('id', number)!r}"
+        where = place(question).at(f", column {table.get('id', number)!r}", "column", number - 1)
         rest = {key: value for key, value in table.items() if key not in own}
         for key in NOT_IN_A_TABLE:
             if key in rest:
-                raise RubricError(f"{where}: {key}: cells are written down; nothing is called for them")
+                raise RubricError("cells are written down; nothing is called for them", where, key)
         stated = {key: value for key, value in table.items() if key in own}
         columns.append(convert({**stated, "options": rest}, Column, where))
     names = [column.id for column in columns]
     if len(columns) < 2 or [column.kind == KEY for column in columns] != [True] + [False] * (len(names) - 1):
-        raise RubricError(f"{place(question)}: column: the first one has kind {KEY!r}, further ones follow")
+        raise RubricError(f"the first one has kind {KEY!r}, further ones follow", place(question), "column")
     if len(set(names)) != len(names):
-        raise RubricError(f"{place(question)}: column: two have one id")
+        raise RubricError("two have one id", place(question), "column")
     return tuple(columns)
 
 
@@ -132,16 +132,16 @@ def check_rows(options: TableQuestion, columns: tuple[Column, ...], question: Qu
     """
     rows = [row.id for row in options.row]
     if not rows or len(set(rows)) != len(rows):
-        raise RubricError(f"{place(question)}: row: at least one is needed, each with an id of its own")
+        raise RubricError("at least one is needed, each with an id of its own", place(question), "row")
     known = [column.id for column in columns[1:]]
     for row in options.row:
-        where = f"{place(question)}, row {row.id!r}"
+        where = place(question).at(f", row {row.id!r}", "row", row.id)
         for name in (*row.cells, *row.skip):
             if name not in known:
-                raise RubricError(f"{where}: no column {name!r}; known are: {', '.join(known)}")
+                raise RubricError(f"no column {name!r}; known are: {', '.join(known)}", where)
         for name in row.factors:
             if name not in rows or name == row.id:
-                raise RubricError(f"{where}: sum: no other row {name!r}; known are: {', '.join(rows)}")
+                raise RubricError(f"no other row {name!r}; known are: {', '.join(rows)}", where, "sum")
 
 
 MOST_TOLD = 3
@@ -206,7 +206,9 @@ class CellColumn:
         config, is_compared = table.config, issubclass(check, ComparedCheck)
         options = fields(check.question_type)
         names = {field.encode_name for field in (*fields(Column), *options)} - {"options", *NOT_IN_A_TABLE}
-        refuse_unknown(column.options, names, f"{place(question)}, column {column.id!r}")
+        refuse_unknown(
+            column.options, names, place(question).at(f", column {column.id!r}", "column", column.id)
+        )
         asked = [row for row in table.row if column.id not in row.skip]
         if not is_compared or config is None:
             asked = [row for row in asked if column.id in row.cells]
@@ -291,8 +293,8 @@ def _item(row: TableRow, column: Column, question: Question) -> Item:
         cell = {name: [cell] if name == "right" and isinstance(cell, str) else cell}
     for mistake in cell.get("mistake", ()):
         if isinstance(mistake, Mapping) and mistake.get("points"):
-            where = f"{place(question)}, row {row.id!r}, column {column.id!r}"
-            raise RubricError(f"{where}: mistake: points: a cell is right or wrong; leave them out")
+            where = place(question).at(f", row {row.id!r}, column {column.id!r}", "row", row.id, column.id)
+            raise RubricError("points: a cell is right or wrong; leave them out", where, "mistake")
     return Item(row.id, Decimal(1), {}, options=cell)
 
 
@@ -315,7 +317,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         question, options = self.question, self.options
         if question.reference and options.config is None:
             raise RubricError(
-                f"{place(question)}: config: what is the reference called with? Empty: config = {{}}"
+                "what is the reference called with? Empty: config = {}", place(question), "config"
             )
         columns = read_columns(options, question)
         check_rows(options, columns, question)
@@ -334,7 +336,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         self._names_asked = any(self.key in item.columns for item in self.items.values())
         if options.order == "given" and not self._names_asked:
             raise RubricError(
-                f"{place(question)}: order: it is judged in the column {self.key!r}; no item has it"
+                f"it is judged in the column {self.key!r}; no item has it", place(question), "order"
             )
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -397,7 +399,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         ):
             for name in names:
                 if name not in known:
-                    raise RubricError(f"{where}: {kind}s: no {kind} {name!r}; known are: {', '.join(known)}")
+                    raise RubricError(f"{kind}s: no {kind} {name!r}; known are: {', '.join(known)}", where)
         cells = tuple(
             (row, column)
             for row in options.rows or self.rows
@@ -406,14 +408,14 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         )
         if not cells:
             raise RubricError(
-                f"{where}: columns: nothing says what is right there: state cells or a reference"
+                "nothing says what is right there: state cells or a reference", where, "columns"
             )
         if options.credit == "each":
             share(item.points, len(cells), where)
         if options.own_points is not None and not (
             options.credit == "all" and NO_POINTS <= options.own_points < item.points
         ):
-            raise RubricError(f'{where}: own_points: less than the points, and with credit = "all"')
+            raise RubricError('less than the points, and with credit = "all"', where, "own_points")
         return cells
 
     def _judge(self, item: Item, table: Matched | Finding, evidence: Evidence) -> ItemResult:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -113,29 +113,9 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         where = place(question)
         if error.path[: len(where.path)] == where.path:
             raise
-        said = str(error)
-        if not said.startswith(where):
-            raise RubricError(f"{where}, {said}", Place("", *where.path, *error.path)) from error
-        raise RubricError(said, Place("", *_named(said, question).path)) from error
+        said = str(error) if str(error).startswith(where) else f"{where}, {error}"
+        raise RubricError(said, Place("", *where.path, *error.path)) from error
     return made
-
-
-def _named(said: str, question: Question) -> Place:
-    """The place of an error of a kind that brings no keys: what it names of the question's tables."""
-    places: list[tuple[Place, Mapping[str, Any]]] = [
-        *((place(question, item), item.options) for item in question.items),
-        (place(question), question.options),
-    ]
-    where, table = next(one for one in places if said.startswith(one[0]))
-    entries: Iterator[tuple[Place, Mapping[str, Any]]] = (
-        (where.at("", key, number), entry)
-        for key, value in table.items()
-        if isinstance(value, list | tuple)
-        for number, entry in enumerate(value)
-        if isinstance(entry, Mapping) and f"'{entry.get('code', entry.get('id'))}'" in said
-    )
-    where, table = next(entries, (where, table))
-    return next((where.at("", key) for key in table if f": {key}: " in said), where)
 
 
 def judged(check: Check, evidence: Evidence) -> tuple[ItemResult, ...]:

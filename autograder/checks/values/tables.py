@@ -273,7 +273,7 @@ class Names:
         for row, aliases in rows.items():
             for name in (row, *aliases):
                 if self._ids.setdefault(normal(name), row) != row:
-                    raise RubricError(f"{where}: row: {name!r} stands for two rows")
+                    raise RubricError(f"{name!r} stands for two rows", where, "row")
 
     def find(self, name: str) -> str:
         """The row of this name; empty where none is."""

@@ -77,7 +77,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         biases = options.biases == "optional"
         self._subject = Callee(question.answer, options, options.weights, biases=biases)
         if not question.answer:
-            raise RubricError(f"{place(question)}: answer: the name of the function or class is missing")
+            raise RubricError("the name of the function or class is missing", place(question), "answer")
         self._probes: dict[str, Probe] = {}
         used: dict[str, None] = {}
         for item, own in self.automatic:
@@ -209,17 +209,17 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         names = options.cases or tuple(self.cases)
         where = place(self.question, item)
         if not names:
-            raise RubricError(f"{where}: cases: the question has no case and the item no property")
+            raise RubricError("the question has no case and the item no property", where, "cases")
         if not self.question.reference and any(self.cases[name].value is None for name in names):
-            raise RubricError(f"{where}: cases: nothing says what is right: state value or a reference")
+            raise RubricError("nothing says what is right: state value or a reference", where, "cases")
         return names
 
     def _probe(self, item: Item, options: BehaviourItem) -> Probe:
         where = place(self.question, item)
         if options.cases:
-            raise RubricError(f"{where}: cases: a property has one case: case = …")
+            raise RubricError("a property has one case: case = …", where, "cases")
         if options.case and options.case not in self.cases:
-            raise RubricError(f"{where}: case: no case {options.case!r}")
+            raise RubricError(f"no case {options.case!r}", where, "case")
         first = next(iter(self.cases), "")
         name = options.case or first
         return probe(self._subject, options, f"property:{item.id}", self.cases.get(name), where)

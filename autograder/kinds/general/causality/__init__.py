@@ -89,14 +89,14 @@ class CausalityCheck(ItemwiseCheck[CausalityQuestion, CausalityItem]):
         """Refuse a question without a reference, and cases whose positions cannot be changed."""
         question, options, where = self.question, self.options, place(self.question)
         if not question.answer or not question.reference:
-            raise RubricError(f"{where}: answer, reference: something to call and what is right are needed")
+            raise RubricError("answer, reference: something to call and what is right are needed", where)
         self.cases = needed_cases(options, question)
         if options.precision != "float64":
-            raise RubricError(f'{where}: precision: rounding hides what depends on what; expected "float64"')
+            raise RubricError('rounding hides what depends on what; expected "float64"', where, "precision")
         self._subject = Callee(question.answer, options)
         self._start = len(self._subject.prologue(Inputs(options, SAMPLE), weights=False))
         for name in self.cases:
-            self._check_case(name, f"{where}, case {name!r}")
+            self._check_case(name, where.at(f", case {name!r}", "case", name))
         for item, own in self.automatic:
             check_cases(item, own, self.cases, question)
 
@@ -239,14 +239,16 @@ class CausalityCheck(ItemwiseCheck[CausalityQuestion, CausalityItem]):
         array = value.array if isinstance(value, Tensor) else value
         axis = self.options.axis
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
-            raise RubricError(f"{where}: move: {self.options.move!r} is no array of numbers")
+            raise RubricError(f"{self.options.move!r} is no array of numbers", where, "move")
         if not -array.ndim <= axis < array.ndim or not 2 <= array.shape[axis] <= MAX_POSITIONS:
             raise RubricError(
-                f"{where}: axis: expected an axis with 2 to {MAX_POSITIONS} positions, "
-                f"got axis {axis} of {quote_shape(array.shape)}"
+                f"expected an axis with 2 to {MAX_POSITIONS} positions, "
+                f"got axis {axis} of {quote_shape(array.shape)}",
+                where,
+                "axis",
             )
         if array.dtype.kind == "i" and self._range(name, array)[1] < 2:
-            raise RubricError(f"{where}: move: whole numbers that are all equal cannot be changed")
+            raise RubricError("whole numbers that are all equal cannot be changed", where, "move")
 
 
 def compared(given: np.ndarray, right: np.ndarray, what: Phrase) -> Finding | None:

@@ -194,7 +194,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         for option in declared:
             for name in (option.id, *option.aliases):
                 if self._ids_by_name.setdefault(normal(name), option.id) != option.id:
-                    raise RubricError(f"{where}: option: {name!r} stands for two options")
+                    raise RubricError(f"{name!r} stands for two options", where, "option")
         self._begins = {
             option.id: re.compile("|".join(rf"(?:^|_){re.escape(normal(word))}" for word in option.begins))
             for option in declared
@@ -335,18 +335,18 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
     def _check(self, item: Item, options: ChoiceItem) -> None:
         where = place(self.question, item)
         if not options.right:
-            raise RubricError(f"{where}: right: at least one option is needed")
+            raise RubricError("at least one option is needed", where, "right")
         named = [*options.right, *(name for mistake in options.mistake for name in _when(mistake))]
         for name in named:
             if name not in self.ids:
                 known = ", ".join(sorted(self.ids)) or "none"
-                raise RubricError(f"{where}: no option {name!r}; known are: {known}")
+                raise RubricError(f"no option {name!r}; known are: {known}", where)
         if options.pick > len(set(options.right)):
-            raise RubricError(f"{where}: pick: {options.pick} are wanted, but {len(options.right)} are right")
+            raise RubricError(f"{options.pick} are wanted, but {len(options.right)} are right", where, "pick")
         if options.pick or options.credit == "each":
             part = equal_share(item.points, options.pick or len(set(options.right)), where)
             if options.pick and any(mistake.points > part for mistake in options.mistake):
-                raise RubricError(f"{where}: mistake: points: one entry is worth at most {part}")
+                raise RubricError(f"points: one entry is worth at most {part}", where, "mistake")
         check_unknown(self.options.unknown, place(self.question))
 
     def _check_distinct(self, item: Item, rubric: Rubric) -> None:
@@ -361,8 +361,10 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         for name in self.items[item.id].distinct_from:
             if name not in known:
                 raise RubricError(
-                    f"{place(self.question, item)}: distinct_from: {name!r} is not an item of an earlier "
-                    f"choice question; known are: {', '.join(known) or 'none'}"
+                    f"{name!r} is not an item of an earlier "
+                    f"choice question; known are: {', '.join(known) or 'none'}",
+                    place(self.question, item),
+                    "distinct_from",
                 )
 
 
@@ -376,9 +378,9 @@ def check_unknown(texts: Mapping[str, str], where: str) -> None:
         try:
             text.format_map({"name": ""})
         except (KeyError, ValueError, IndexError) as error:
-            raise RubricError(f"{where}: unknown.{language}: the only placeholder is {{name}}") from error
+            raise RubricError(f"unknown.{language}: the only placeholder is {{name}}", where) from error
     if texts and "en" not in texts:
-        raise RubricError(f"{where}: unknown: an English text is needed")
+        raise RubricError("an English text is needed", where, "unknown")
 
 
 def _when(mistake: Mistake) -> tuple[str, ...]:

@@ -102,11 +102,11 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
         self.cases = needed_cases(self.options, self.question)
         where = place(self.question)
         if not self.options.gradients or len(set(self.options.gradients)) < len(self.options.gradients):
-            raise RubricError(f"{where}: gradients: each one needs a name of its own")
+            raise RubricError("each one needs a name of its own", where, "gradients")
         if not 0 < self.options.tolerance < 0.1:
-            raise RubricError(f"{where}: tolerance: expected above 0 and below 0.1")
+            raise RubricError("expected above 0 and below 0.1", where, "tolerance")
         if self.options.forbidden and self.options.library != "torch":
-            raise RubricError(f'{where}: forbidden: what is called can only be seen with library = "torch"')
+            raise RubricError('what is called can only be seen with library = "torch"', where, "forbidden")
         for name, case in self.cases.items():
             Inputs(self.options, SAMPLE).case(name, case)
         for item, options in self.automatic:
@@ -115,7 +115,7 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
                 if name not in self.options.gradients:
                     known = ", ".join(self.options.gradients)
                     raise RubricError(
-                        f"{place(self.question, item)}: gradients: no {name!r}; known are: {known}"
+                        f"no {name!r}; known are: {known}", place(self.question, item), "gradients"
                     )
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:

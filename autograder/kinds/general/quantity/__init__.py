@@ -34,7 +34,7 @@ from autograder.checks.options import AnswerItem, ComparedOptions, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
-from autograder.errors import RubricError, Unreadable
+from autograder.errors import RubricError, Unreadable, inside
 from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric, convert
 
@@ -55,26 +55,24 @@ def read_tolerance(stated: Any, asked: Unit, where: str) -> Tolerance:
     Raises:
         RubricError: it is none, or has not exactly one entry.
     """
-    where = f"{where}: tolerance"
+    where = inside(where, ": tolerance", "tolerance")
     if stated == "exact":
         return Tolerance()
     if not isinstance(stated, dict):
-        raise RubricError(
-            f'{where}: expected "exact" or a table such as {{ relative = "1%" }}, got {stated!r}'
-        )
+        raise RubricError(f'expected "exact" or a table such as {{ relative = "1%" }}, got {stated!r}', where)
     table = convert(stated, ToleranceTable, where)
     if len(stated) != 1:
-        raise RubricError(f"{where}: expected one of relative, absolute and digits, got {len(stated)}")
+        raise RubricError(f"expected one of relative, absolute and digits, got {len(stated)}", where)
     if "digits" in stated:
         if not 1 <= table.digits <= MOST_DIGITS:
-            raise RubricError(f"{where}: digits: expected from 1 to {MOST_DIGITS}, got {table.digits}")
+            raise RubricError(f"expected from 1 to {MOST_DIGITS}, got {table.digits}", where, "digits")
         return Tolerance(digits=table.digits)
     if "relative" in stated:
-        relative = _amount(table.relative, only_unit(""), f"{where}: relative")
+        relative = _amount(table.relative, only_unit(""), inside(where, ": relative", "relative"))
         if relative >= 1:
-            raise RubricError(f'{where}: relative: expected less than 1, or a text such as "1%"')
+            raise RubricError('expected less than 1, or a text such as "1%"', where, "relative")
         return Tolerance(relative=relative)
-    return Tolerance(absolute=_amount(table.absolute, asked, f"{where}: absolute"))
+    return Tolerance(absolute=_amount(table.absolute, asked, inside(where, ": absolute", "absolute")))
 
 
 def _amount(stated: Any, asked: Unit, where: str) -> Fraction:
@@ -90,13 +88,11 @@ def _amount(stated: Any, asked: Unit, where: str) -> Fraction:
         elif isinstance(stated, int | Decimal) and not isinstance(stated, bool):
             found = of_number(stated, asked)
         else:
-            raise RubricError(f"{where}: expected a number or a text, got {stated!r}")
+            raise RubricError(f"expected a number or a text, got {stated!r}", where)
     except Unreadable as error:
-        raise RubricError(f"{where}: {stated!r} cannot be read: {error.code}") from error
+        raise RubricError(f"{stated!r} cannot be read: {error.code}", where) from error
     if found.dimension != asked.dimension or found.amount <= 0:
-        raise RubricError(
-            f"{where}: expected a positive amount of {asked.text or 'a number'}, got {stated!r}"
-        )
+        raise RubricError(f"expected a positive amount of {asked.text or 'a number'}, got {stated!r}", where)
     return found.amount
 
 
@@ -274,7 +270,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         tolerance = own.tolerance if options.tolerance is None else options.tolerance
         units = options.units or own.units
         if units == "required" and not asked.text:
-            raise RubricError(f"{where}: units: a unit is required, but none is named; state unit = …")
+            raise RubricError("a unit is required, but none is named; state unit = …", where, "units")
         self._rules[item.id] = _Rules(
             asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
         )
@@ -356,11 +352,11 @@ def _asked(unit: str | None, value: Any, where: str) -> Unit:
             if len(readings) == 1 and readings[0].has_unit:
                 return Unit(readings[0].unit, readings[0].factor, readings[0].dimension)
     if unit is None:
-        raise RubricError(f'{where}: unit: what is asked for? State it; unit = "" is a number without a unit')
+        raise RubricError('what is asked for? State it; unit = "" is a number without a unit', where, "unit")
     try:
         return only_unit(unit)
     except Unreadable as error:
-        raise RubricError(f"{where}: unit: {_explained(error)}") from error
+        raise RubricError(f"{_explained(error)}", where, "unit") from error
 
 
 KIND = Kind(QuantityCheck, form="quantity")

@@ -190,13 +190,13 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     def _check(self, item: Item, options: ShapeItem) -> None:
         where = place(self.question, item)
         if options.axes and options.value is not None and len(options.axes) != len(options.value):
-            raise RubricError(f"{where}: axes: one name for each entry of value is needed")
+            raise RubricError("one name for each entry of value is needed", where, "axes")
         self._under(options.assume, where)
         if options.heads is not None and self._drawn_heads(item, SAMPLE) is None:
             try:
                 self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
             except Unreadable as error:
-                raise RubricError(f"{where}: heads: {options.heads!r} is no size: {error}") from error
+                raise RubricError(f"{options.heads!r} is no size: {error}", where, "heads") from error
         super()._check(item, options)
 
     def _widest(self, where: str) -> Comparer:
@@ -209,11 +209,11 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     def _relation(self, name: str, where: str) -> Relation:
         if name not in self._relations:
             known = ", ".join(self._relations) or "none"
-            raise RubricError(f"{where}: assume: no relation {name!r}; known are: {known}")
+            raise RubricError(f"no relation {name!r}; known are: {known}", where, "assume")
         try:
             return parse_relation(self._relations[name], self._vocabulary)
         except Unreadable as error:
-            raise RubricError(f"{where}: [assignment.assume] {name}: not readable: {error}") from error
+            raise RubricError(f"[assignment.assume] {name}: not readable: {error}", where) from error
 
     def _under(self, assume: tuple[str, ...], where: str) -> None:
         """Make the comparer for a set of relations, once."""
@@ -222,7 +222,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         try:
             self._granted[assume] = self._comparer.under([self._relation(name, where) for name in assume])
         except AlgebraError as error:
-            raise RubricError(f"{where}: assume: {error}") from error
+            raise RubricError(f"{error}", where, "assume") from error
 
     def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
         """With the number of heads that was drawn, which explanations need."""

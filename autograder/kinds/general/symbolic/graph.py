@@ -19,7 +19,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.base import Way
 from autograder.checks.options import CENT
-from autograder.errors import RubricError, Undecided
+from autograder.errors import RubricError, Undecided, inside
 from autograder.kinds.general.symbolic.options import FormRule
 from autograder.records import Message
 
@@ -306,7 +306,7 @@ def read_conditions(texts: str | Sequence[str], reading: Reading) -> Condition:
     """
     several = (texts,) if isinstance(texts, str) else tuple(texts)
     if not several:
-        raise RubricError(f"{reading.where}: when: at least one condition is needed")
+        raise RubricError("at least one condition is needed", reading.where, "when")
     parts = tuple(_read(text, reading) for text in several)
     return parts[0] if len(parts) == 1 else Every(parts)
 
@@ -316,7 +316,7 @@ def _read(text: str, reading: Reading) -> Condition:
         return IsForeseen(reading.formula(text))
     word, _, argument = (part.strip() for part in text.partition(":"))
     if word not in WORDS:
-        raise RubricError(f"{reading.where}: when: {_unknown(word, list(WORDS))}")
+        raise RubricError(f"{_unknown(word, list(WORDS))}", reading.where, "when")
     return WORDS[word](argument, reading)
 
 
@@ -346,7 +346,7 @@ def _diagnosis(argument: str, reading: Reading) -> Condition:
 
 def _own(argument: str, reading: Reading) -> Condition:
     if not reading.carries:
-        raise RubricError(f"{reading.where}: when: the question has no carry_forward to speak of its own")
+        raise RubricError("the question has no carry_forward to speak of its own", reading.where, "when")
     if argument in ("right", "wrong", "missing"):
         return OwnIs(state=argument)  # type: ignore[arg-type]
     return IsForeseen(reading.formula(argument))
@@ -383,7 +383,7 @@ def _symbol(argument: str, reading: Reading) -> str:
 
 def _choice(argument: str, known: Sequence[str], reading: Reading) -> str:
     if argument not in known:
-        raise RubricError(f"{reading.where}: when: {_unknown(argument, known)}")
+        raise RubricError(f"{_unknown(argument, known)}", reading.where, "when")
     return argument
 
 
@@ -535,24 +535,24 @@ def checked(graph: CreditGraph, possible: Decimal, where: str) -> CreditGraph:
     """
     steps = graph.steps
     if len(steps) > MOST_STEPS:
-        raise RubricError(f"{where}: step: at most {MOST_STEPS} steps, got {len(steps)}")
-    for step in steps:
+        raise RubricError(f"at most {MOST_STEPS} steps, got {len(steps)}", where, "step")
+    places = [inside(where, f", step {step.id!r}", "step", number) for number, step in enumerate(steps)]
+    for step, at in zip(steps, places, strict=True):
         if step.points != step.points.quantize(CENT):
-            raise RubricError(f"{where}, step {step.id!r}: points: at most two decimals, got {step.points}")
-    for place in sorted(set(range(len(steps))) - _reached(graph)):
-        raise RubricError(f"{where}, step {steps[place].id!r}: no way leads here")
+            raise RubricError(f"at most two decimals, got {step.points}", at, "points")
+    for unreached in sorted(set(range(len(steps))) - _reached(graph)):
+        raise RubricError("no way leads here", places[unreached])
     best = Decimal("-Infinity")
     for number, way in enumerate(graph.ways(), start=1):
         if number > MOST_WAYS:
-            raise RubricError(f"{where}: step: more than {MOST_WAYS} ways through the graph; use fewer steps")
+            raise RubricError(f"more than {MOST_WAYS} ways through the graph; use fewer steps", where, "step")
         if not 0 <= way.points <= possible:
             raise RubricError(
-                f"{where}: the way {' → '.join(way.steps)} is worth {way.points}; "
-                f"expected from 0 to {possible}"
+                f"the way {' → '.join(way.steps)} is worth {way.points}; expected from 0 to {possible}", where
             )
         best = max(best, way.points)
     if best != possible:
-        raise RubricError(f"{where}: no way is worth all {possible} points; the best one is worth {best}")
+        raise RubricError(f"no way is worth all {possible} points; the best one is worth {best}", where)
     return graph
 
 

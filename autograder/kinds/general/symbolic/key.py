@@ -26,7 +26,7 @@ from autograder.checks.base import Draw
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import check_points, item_options, place, question_options
-from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable, inside
 from autograder.kinds.general.symbolic.graph import Credit, CreditGraph
 from autograder.kinds.general.symbolic.options import (
     CarryForward,
@@ -180,7 +180,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
         vocabulary = Vocabulary(rubric.symbols(question))
         common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
     except RubricError as error:
-        raise RubricError(f"{where}: {error}") from error
+        raise RubricError(f"{error}", where) from error
     stated = question_options(question, SymbolicQuestion)
     carry, sources = stated.carry_forward, _sources(stated, vocabulary, question, rubric)
     wider = vocabulary
@@ -196,7 +196,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
     options = item_options(question, SymbolicItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
     if carry is not None and all(OWN not in item.sources for item in items.values()):
-        raise RubricError(f"{where}: carry_forward: no item reads {question.answer!r} as a formula")
+        raise RubricError(f"no item reads {question.answer!r} as a formula", where, "carry_forward")
     return Prepared(vocabulary, spoken, items)
 
 
@@ -208,15 +208,16 @@ def _sources(
     Raises:
         RubricError: a name is a symbol already, or stands for no formula before.
     """
-    spelled, at = dict(stated.follows), f"{place(question)}: follows"
+    spelled, key = dict(stated.follows), "follows"
     if stated.carry_forward is not None:
-        spelled, at = {**spelled, OWN: stated.carry_forward.source}, f"{place(question)}: carry_forward"
+        spelled, key = {**spelled, OWN: stated.carry_forward.source}, "carry_forward"
+    at = place(question).at(f": {key}", key)
     found = {}
     for name, source in spelled.items():
         if name in vocabulary.names:
-            raise RubricError(f"{at}: {name!r} is needed and cannot be a symbol of its own")
+            raise RubricError(f"{name!r} is needed and cannot be a symbol of its own", at)
         if not name.isidentifier():
-            raise RubricError(f"{at}: {name!r} is no name: letters, digits and underscores")
+            raise RubricError(f"{name!r} is no name: letters, digits and underscores", at)
         found[name] = carried_from(source, vocabulary, question, rubric, where=at, read_key=_right)
     return found
 
@@ -246,13 +247,13 @@ class _Maker(Struct, frozen=True, eq=False):
         where = place(self.question, item)
         answer = options.answer or self.question.answer
         if not answer:
-            raise RubricError(f"{where}: answer: the name of a variable is needed, here or at the question")
+            raise RubricError("the name of a variable is needed, here or at the question", where, "answer")
         own = answer == self.question.answer
         main = own and options.form == "formula"
         uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
         check_form_options(options, options.form, item, self.vocabulary, where)
         if not options.accept and not uses_reference:
-            raise RubricError(f"{where}: accept: at least one right answer is needed without a reference")
+            raise RubricError("at least one right answer is needed without a reference", where, "accept")
         sources = {name: source for name, source in self.sources.items() if main or name != OWN}
         follow, follow_points = self._following(options, where, main=main)
         beyond = None if set(options.assume) >= self.relations.keys() else self._beyond()
@@ -303,16 +304,17 @@ class _Maker(Struct, frozen=True, eq=False):
         """What follows from earlier results, however the rubric spells it; and its points."""
         if not main or self.carry is None or options.step:
             if options.step and options.follow:
-                raise RubricError(f'{where}: follow: becomes a condition here: when = "own:…"')
+                raise RubricError('becomes a condition here: when = "own:…"', where, "follow")
             return options.follow, options.follow_points
         if self.carry.points is not None:
-            check_points(self.carry.points, Decimal("Infinity"), f"{where}: carry_forward: points")
-        if options.follow or OWN not in symbols(
-            read_tree(self.carry.expect or "0", "formula", self.wider, f"{where}: carry_forward: expect")
-        ):
+            check_points(self.carry.points, Decimal("Infinity"), where, "carry_forward", "points")
+        at = inside(where, ": carry_forward: expect", "carry_forward", "expect")
+        expected = read_tree(self.carry.expect or "0", "formula", self.wider, at)
+        if options.follow or OWN not in symbols(expected):
             raise RubricError(
-                f"{where}: carry_forward: expect: {OWN!r} must stand for the earlier result, "
-                "and follow is not stated besides"
+                f"expect: {OWN!r} must stand for the earlier result, and follow is not stated besides",
+                where,
+                "carry_forward",
             )
         return (self.carry.expect,), self.carry.points
 
@@ -322,9 +324,7 @@ class _Maker(Struct, frozen=True, eq=False):
         later = {f"{self.question.id}.{name}" for name in before[before.index(item.id) :]}
         for name in sorted(spoken):
             if self.sources[name].name in later:
-                raise RubricError(
-                    f"{where}: {name!r} stands for {self.sources[name].name}, which comes later"
-                )
+                raise RubricError(f"{name!r} stands for {self.sources[name].name}, which comes later", where)
 
     def _special(
         self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
@@ -334,8 +334,9 @@ class _Maker(Struct, frozen=True, eq=False):
             return None
         if options.step:
             raise RubricError(
-                f"{where}: step: an item of the form {options.form!r} has no steps; "
-                f"use {_INSTEAD_OF_STEPS[options.form]}"
+                f"an item of the form {options.form!r} has no steps; use {_INSTEAD_OF_STEPS[options.form]}",
+                where,
+                "step",
             )
         known = []
         foreseen_options: tuple[FormulaMistake | Remark, ...] = (*options.remark, *options.mistake)
@@ -372,12 +373,12 @@ class _Maker(Struct, frozen=True, eq=False):
             relation = self.relations.get(name)
             if not isinstance(relation, Relation):
                 known = ", ".join(self.relations) or "none"
-                raise RubricError(f"{where}: assume: no relation {name!r}; known are: {known}")
+                raise RubricError(f"no relation {name!r}; known are: {known}", where, "assume")
             chosen.append(relation)
         try:
             self.made[assume] = self.comparer.under(chosen)
         except AlgebraError as error:
-            raise RubricError(f"{where}: assume: {error}") from error
+            raise RubricError(f"{error}", where, "assume") from error
         return self.made[assume]
 
 
@@ -391,7 +392,7 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
         return _PARSERS[form](text, vocabulary)
     except Unreadable as error:
         place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
-        raise RubricError(f"{where}: the formula {text!r} is not readable{place}: {reason(error)}") from error
+        raise RubricError(f"the formula {text!r} is not readable{place}: {reason(error)}", where) from error
 
 
 def asserted(sides: Sequence[Tree], item: PreparedItem) -> Tree:

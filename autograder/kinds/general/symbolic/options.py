@@ -17,7 +17,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points
-from autograder.errors import RubricError, Undecided
+from autograder.errors import RubricError, Undecided, inside
 from autograder.records import Message, Status
 from autograder.rubric import Item
 
@@ -73,21 +73,21 @@ def check_form_options(
         forms = _OWN.get(entry.name)
         if forms and form not in forms and getattr(options, entry.name) != entry.default:
             wanted = " or ".join(f'form = "{name}"' for name in sorted(forms))
-            raise RubricError(f"{where}: {entry.encode_name}: belongs to {wanted}, not to {form!r}")
+            raise RubricError(f"{entry.encode_name}: belongs to {wanted}, not to {form!r}", where)
     for name in options.must:
-        _known(name, FORMS, f"{where}: must")
+        _known(name, FORMS, inside(where, ": must", "must"))
     for first, second in _CONTRARY:
         if first in options.must and second in options.must:
-            raise RubricError(f"{where}: must: {first!r} and {second!r} exclude each other")
+            raise RubricError(f"{first!r} and {second!r} exclude each other", where, "must")
     names = (*vocabulary.names, *FUNCTIONS, *CONSTANTS)
     for key, listed in (("with", options.present), ("without", options.without)):
         for name in listed:
-            _known(name, names, f"{where}: {key}")
+            _known(name, names, inside(where, f": {key}", key))
     both = {plain(name, vocabulary) for name in options.present} & {
         plain(name, vocabulary) for name in options.without
     }
     if both:
-        raise RubricError(f"{where}: with and without: both name {', '.join(sorted(both))}")
+        raise RubricError(f"with and without: both name {', '.join(sorted(both))}", where)
     _check_points(options, item, where)
 
 
@@ -95,8 +95,8 @@ def _check_points(options: FormOptions, item: Item, where: str) -> None:
     asks = options.must or options.present or options.without
     refuses = "refuse" in (options.constants, options.lower_order) or options.symbol == "required"
     if options.form_points and not (asks or refuses):
-        raise RubricError(f"{where}: form_points: nothing is asked of the form; use must, with or without")
-    check_points(options.form_points, max(item.points, CENT), f"{where}: form_points")
+        raise RubricError("nothing is asked of the form; use must, with or without", where, "form_points")
+    check_points(options.form_points, max(item.points, CENT), where, "form_points")
 
 
 def plain(name: str, vocabulary: Vocabulary) -> str:
@@ -109,7 +109,7 @@ def _known(name: str, known: Iterable[str], where: str) -> None:
     if name not in listed:
         close = difflib.get_close_matches(name, listed, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(listed))}"
-        raise RubricError(f"{where}: unknown name {name!r}; {hint}")
+        raise RubricError(f"unknown name {name!r}; {hint}", where)
 
 
 Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]

@@ -143,7 +143,7 @@ class Asymptotics:
         self._spoken = stated.spoken
         for name in ("O", "o"):
             if name in vocabulary.names:
-                raise RubricError(f"{where}: form: {name!r} is a symbol here and cannot stand for growth")
+                raise RubricError(f"{name!r} is a symbol here and cannot stand for growth", where, "form")
         self._signed = frozenset(name for name, domain in vocabulary.domains.items() if domain == "real")
         try:
             self._keys = tuple(self._key(tree, readings) for tree in stated.accept)
@@ -151,9 +151,9 @@ class Asymptotics:
                 _Foreseen(one, self._key(one.tree, one.readings)) for one in stated.foreseen
             )
         except Undecided as error:
-            raise RubricError(f"{where}: the growth of a formula cannot be told: {error}") from error
+            raise RubricError(f"the growth of a formula cannot be told: {error}", where) from error
         if options.bound == "upper" and any(key.sign != "O" for key in self._keys):
-            raise RubricError(f"{where}: bound: 'upper' is for O(…) only")
+            raise RubricError("'upper' is for O(…) only", where, "bound")
 
     def judge(self, value: object, reference: Node | None) -> SpecialVerdict:
         """Judge a statement; see `Special`."""

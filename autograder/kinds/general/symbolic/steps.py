@@ -16,7 +16,7 @@ from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple,
 from autograder.algebra.notation.parse import parse, parse_canonical
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.options import CENT, check_points, check_text
-from autograder.errors import RubricError, Unreadable
+from autograder.errors import Place, RubricError, Unreadable, inside
 from autograder.kinds.general.symbolic import options as spelling
 from autograder.kinds.general.symbolic.graph import (
     END,
@@ -249,27 +249,27 @@ def carried_from(
     if name not in known or known[name][1].options.get("form", "formula") != form:
         listed = ", ".join(one + _OF[item.options.get("form", "formula")] for one, (_, item) in known.items())
         raise RubricError(
-            f'{where}: from: expected "question.item" of a formula in an earlier question, got {spelled!r}; '
-            f"there are: {listed or 'none'}"
+            f'expected "question.item" of a formula in an earlier question, got {spelled!r}; '
+            f"there are: {listed or 'none'}",
+            where,
+            "from",
         )
     asked, item = known[name]
     declared = rubric.symbols(asked)
     for symbol in declared:
         if vocabulary.names.get(symbol, symbol) != symbol:
             meant = vocabulary.names[symbol]
-            raise RubricError(f"{where}: from: {symbol!r} is a symbol there, and stands for {meant!r} here")
+            raise RubricError(f"{symbol!r} is a symbol there, and stands for {meant!r} here", where, "from")
     if form == "relation":
         if element not in declared:
-            raise RubricError(f"{where}: {spelled!r}: {element!r} is no symbol there")
+            raise RubricError(f"{spelled!r}: {element!r} is no symbol there", where)
         return Source(name, Vocabulary(declared), symbol=str(element))
     source = Source(name, Vocabulary(declared), int(element or 0) - 1)
     stated = item.options.get("accept", ())
     right = read_key(stated[0], form, source.vocabulary, where) if stated else None
     if element is not None and isinstance(right, Tuple):
         if not 0 <= source.element < len(right.elements):
-            raise RubricError(
-                f"{where}: {spelled!r}: the right answer has no such element; they count from 1"
-            )
+            raise RubricError(f"{spelled!r}: the right answer has no such element; they count from 1", where)
         right = right.elements[source.element]
     if right is None or isinstance(right, Relation | Tuple) or not symbols(right) <= set(vocabulary.domains):
         return source
@@ -371,12 +371,12 @@ def _simple(making: Making) -> CreditGraph:
             steps.append(CreditStep(mistake.code, worthless, text=mistake.text))
         steps.append(CreditStep(mistake.code, condition, mistake.points, mistake.text))
     if options.early_points:
-        check_points(options.early_points, max(item.points, CENT), f"{where}: early_points")
+        check_points(options.early_points, max(item.points, CENT), where, "early_points")
     early = [formula(text, None, where, "own-early") for text in making.follow]
     before = _either([Early(), *(IsForeseen(index) for index, _ in early)])
     steps.append(CreditStep("formula.early", before, options.early_points, message="formula.early"))
     if options.number_points:
-        check_points(options.number_points, max(item.points, CENT), f"{where}: number_points")
+        check_points(options.number_points, max(item.points, CENT), where, "number_points")
         built_on = early[0][1] if early else frozenset[str]()
         slip: Condition = OneNumber(built_on)
         slip = slip if rule is None else Every((slip, HasForm(rule=rule)))
@@ -406,21 +406,21 @@ def _explicit(making: Making) -> CreditGraph:
     """The steps as the rubric states them."""
     item, options, where = making.item, making.options, making.where
     if options.mistake or options.remark:
-        raise RubricError(f"{where}: step: mistakes and remarks become steps here; state one or the other")
+        raise RubricError("mistakes and remarks become steps here; state one or the other", where, "step")
     if making.rule is not None:
-        raise RubricError(f'{where}: step: must, with and without become conditions here: when = "form:…"')
+        raise RubricError('must, with and without become conditions here: when = "form:…"', where, "step")
     if item.points <= 0:
-        raise RubricError(f"{where}: step: an item with steps needs points above 0, got {item.points}")
+        raise RubricError(f"an item with steps needs points above 0, got {item.points}", where, "step")
     ids = [step.id for step in options.step]
     steps = []
     for place, step in enumerate(options.step):
-        at = _place(step.text, where, step.id, needed=False)
+        at = _place(step.text, inside(where, f", {step.id!r}", "step", step.id), needed=False)
         if ids.index(step.id) != place:
-            raise RubricError(f"{at}: id: it stands twice; each may stand once")
+            raise RubricError("it stands twice; each may stand once", at, "id")
         onward = END
         if step.next:
             if step.next not in ids[place + 1 :]:
-                raise RubricError(f"{at}: next: {step.next!r} is no later step")
+                raise RubricError(f"{step.next!r} is no later step", at, "next")
             onward = ids.index(step.next)
         taking = _Taking(making.formula, step.assume, at)
         reading = Reading(at, making.vocabulary, taking, carries=bool(making.sources))
@@ -429,7 +429,7 @@ def _explicit(making: Making) -> CreditGraph:
             CreditStep(step.id, condition, step.points, step.text, onward=onward, silent=not step.text)
         )
     if not any(_about_right(step) for step in steps):
-        raise RubricError(f'{where}: step: at least one step with when = "right" is needed')
+        raise RubricError('at least one step with when = "right" is needed', where, "step")
     return checked(CreditGraph(tuple(steps), stated=True), item.points, where)
 
 
@@ -461,7 +461,7 @@ def _following(making: Making, possible: Decimal) -> Iterator[CreditStep]:
         index, names = making.formula(text, None, where, "own")
         if not names:
             listed = ", ".join(map(repr, making.sources))
-            raise RubricError(f"{where}: {text!r}: {listed} must stand for the earlier result")
+            raise RubricError(f"{text!r}: {listed} must stand for the earlier result", where)
         found.append((IsForeseen(index), names))
     fits = _either([one for one, _ in found])
     if making.options.form == "formula" and making.options.assume:
@@ -495,15 +495,16 @@ def checked_option(
     Raises:
         RubricError: the English text is missing, braces are not written twice, or it is worth too much.
     """
-    at = _place(option.text, where, option.code)
+    key = "remark" if isinstance(option, spelling.Remark) else "mistake"
+    keys = () if isinstance(option, spelling.OptionalTerms) else (key, option.code)
+    at = _place(option.text, inside(where, f", {option.code!r}", *keys))
     if not isinstance(option, spelling.Remark):
-        check_points(option.points, max(item.points, CENT), f"{at}: points")
+        check_points(option.points, max(item.points, CENT), at, "points")
     return at
 
 
-def _place(text: dict[str, str], where: str, code: str, *, needed: bool = True) -> str:
+def _place(text: dict[str, str], at: Place, *, needed: bool = True) -> Place:
     """How errors name a step; its texts are checked on the way."""
-    at = f"{where}, {code!r}"
     if needed or text:
         check_text(text, at)
     return at
@@ -544,11 +545,11 @@ def optional_terms(
     option = options.optional
     if option is None:
         return None
-    at = f"{where}: optional"
+    at = inside(where, ": optional", "optional")
     if options.form != "formula" or options.step or options.must:
-        raise RubricError(f'{at}: belongs to form = "formula", without steps and without must')
+        raise RubricError('belongs to form = "formula", without steps and without must', at)
     if not 1 <= len(option.terms) <= MOST_TERMS:
-        raise RubricError(f"{at}: terms: from 1 to {MOST_TERMS}, got {len(option.terms)}")
+        raise RubricError(f"from 1 to {MOST_TERMS}, got {len(option.terms)}", at, "terms")
     checked_option(option, item, at)
     terms = [_term(text, vocabulary, at) for text in option.terms]
     chosen = [some for count in range(len(terms), 0, -1) for some in combinations(terms, count)]
@@ -564,4 +565,4 @@ def _term(text: str, vocabulary: Vocabulary, at: str) -> Node:
     try:
         return parse(text, vocabulary)
     except Unreadable as error:
-        raise RubricError(f"{at}: the formula {text!r} is not readable: {reason(error)}") from error
+        raise RubricError(f"the formula {text!r} is not readable: {reason(error)}", at) from error

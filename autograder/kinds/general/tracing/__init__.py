@@ -54,10 +54,10 @@ class TracingCheck(TabularCheck[TracingQuestion]):
         shapes, where = self.columns.get(SHAPE), place(self.question)
         if len(self.columns) != 1 or shapes is None or shapes.check is None or shapes.kind != SHAPE:
             raise RubricError(
-                f'{where}: column: expected two, the second with id = "shape" and kind = "shape"'
+                'expected two, the second with id = "shape" and kind = "shape"', where, "column"
             )
         if self.options.config is None:
-            raise RubricError(f"{where}: config, reference: which listing is run?")
+            raise RubricError("config, reference: which listing is run?", where)
         self._shapes = shapes.check
 
     def second_round(self, evidence: Evidence) -> SecondRound:

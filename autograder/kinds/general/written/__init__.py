@@ -36,7 +36,7 @@ class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
         """Refuse signs that cannot be looked for, and items that nobody decides on."""
         signs_of(self.question)
         for item, _ in self.automatic:
-            raise RubricError(f"{place(self.question, item)}: manual: a written answer needs manual = true")
+            raise RubricError("a written answer needs manual = true", place(self.question, item), "manual")
 
     def verdict(self, item: Item, options: ManualItem, evidence: Evidence) -> Finding:
         """There is no item without a person."""

@@ -63,13 +63,13 @@ def check_form(question: Question, options: AuditQuestion, items: dict[str, Audi
     """
     where = place(question)
     if not question.answer:
-        raise RubricError(f"{where}: answer: the name of the findings, or of the test, is missing")
+        raise RubricError("the name of the findings, or of the test, is missing", where, "answer")
     if not question.reference:
-        raise RubricError(f"{where}: reference: what the listing or the classes are is missing")
+        raise RubricError("what the listing or the classes are is missing", where, "reference")
     if options.form == "listing" and not options.inputs:
-        raise RubricError(f"{where}: input: what a counterexample returns is missing")
+        raise RubricError("what a counterexample returns is missing", where, "input")
     if len({one.name for one in options.inputs}) < len(options.inputs):
-        raise RubricError(f"{where}: input: two inputs have the same name")
+        raise RubricError("two inputs have the same name", where, "input")
     for item in question.items:
         if item.id in items:
             _check_item(item, items[item.id], options.form, place(question, item))
@@ -79,12 +79,12 @@ def _check_item(item: Item, options: AuditItem, form: str, where: str) -> None:
     if (options.judges == "test") != (form == "test"):
         fitting = "test" if form == "test" else "verdict, fault, claims or remark"
         raise RubricError(
-            f"{where}: judges: a question of the form {form!r} has {fitting}; got {options.judges!r}"
+            f"a question of the form {form!r} has {fitting}; got {options.judges!r}", where, "judges"
         )
     if options.about and options.judges not in ("fault", "remark"):
-        raise RubricError(f"{where}: about: only faults and remarks have an id; judges is {options.judges!r}")
+        raise RubricError(f"only faults and remarks have an id; judges is {options.judges!r}", where, "about")
     if not (options.at_least.is_finite() and 0 < options.at_least <= 1):
-        raise RubricError(f"{where}: at_least: expected above 0 and at most 1, got {options.at_least}")
+        raise RubricError(f"expected above 0 and at most 1, got {options.at_least}", where, "at_least")
     if item.points < 0 and options.credit == "each":
-        raise RubricError(f"{where}: credit: an item with negative points is lost whole")
+        raise RubricError("an item with negative points is lost whole", where, "credit")
     share(item.points, 1, where)

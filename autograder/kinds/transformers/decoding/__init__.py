@@ -160,9 +160,9 @@ class DecodingCheck(OracleCheck[DecodingQuestion, DecodingItem]):
         for item, options in self.automatic:
             check_cases(item, options, self.cases, self.question)
             if options.measure == "support" and self.options.contract != "sample":
-                raise RubricError(f'{place(self.question, item)}: measure: support needs contract = "sample"')
+                raise RubricError('support needs contract = "sample"', place(self.question, item), "measure")
         for name, case in self.cases.items():
-            where = f"{place(self.question)}, case {name!r}"
+            where = place(self.question).at(f", case {name!r}", "case", name)
             self._check_case(where, self._asking.arguments(name, case, SAMPLE)[0])
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -232,9 +232,9 @@ class DecodingCheck(OracleCheck[DecodingQuestion, DecodingItem]):
         first = args[0] if args else None
         numbers = first.array if isinstance(first, Tensor) else first
         if not isinstance(numbers, np.ndarray) or numbers.ndim < 2:
-            raise RubricError(f"{where}: args: the first one must be an array of logits or tokens with rows")
+            raise RubricError("the first one must be an array of logits or tokens with rows", where, "args")
         if self.options.contract == "sample" and numbers.shape[0] != 1:
-            raise RubricError(f"{where}: args: one row is drawn from, got {numbers.shape[0]}")
+            raise RubricError(f"one row is drawn from, got {numbers.shape[0]}", where, "args")
 
 
 KIND = Kind(DecodingCheck, form="code")

@@ -123,7 +123,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         """Refuse what is no layer, and plan what is asked of it."""
         where = place(self.question)
         if not self.question.answer.isidentifier():
-            raise RubricError(f"{where}: answer: the name of the class is missing")
+            raise RubricError("the name of the class is missing", where, "answer")
         self.cases = {
             name: by_keyword(case, self.options.order)
             for name, case in named_cases(CallOptions(self.options.case), self.question).items()
@@ -136,7 +136,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         try:
             self._plan = Plan(self.question.answer, self.options, self.items, self.cases)
         except Unfit as error:
-            raise RubricError(f"{where}: {error}") from error
+            raise RubricError(f"{error}", where) from error
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The parameters, the cases in each convention, then the properties."""
@@ -277,35 +277,35 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
             check_cases(item, options, self.cases, self.question)
         elif options.credit == "each":
             if options.property != "contract":
-                raise RubricError(f"{where}: credit: only the property 'contract' has parts")
+                raise RubricError("only the property 'contract' has parts", where, "credit")
             share(item.points, 2, where)
         if options.property and options.cases:
-            raise RubricError(f"{where}: cases: a property has one case: case = …")
+            raise RubricError("a property has one case: case = …", where, "cases")
         if not options.property and not (options.cases or self.cases):
-            raise RubricError(f"{where}: cases: the question has no case and the item no property")
+            raise RubricError("the question has no case and the item no property", where, "cases")
         if options.case and options.case not in self.cases:
-            raise RubricError(f"{where}: case: no case {options.case!r}")
+            raise RubricError(f"no case {options.case!r}", where, "case")
         if options.property == "contract" and self.options.contract is None:
-            raise RubricError(f"{where}: property: the question states no contract")
+            raise RubricError("the question states no contract", where, "property")
         if options.property.startswith("dropout") and not self.options.dropout:
-            raise RubricError(f"{where}: property: the question states no dropout")
+            raise RubricError("the question states no dropout", where, "property")
 
 
 def _check_options(options: ImplementationQuestion, where: str) -> None:
     """Refuse sizes that do not fit, cases that are no forward pass, and roles that do not exist."""
     for name in ("d_model", "n_heads"):
         if not options.sizes.get(name):
-            raise RubricError(f"{where}: sizes: {name} is missing: sizes = {{ {name} = [12, 24] }}")
+            raise RubricError(f"{name} is missing: sizes = {{ {name} = [12, 24] }}", where, "sizes")
     for d_model in options.sizes["d_model"]:
         for n_heads in options.sizes["n_heads"]:
             if n_heads < 1 or d_model % n_heads:
                 raise RubricError(
-                    f"{where}: sizes: d_model = {d_model} is no multiple of n_heads = {n_heads}"
+                    f"d_model = {d_model} is no multiple of n_heads = {n_heads}", where, "sizes"
                 )
     if not options.masks:
-        raise RubricError(f"{where}: masks: at least one convention is needed")
+        raise RubricError("at least one convention is needed", where, "masks")
     if sorted(options.order) != ["key", "mask", "query", "value"]:
-        raise RubricError(f"{where}: order: expected query, key, value and mask once each")
+        raise RubricError("expected query, key, value and mask once each", where, "order")
 
 
 def _check_case(name: str, roles: set[str], where: str) -> None:
@@ -313,7 +313,7 @@ def _check_case(name: str, roles: set[str], where: str) -> None:
     needed = set(formula.ROLES[:3])
     if not needed <= roles <= needed | {"mask"}:
         came = ", ".join(sorted(roles)) or "nothing"
-        raise RubricError(f"{where}: case {name!r}: expected query, key, value and perhaps mask, got {came}")
+        raise RubricError(f"case {name!r}: expected query, key, value and perhaps mask, got {came}", where)
 
 
 def _unexplained(recognised: Recognised, what: Phrase) -> Finding:

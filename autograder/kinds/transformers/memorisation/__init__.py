@@ -125,12 +125,12 @@ class MemorisationCheck(OracleCheck[MemorisationQuestion, MemorisationItem]):
         super().prepare()
         where = place(self.question)
         if self.options.copied > min(self.options.length, self.options.generated):
-            raise RubricError(f"{where}: copied: expected at most length and generated")
+            raise RubricError("expected at most length and generated", where, "copied")
         if not self.options.n:
-            raise RubricError(f"{where}: n: at least one size is needed")
+            raise RubricError("at least one size is needed", where, "n")
         for item, options in self.automatic:
             if options.measure == "report" and not self.options.report:
-                raise RubricError(f"{place(self.question, item)}: measure: the question names no report")
+                raise RubricError("the question names no report", place(self.question, item), "measure")
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """One call for each round; then the report."""

@@ -60,7 +60,7 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
     def prepare(self) -> None:
         """Refuse unknown faults, and faults that cannot be told apart."""
         if not self.question.answer:
-            raise RubricError(f"{place(self.question)}: answer: the name of the repaired class is missing")
+            raise RubricError("the name of the repaired class is missing", place(self.question), "answer")
         self._faults = {item.id: self._fault(item, own.fault or item.id) for item, own in self.automatic}
         self._refuse_exclusive()
         self._probes = probes(self._faults.values())
@@ -103,14 +103,15 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
             return fault
         close = difflib.get_close_matches(fault, PROBES, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(PROBES)}"
-        raise RubricError(f"{place(self.question, item)}: fault: unknown fault {fault!r}; {hint}")
+        raise RubricError(f"unknown fault {fault!r}; {hint}", place(self.question, item), "fault")
 
     def _refuse_exclusive(self) -> None:
         for (item, fault), (other, another) in combinations(self._faults.items(), 2):
             if exclusive(fault, another):
                 raise RubricError(
-                    f"{place(self.question)}: items {item!r} and {other!r}: the faults {fault!r} and "
-                    f"{another!r} cannot be told apart in one question; leave one of them out"
+                    f"items {item!r} and {other!r}: the faults {fault!r} and "
+                    f"{another!r} cannot be told apart in one question; leave one of them out",
+                    place(self.question),
                 )
 
     def _scenarios(self, draw: Draw) -> tuple[Scenario, ...]:

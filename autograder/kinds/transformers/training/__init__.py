@@ -289,15 +289,15 @@ class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
         super().prepare()
         where = place(self.question)
         if self.options.stop >= self.options.steps:
-            raise RubricError(f"{where}: stop: expected below steps, {self.options.steps}")
+            raise RubricError(f"expected below steps, {self.options.steps}", where, "stop")
         for item, options in self.automatic:
             if not 0 < options.margin < 1:
                 at = place(self.question, item)
-                raise RubricError(f"{at}: margin: expected above 0 and below 1, got {options.margin}")
+                raise RubricError(f"expected above 0 and below 1, got {options.margin}", at, "margin")
         try:
             task_of(self.options, SAMPLE)
         except RubricError as error:
-            raise RubricError(f"{where}: {error}") from error
+            raise RubricError(f"{error}", where) from error
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The three runs."""
