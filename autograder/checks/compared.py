@@ -26,7 +26,7 @@ from autograder.checks.planning.planting import Planter, ReadPlace, as_written
 from autograder.checks.planning.targets import Targets, ValueTarget, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.messages import counting, render
+from autograder.messages import render, sentences
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item
 
@@ -192,7 +192,8 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def _codes(self, item: Item) -> frozenset[str]:
         """Those of the kind, and where the reference knows mistakes those that have a sentence."""
         numbers = self.options.config is not None and self.area == COUNTING
-        return self.diagnoses(item) | (counting.CODES if numbers else frozenset())
+        known = {code.partition(".")[2] for code in sentences() if numbers and code.startswith("counting.")}
+        return self.diagnoses(item) | known
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
-
-from autograder.records import Text
 
 Form = Literal[
     "", "symbolic", "count", "shape", "value", "quantity", "choice", "table", "code", "listing", "written"
@@ -25,8 +22,8 @@ Formulas, whole numbers, shapes, values, quantities and choices are written into
 class Kind(Struct, frozen=True):
     """One kind, as its folder registers it: an entry of the group ``autograder.kinds`` names such a record.
 
-    Beside the module of the check lie ``template.md``, the question that ``autograder new`` makes, and
-    ``reference.md``, the kind's section of the reference.
+    Beside the module of the check lie ``template.md``, the question that ``autograder new`` makes,
+    ``reference.md``, the kind's section of the reference, and ``sentences.py``, what it tells students.
     """
 
     check: type[Any]
@@ -34,8 +31,6 @@ class Kind(Struct, frozen=True):
     form: Form = ""
     aliases: tuple[str, ...] = ()
     """Plain words that ``autograder new`` takes for the name."""
-    sentences: Mapping[str, Text] = {}
-    """The kind's own sentences for students, by code, in every language: ``{"en": …, "de": …}``."""
 
     @property
     def name(self) -> str:

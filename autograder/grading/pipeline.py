@@ -19,7 +19,6 @@ from autograder.errors import AutograderError, EndedItself, NotebookError, Sandb
 from autograder.grading import keeping, scoring
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.sitting import Sitting, Sittings
-from autograder.kinds import judged
 from autograder.limits import budgets
 from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
@@ -163,7 +162,7 @@ class Grader:
             )
             if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
-            results = with_syntax_fault(judged(check, evidence), answer)
+            results = with_syntax_fault(check.judge(evidence), answer)
             if asked_in_secret(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
                 results = withheld(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)

@@ -16,14 +16,11 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from msgspec.structs import replace
-
-from autograder.checks.base import Check, Evidence
+from autograder.checks.base import Check
 from autograder.checks.judging.manual import ManualItem, manual_options
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.errors import Place, RubricError
-from autograder.records import ItemResult
 from autograder.rubric import Question, Rubric
 from autograder.tables import field_names, known
 
@@ -116,21 +113,6 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         said = str(error) if str(error).startswith(where) else f"{where}, {error}"
         raise RubricError(said, Place("", *where.path, *error.path)) from error
     return made
-
-
-def judged(check: Check, evidence: Evidence) -> tuple[ItemResult, ...]:
-    """The results of one question, with the kind's own sentences in those whose code they have."""
-    sentences = kind(check.kind).sentences
-    return (
-        tuple(_told(one, sentences) for one in check.judge(evidence)) if sentences else check.judge(evidence)
-    )
-
-
-def _told(result: ItemResult, sentences: Mapping[str, Any]) -> ItemResult:
-    message = result.student
-    if message.text or message.code not in sentences:
-        return result
-    return replace(result, student=replace(message, text=dict(sentences[message.code])))
 
 
 def foreign(names: Iterable[str]) -> list[Kind]:

@@ -23,30 +23,19 @@ from types import MappingProxyType
 from autograder.wording import Told
 
 AREAS = (
-    "autograder.messages.algebra",
-    "autograder.messages.attention",
-    "autograder.messages.audit",
     "autograder.messages.checks",
     "autograder.messages.counting",
-    "autograder.messages.decoding",
     "autograder.messages.diagnoses",
     "autograder.messages.forbidden",
-    "autograder.messages.forms",
+    "autograder.messages.gradients",
     "autograder.messages.limits",
-    "autograder.messages.memorisation",
     "autograder.messages.page",
     "autograder.messages.phrases",
     "autograder.messages.properties",
-    "autograder.messages.quantities",
-    "autograder.messages.repair",
-    "autograder.messages.shapes",
     "autograder.messages.sheet",
     "autograder.messages.student",
-    "autograder.messages.tables",
     "autograder.messages.timing",
     "autograder.messages.title_page",
-    "autograder.messages.tracing",
-    "autograder.messages.training",
     "autograder.messages.unreadable",
 )
 """The modules that hold tables, wherever they lie. They are read when a sentence is first asked for."""

@@ -130,6 +130,3 @@ _ADAPTERS: dict[str, str] = {
 }
 
 SENTENCES: dict[str, str] = {**_FAMILIES, **_PARAMETERS, **_MEMORY, **_OPERATIONS, **_ADAPTERS}
-
-CODES = frozenset(code.removeprefix("counting.") for code in SENTENCES)
-"""What a rubric's ``"diagnosis:…"`` may name where a reference knows mistakes."""

@@ -25,8 +25,8 @@ from autograder.algebra.sizes.shapes import (
 )
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
+from autograder.kinds.general.shape import sentences as spoken
 from autograder.messages import languages, render, sentences
-from autograder.messages import shapes as spoken
 from autograder.records import Message
 
 VOCABULARY = Vocabulary(

@@ -55,13 +55,17 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return failed("riddle.wrong", word=str(value))
 
 
-KIND = Kind(
-    RiddleCheck,
-    form="value",
-    aliases=("puzzle",),
-    sentences={"riddle.wrong": {"en": "It is not “{word}”.", "de": "„{word}“ ist es nicht."}},
-)
+KIND = Kind(RiddleCheck, form="value", aliases=("puzzle",))
 ''',
+    "riddles/sentences.py": 'SENTENCES = {"riddle.wrong": "It is not “{word}”."}',
+    "riddles/locale/de/LC_MESSAGES/autograder.po": """
+msgid ""
+msgstr "Content-Type: text/plain; charset=utf-8\\n"
+
+msgctxt "riddle.wrong"
+msgid "It is not “{word}”."
+msgstr "„{word}“ ist es nicht."
+""",
     "riddles/template.md": """
 ```toml rubric
 [[question]]
@@ -121,7 +125,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     for name, content in FILES.items():
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content.lstrip("\n"), "utf-8")
     return folder
 
@@ -150,7 +154,7 @@ def test_it_judges_and_its_sentences_are_told(place: Path) -> None:
         place,
         """
 from autograder.checks.base import Draw, Evidence
-from autograder.kinds import judged, make_check
+from autograder.kinds import make_check
 from autograder.messages import render
 from autograder.records import Answer, Observation
 from autograder.rubric import parse
@@ -161,7 +165,7 @@ found = []
 for word, changed in (("Echo", True), ("wind", True), ("", False)):
     answer = Answer("q", "code", f"word = {word!r}", changed)
     seen = ((Observation(ok=True, value=word),),)
-    (result,) = judged(check, Evidence(answer, seen, draw=Draw(b"a secret")))
+    (result,) = check.judge(Evidence(answer, seen, draw=Draw(b"a secret")))
     sentence = render(result.student, "de") if result.status.name == "FAILED" else ""
     found.append([result.status.name, str(result.points), sentence])
 print(json.dumps(found))
@@ -241,6 +245,7 @@ from autograder import assignment, generate
 from autograder.authoring import start
 from autograder.course import Course
 from autograder.grading.pipeline import Grader, Handed
+from autograder.messages import render
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 
@@ -256,7 +261,7 @@ def sit(word):
         if cell["metadata"].get("nbgrader", {{}}).get("solution"):
             cell["source"] = f"word = {{word!r}}"
     results = grader.grade(Handed("ada", {{"one": json.dumps(release).encode()}})).score.items
-    return [[one.status.name, str(one.points), dict(one.student.text)] for one in results]
+    return [[one.status.name, str(one.points), render(one.student, "de")] for one in results]
 
 with Pool() as pool:
     verified = verify(loaded, pool)
@@ -264,5 +269,5 @@ with Pool() as pool:
     print(json.dumps([[one.got for one in verified.findings], sit("Echo"), sit("wind")]))
 """,
     )
-    told_so = {"en": "It is not “{word}”.", "de": "„{word}“ ist es nicht."}
-    assert [["no trial at all"], [["PASSED", "1", {}]], [["FAILED", "0", told_so]]] == done
+    right, wrong = [["PASSED", "1", "Richtig."]], [["FAILED", "0", "„wind“ ist es nicht."]]
+    assert [["no trial at all"], right, wrong] == done

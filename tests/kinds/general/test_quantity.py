@@ -12,8 +12,8 @@ import pytest
 from autograder.algebra.sizes import quantities, units
 from autograder.algebra.sizes.tolerance import DIFFERENCES
 from autograder.errors import RubricError
+from autograder.kinds.general.quantity import sentences
 from autograder.messages import languages, render
-from autograder.messages import quantities as sentences
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, judge, value
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import autograder
 from autograder.checks.base import Check
 from autograder.errors import RubricError
-from autograder.messages import render, tables
+from autograder.kinds.general.table import sentences as tables
+from autograder.messages import render
 from autograder.records import Answer, ItemResult, Opaque, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
 

@@ -10,8 +10,9 @@ import pytest
 from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
 from autograder.kinds.transformers.repair import RepairCheck
+from autograder.kinds.transformers.repair import sentences as repair
 from autograder.kinds.transformers.repair.verdicts import PROBES
-from autograder.messages import languages, render, repair, template
+from autograder.messages import languages, render, template
 from autograder.records import Answer, Ending, Message, Observation, Status
 from reference.faults.decoder import EXAM as FAULT_IDS
 from reference.listings import GIVEN, RIGHT
