@@ -145,7 +145,7 @@ def key_of(pair: Pair) -> AnswerKey:
     options = RUBRIC.question(formula.question).item(formula.item).options
     read = parse_relation if options.get("form") == "relation" else parse
 
-    made = {(): plain}
+    made: dict[tuple[str, ...], Comparer] = {(): plain}
 
     def readings(names: Iterable[str]) -> tuple[Comparer, ...]:
         chosen = tuple(names)
@@ -177,7 +177,7 @@ def ours(keys: Mapping[str, AnswerKey], pair: Pair) -> str:
         answer = (
             parse_relation(pair.text, VOCABULARY) if "=" in pair.right[0] else parse(pair.text, VOCABULARY)
         )
-        return str(key.verdict(answer).right)
+        return str(key.facts(answer).right(strictly=False))
     except Unreadable:
         return "unreadable"
     except Undecided:
@@ -233,7 +233,7 @@ def approximate(node: Node, at: Mapping[str, float]) -> float:
         case Div(above, below):
             return approximate(above, at) / approximate(below, at)
         case Pow(base, exponent):
-            return approximate(base, at) ** approximate(exponent, at)
+            return math.pow(approximate(base, at), approximate(exponent, at))
     raise ValueError(node)
 
 

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from autograder import assignment as assignments
-from autograder.demo import ASSIGNMENT
+from autograder.demo import EXAM
 from autograder.demo import course as demo_course
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader, Handed
@@ -39,8 +39,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place, _ = demo_course.make(Path(folder, "course"), students=options.students, seed=1)
-        assignment = assignments.load(place, ASSIGNMENT)
-        handed = [batch.collect(assignment, handin) for handin in place.handins(ASSIGNMENT)]
+        assignment = assignments.load(place, EXAM.assignment)
+        handed = [batch.collect(assignment, handin) for handin in place.handins(EXAM.assignment)]
         with Pool() as pool:
             started = time.perf_counter()
             grader = Grader(assignment, pool)

@@ -101,8 +101,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sandbox = NamespaceSandbox(Environment(preload=PRELOAD))
+    figures: dict[str, float | str] = {}
     try:
-        figures = {**trivial(sandbox, options.rounds), **idle(sandbox), **calls(sandbox), **tensors(sandbox)}
+        figures |= trivial(sandbox, options.rounds) | idle(sandbox) | calls(sandbox) | tensors(sandbox)
         where = parts(sandbox, options.rounds)
     finally:
         sandbox.close()

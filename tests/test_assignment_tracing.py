@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from autograder.kinds import make_check, registered
-from autograder.kinds.general.gradient import AREA as GRADIENT
-from autograder.kinds.transformers.visibility import AREA as VISIBILITY
 from autograder.kinds.transformers.visibility import VisibilityCheck
 from autograder.messages import sentences
 from autograder.rubric import load
@@ -83,7 +81,7 @@ def test_the_numbers_of_the_classifier_are_primes_that_differ() -> None:
 def test_every_slip_has_a_sentence() -> None:
     """What the gradients' reference recognises can be told, and so can misread architectures."""
     assert {slip.code for slips in SLIPS.values() for slip in slips if slip.code} <= {
-        code.removeprefix(f"{GRADIENT}.") for code in sentences() if code.startswith(f"{GRADIENT}.")
+        code.removeprefix("gradient.") for code in sentences() if code.startswith("gradient.")
     }
     architectures = [
         Architecture("encoder", 5, padding=(4,)),
@@ -93,7 +91,7 @@ def test_every_slip_has_a_sentence() -> None:
     codes = {
         code for one in architectures for code, _ in visibility._mistakes(one, visibility.visibility(one))
     }
-    assert {f"{VISIBILITY}.{code}" for code in codes} <= set(sentences())
+    assert {f"visibility.{code}" for code in codes} <= set(sentences())
     assert 8 == len(codes)
 
 
@@ -103,7 +101,7 @@ def test_every_diagnosis_has_a_sentence() -> None:
         check = make_check(question, RUBRIC)
         if isinstance(check, VisibilityCheck):
             for code in check.diagnoses(question.items[0]):
-                assert f"{VISIBILITY}.{code}" in sentences()
+                assert f"visibility.{code}" in sentences()
 
 
 def test_keys_are_written_down() -> None:
