@@ -189,6 +189,18 @@ def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
     assert difference.sentence in sentences()
 
 
+@pytest.mark.parametrize("digits", [150, 181, 250, 308, 309, 310, 400])
+@pytest.mark.parametrize(
+    "text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"]
+)
+def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
+    """A number that no float holds is told as wrong, or left unexplained, on either side."""
+    huge, plain = (parse(text.format(number), VOCABULARY) for number in ("9" * digits, "7"))
+    for right, wrong in ((huge, plain), (plain, huge)):
+        difference = Diagnosis([right], [RAW]).difference(wrong)
+        assert difference is None or difference.sentence in SENTENCES
+
+
 def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
     """Where biases are accepted, too, a wrong formula with biases is not blamed for them."""
     answers = ("8*d^2", "8*d^2 + 5*n*d + 7*h")

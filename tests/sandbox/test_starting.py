@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
+from autograder.sandbox.inside import jail
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import namespaces, scratch, spares, unjailed
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
@@ -135,6 +137,22 @@ def test_one_that_neither_goes_on_nor_ends_is_our_fault() -> None:
         with pytest.raises(SandboxFault, match="ended while it started"):
             start_sandbox(Environment())
     assert before == settled(before)
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["before it is asked", "while it maps"])
+def test_a_start_whose_helper_is_killed_ends_in_silence(asked: bool) -> None:
+    """The one that maps ids is killed: no layer is missing here, so nothing is told and it is tried again."""
+    if (starting := os.fork()) == 0:
+        try:
+            jail._write_maps = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            hold = jail._holder(os.open("/proc", os.O_PATH), 1, 2)
+            if not asked:
+                (helper,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+                os.kill(int(helper), signal.SIGKILL)
+            hold()
+        finally:
+            os._exit(99)
+    assert 1 == os.waitstatus_to_exitcode(os.waitpid(starting, 0)[1])
 
 
 @pytest.mark.parametrize("isolation", list(Isolation))

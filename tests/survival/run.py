@@ -162,7 +162,11 @@ class Survival:
         for student in self._reported:
             self.marks += 1
             if found.get(student) != self._wanted.results[student]:
-                self.findings.append(f"class {self.classes}: the reported result of {student} is not kept")
+                notes = [note["text"] for note in found.get(student, {}).get("score", {}).get("notes", ())]
+                says = f"it says: {' / '.join(notes)}" if student in found else "there is none"
+                self.findings.append(
+                    f"class {self.classes}: the reported result of {student} is not kept; {says}"
+                )
 
     def _compare(self, root: Path, interrupted: int) -> None:
         found, wanted = classroom.state(root), self._wanted

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
 from itertools import islice
 
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, walk
@@ -77,12 +78,17 @@ def near(first: float, second: float) -> bool:
     return not abs(first - second) > 1e-6 * (abs(first) + abs(second))
 
 
+def of(number: int | Fraction) -> float:
+    """The nearest float; not a number where it is too large for what is computed with it."""
+    return float(number) if number.numerator.bit_length() < MAX_BITS else math.nan
+
+
 def value(node: Node, at: At) -> float:
     """The value of a formula; not a number where it has none."""
     if isinstance(node, Sym):
         return at[node.name]
     if isinstance(node, Num):
-        return float(node.value) if node.value.numerator.bit_length() < MAX_BITS else math.nan
+        return of(node.value)
     if isinstance(node, Const):
         return math.pi if node.name == "pi" else math.e
     return combined(node, [value(child, at) for child in children(node)])

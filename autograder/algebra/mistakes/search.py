@@ -242,8 +242,8 @@ class _Search:
     def _constants(self, place: _Place, tried: Sequence[Fraction]) -> Iterator[Fraction]:
         """The numbers that a place may have to be; those that are tried where that cannot be computed."""
         if math.isnan(place.need):
-            fits = (other for other in tried if self._reaches(place, float(other)))
-            yield from (other for other in fits if not floats.close(float(other), place.value))
+            fits = (other for other in tried if self._reaches(place, floats.of(other)))
+            yield from (other for other in fits if not floats.close(floats.of(other), place.value))
         elif floats.close(place.need, place.second[1]):
             known = _exact(place.need)
             if known is not None and not floats.close(float(known), place.value):
