@@ -23,7 +23,7 @@ from flint import arb, fmpz
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Assumption
-from autograder.algebra.forms.linear import feasible
+from autograder.algebra.forms.linear import clash
 from autograder.algebra.nodes import (
     Add,
     Const,
@@ -350,11 +350,7 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
 
 def _mean_below(rows: Sequence[Mapping[Atom, Rational]], atoms: Iterable[Atom]) -> bool:
     """Whether some mean of the rows is at most zero at every atom."""
-    ordered = sorted(atoms)
-    columns = [[*(row.get(atom, 0) for atom in ordered), 1] for row in rows]
-    slack = [[int(atom == other) for atom in (*ordered, None)] for other in ordered]
-    table = zip(*columns, *slack, [*(0 for _ in ordered), 1], strict=True)
-    return feasible([[Fraction(value) for value in row] for row in table])
+    return clash([{atom: row[atom] for atom in atoms if atom in row} for row in rows])
 
 
 def _paths(names: Sequence[str]) -> Iterator[tuple[Iterable[str], ...]]:
