@@ -26,10 +26,8 @@ MAX_CHOICES = 8
 """Ways to choose the largest positive term of each signomial."""
 MAX_SQUARES = 15
 """Pairs of negative terms of one signomial that squares are looked for with."""
-STARTS, MOVES = 8, 40
-"""Places from which `inside` starts, and steps from each."""
-MARGIN = 0.05
-"""Of a logarithm; with so much room on every side no better place is looked for."""
+PLACES, REACHES = 400, 7
+"""How many places `inside` looks at, and from how far away they come, each half as far as the one before."""
 FARTHEST = 69.0
 """The natural logarithm of 10^30."""
 _FINE = 1 << 30
@@ -141,7 +139,7 @@ def _power(base: Node, exponent: Node) -> Powers:
     except Undecided:
         if by.denominator == 1:
             raise
-    return ((repr(Pow(base, Num(abs(by)))), 1 if by > 0 else -1),)
+        return ((repr(Pow(base, Num(max(by, -by)))), 1 if by > 0 else -1),)
 
 
 def _joined(*several: Iterable[tuple[str, Rational]]) -> Powers:
@@ -223,7 +221,8 @@ def _squares(several: Sequence[Signomial]) -> list[Signomial]:
         for first, second in islice(combinations(negative, 2), MAX_SQUARES):
             middle = _raised(_joined(first, second), Fraction(1, 2))
             if one.get(middle, 0) > 0:
-                scale = Fraction(math.isqrt(int(4 * one[first] * one[second] * _FINE**2)), _FINE)
+                above, below = (4 * one[first] * one[second]).as_integer_ratio()
+                scale = Fraction(math.isqrt(above * below * _FINE**2), below * _FINE)
                 found.append({first: -one[first], second: -one[second], middle: -scale})
     return found
 
@@ -268,50 +267,24 @@ def inside(
 ) -> Iterator[Mapping[str, float]]:
     """Places where some signomials are positive, as far as floating numbers tell: logarithms by name.
 
-    Each starts somewhere and goes towards the side of the signomial that is missed most, again and again.
-
     Args:
         several: in the symbols that are named.
         names: of all symbols.
         least: the least logarithm, for symbols that have one.
-        stream: where to start.
+        stream: which places are looked at.
     """
-    logarithms = [
-        [(math.log(abs(value)), value > 0, powers) for powers, value in one.items()] for one in several
-    ]
-    for start in range(STARTS):
-        reach = FARTHEST * (start + 1) / STARTS
+    rooms = [[(math.log(abs(value)), value > 0, powers) for powers, value in one.items()] for one in several]
+    for number in range(PLACES):
+        reach = FARTHEST * 2.0 ** -(number % REACHES)
         at = {
             name: max(least.get(name, -FARTHEST), reach * (stream.below(2001) - 1000) / 1000)
             for name in names
         }
-        for _ in range(MOVES):
-            room, way = min(
-                (_room(one, at) for one in logarithms), key=lambda one: one[0], default=(math.inf, {})
-            )
-            if room > 0:
-                yield dict(at)
-            length = sum(step * step for step in way.values())
-            if not (length and -math.inf < room <= MARGIN):
-                break
-            stretch = (2 * MARGIN - room) / length
-            for name, step in way.items():
-                at[name] = min(FARTHEST, max(least.get(name, -FARTHEST), at[name] + stretch * step))
+        if all(_positive_at(one, at) for one in rooms):
+            yield at
 
 
-def _room(
-    terms: Sequence[tuple[float, bool, Powers]], at: Mapping[str, float]
-) -> tuple[float, Mapping[str, float]]:
-    """By how much positive terms outweigh others, in logarithms, and the way to more of it."""
-    room, way = 0.0, dict.fromkeys(at, 0.0)
-    for positively, turned in ((True, 1), (False, -1)):
-        sizes = [
-            (size + sum(float(by) * at[name] for name, by in powers), powers)
-            for size, sign, powers in terms
-            if sign is positively
-        ]
-        top, powers = max(sizes, default=(-math.inf, ()))
-        room += turned * (top + math.log(sum(math.exp(size - top) for size, _ in sizes) or 1))
-        for name, by in powers:
-            way[name] += turned * float(by)
-    return room, way
+def _positive_at(terms: Sequence[tuple[float, bool, Powers]], at: Mapping[str, float]) -> bool:
+    sizes = [(size + sum(float(by) * at[name] for name, by in powers), sign) for size, sign, powers in terms]
+    top = max(size for size, _ in sizes)
+    return sum(math.exp(size - top) * (1 if sign else -1) for size, sign in sizes) > 0
