@@ -49,10 +49,12 @@ def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
 
 def _whole(row: Row) -> _Row:
     """The same with whole numbers that have no common divisor."""
-    common = math.lcm(*(number.denominator for number in row.values()))
-    numbers = {unknown: int(number * common) for unknown, number in row.items() if number}
-    divisor = math.gcd(*numbers.values())
-    return frozenset((unknown, number // divisor) for unknown, number in numbers.items())
+    common = math.lcm(*[number.denominator for number in row.values()])
+    numbers = [
+        (one, number.numerator * (common // number.denominator)) for one, number in row.items() if number
+    ]
+    divisor = math.gcd(*[number for _, number in numbers])
+    return frozenset([(one, number // divisor) for one, number in numbers])
 
 
 def _never(row: _Row, free: AbstractSet[Any]) -> bool:

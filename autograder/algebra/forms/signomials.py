@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, islice, product
 
 from autograder.algebra.forms import linear
@@ -20,8 +21,9 @@ from autograder.algebra.values.evaluate import Rational, TooLarge, Undefined, co
 from autograder.errors import Undecided
 from autograder.stream import Stream
 
-MAX_TERMS = 100
-"""Of what is written in symbols less 1."""
+MAX_TERMS = 400
+REMEMBERED = 512
+"""Formulas of which the quotient is kept: each is compared with several others."""
 MAX_CHOICES = 8
 """Ways to choose the largest positive term of each signomial."""
 MAX_SQUARES = 15
@@ -38,6 +40,8 @@ are made."""
 Signomial = dict[Powers, Fraction]
 """The number in front of each product of powers; none is zero."""
 
+_ONE: Signomial = {(): Fraction(1)}
+
 LOGARITHM = "log "
 """Begins the name of a logarithm. That of what is at least 1 is positive, of others the sign is open."""
 
@@ -48,22 +52,37 @@ def excess(larger: Node, smaller: Node) -> Signomial:
     Raises:
         Undecided: there is none within the limits, or the sign of a part is not known.
     """
-    ring = Ring((larger, smaller))
-    (above, below), (over, under) = ring.quotient(larger), ring.quotient(smaller)
-    common = below.gcd(under)
-    difference, divisor = above * (under / common) - over * (below / common), below * (under / common)
+    (above, below), (over, under) = _quotient(larger), _quotient(smaller)
+    divisor = below
+    if below != under:
+        above, over, divisor = _product(above, under), _product(over, below), _product(below, under)
+    total = _sum([*above.items(), *((powers, -value) for powers, value in over.items())])
+    turned = False
+    if divisor != _ONE:
+        signs = {value > 0 for value in divisor.values()}
+        if not all(_sure(powers, frozenset()) for powers in divisor):
+            raise Undecided("a denominator of which the sign is not known")
+        total, turned = (total, signs == {False}) if len(signs) == 1 else (_product(total, divisor), False)
+    parts = [dict(powers) for powers in total]
+    names = {name for powers in parts for name in powers if not name.startswith(LOGARITHM)}
+    least = [(name, -by) for name in names if (by := min([powers.get(name, 0) for powers in parts]))]
+    if least:
+        total = {_joined(powers, least): value for powers, value in total.items()}
+    scale = abs(total[min(total)]) if total else Fraction(1)
+    scale = -scale if turned else scale
+    return total if scale == 1 else {powers: value / scale for powers, value in total.items()}
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _quotient(node: Node) -> tuple[Signomial, Signomial]:
+    """A formula as a quotient; of one with a single term below nothing is left there but 1."""
+    ring = Ring((node,))
     parts = [_factors(part) for part in ring.generators]
-    signs = {powers: value > 0 for powers, value in _collected(divisor, parts).items()}
-    if not all(_sure(powers, frozenset()) for powers in signs):
-        raise Undecided("a denominator of which the sign is not known")
-    alike = len(set(signs.values())) == 1
-    total = _collected(difference if alike else difference * divisor, parts)
-    names = {name for powers in total for name, _ in powers if not name.startswith(LOGARITHM)}
-    least = [(name, -min(dict(powers).get(name, 0) for powers in total)) for name in names]
-    moved = {_joined(powers, least): value for powers, value in total.items()}
-    scale = abs(moved[min(moved)]) if moved else Fraction(1)
-    turned = -1 if alike and False in signs.values() else 1
-    return {powers: turned * value / scale for powers, value in moved.items()}
+    above, below = (_collected(polynomial, parts) for polynomial in ring.quotient(node))
+    if len(below) == 1 and all(_sure(powers, frozenset()) for powers in below):
+        ((powers, number),) = below.items()
+        return _product(above, {_raised(powers, -1): 1 / number}), _ONE
+    return above, below
 
 
 def positive(one: Signomial, from_one: frozenset[str]) -> bool:
@@ -156,12 +175,25 @@ def _raised(powers: Powers, by: Rational) -> Powers:
 
 def _collected(polynomial: Polynomial, parts: Sequence[Powers]) -> Signomial:
     """A polynomial with the generators taken apart."""
-    if len(polynomial) > MAX_TERMS:
-        raise Undecided("too many terms")
+    return _sum(
+        (
+            _joined(*(_raised(part, int(by)) for part, by in zip(parts, powers, strict=False) if by)),
+            Fraction(int(number)),
+        )
+        for powers, number in polynomial.terms()
+    )
+
+
+def _product(one: Signomial, other: Signomial) -> Signomial:
+    return _sum((_joined(first, second), one[first] * other[second]) for first in one for second in other)
+
+
+def _sum(terms: Iterable[tuple[Powers, Fraction]]) -> Signomial:
     total: Signomial = {}
-    for powers, number in polynomial.terms():
-        key = _joined(*(_raised(part, int(by)) for part, by in zip(parts, powers, strict=False) if by))
-        total[key] = total.get(key, Fraction(0)) + int(number)
+    for powers, value in terms:
+        total[powers] = total[powers] + value if powers in total else value
+    if len(total) > MAX_TERMS:
+        raise Undecided("too many terms")
     return {powers: value for powers, value in total.items() if value}
 
 
@@ -196,17 +228,16 @@ def _whole(several: Sequence[Signomial]) -> list[Signomial]:
 
 
 def _shifted(one: Signomial, from_one: frozenset[str]) -> Signomial:
-    """The same in what is left of the symbols when 1 is taken away; empty where it is none, or large."""
+    """The same in what is left of the symbols when 1 is taken away; empty where it is none."""
     for name in sorted({name for powers in one for name, _ in powers} & from_one):
-        total: Signomial = {}
-        for powers, value in one.items():
-            by = dict(powers).get(name, 0)
-            if by < 0 or by.denominator != 1 or len(total) > MAX_TERMS:
-                return {}
-            for part in range(int(by) + 1):
-                key = _joined(powers, ((name, part - by),))
-                total[key] = total.get(key, Fraction(0)) + value * math.comb(int(by), part)
-        one = {powers: value for powers, value in total.items() if value}
+        by = {powers: dict(powers).get(name, 0) for powers in one}
+        if any(power < 0 or power.denominator != 1 for power in by.values()):
+            return {}
+        one = _sum(
+            (_joined(powers, ((name, part - by[powers]),)), value * math.comb(int(by[powers]), part))
+            for powers, value in one.items()
+            for part in range(int(by[powers]) + 1)
+        )
     return one
 
 
