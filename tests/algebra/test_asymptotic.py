@@ -356,6 +356,14 @@ def test_the_symbols_that_make_the_difference() -> None:
     assert (("d",), ("h", "n")) == (other.faster_in, other.slower_in)
 
 
+def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
+    """A symbol is named by its whole name, whatever letters others have."""
+    vocabulary = Vocabulary({name: Symbol() for name in ("d", "n_heads")})
+    asked, written = (order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
+    assert ("n_heads",) == compared(asked, written).faster_in
+    assert ("n_heads",) == compared(written, asked).slower_in
+
+
 def test_assumptions_are_put_in_first() -> None:
     """``d = h*k`` makes ``h*k*n`` the same as ``d*n``."""
     assumption = ("d", parse("h*k", VOCABULARY))
