@@ -177,6 +177,18 @@ def test_the_solution_is_the_right_listing() -> None:
     assert listings.RIGHT.strip() == rest.removesuffix("### END SOLUTION").strip()
 
 
+def test_what_is_needed_is_at_hand() -> None:
+    """The pages tell every part of the library that the listings use; the aids stand on the title page."""
+    code = "\n".join(cells()[name].source for name in ("task5-a-given", "task5-a-answer"))
+    used = set(re.findall(r"\b(?:nn|torch)\.[A-Za-z]\w+", code)) - {"torch.nn"}
+    assert {"nn.Embedding", "nn.ModuleList"} < used
+    assert {name for name in used if name not in cells()["task5-pages"].source} == set()
+    stated = exam().assignment.exam
+    assert stated is not None
+    assert {"calculator", "dictionary"} <= set(re.findall(r"\w+", stated.aids["en"]))
+    assert {"Taschenrechner", "Wörterbuch"} <= set(re.findall(r"\w+", stated.aids["de"]))
+
+
 def test_the_rubric_asks_for_each_fault() -> None:
     """The items of the repair question are the eight faults."""
     assert sorted(decoder.EXAM) == sorted(item.id for item in exam().question("task5-a").items)

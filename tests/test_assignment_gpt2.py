@@ -190,6 +190,15 @@ def test_guides_say_what_earns_full_half_and_no_points() -> None:
             assert words == [line.partition(":")[0] for line in lines]
 
 
+def test_the_texts_have_three_beginnings_and_come_twice() -> None:
+    """Both are asked in the notebook, in both languages, and have points of their own."""
+    prompt = CELLS["strategies-prompt"].source
+    assert {"three", "twice", "drei", "zweimal"} <= set(re.findall(r"\w+", prompt))
+    items = {item.id: item for question in RUBRIC.questions for item in question.items if item.manual}
+    assert items["twice"].points == Decimal("1.5")
+    assert "three different beginnings" in items["texts"].options["guide"]["en"]
+
+
 # ---------------------------------------------------------------- what is true
 
 

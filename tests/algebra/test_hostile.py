@@ -72,6 +72,21 @@ def test_costly_formulas_end_quickly(name: str, asked: str) -> None:
     assert seconds < DIAGNOSED
 
 
+@pytest.mark.parametrize("nested", ["sqrt({} + n)", "1/({} + n)"])
+def test_keys_of_many_levels_judge_quickly(nested: str) -> None:
+    """A right and a wrong answer to a key of 38 roots or fractions within each other."""
+    text = "d"
+    for _ in range(38):
+        text = nested.format(text)
+    key = JudgingKey([parse(text, VOCABULARY)], [PLAIN])
+    right, seconds = fastest(text, key=key)
+    assert "right" == right
+    assert seconds < 2 * SECONDS
+    wrong, seconds = fastest(f"{text} + d", key=key)
+    assert "right" != wrong
+    assert seconds < 5 * SECONDS
+
+
 @pytest.mark.parametrize("name", [*REFUSED, *DECIDED])
 def test_lists_and_inequalities_end_quickly(name: str) -> None:
     """The same texts as a list, and as one side of an inequality."""
