@@ -83,6 +83,21 @@ except BoxEnded as ended:
     print(ended)
 sandbox.close()
 """
+THREADS = """
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+sandbox = NamespaceSandbox(Environment())
+print(sandbox.memory_bound)
+box = sandbox.open(Limits(memory_mb=256, processes=32))
+run = box.run_cell("import threading\\nmeeting = threading.Barrier(16)\\n"
+    "def meet():\\n  kept = [bytearray(1000) for _ in range(1000)]\\n  meeting.wait(9)\\n"
+    "threads = [threading.Thread(target=meet) for _ in range(16)]\\n"
+    "for one in threads: one.start()\\nfor one in threads: one.join()\\nprint(meeting.broken)", seconds=20)
+print(run.error, run.outputs[0].data["text/plain"].split()[-1])
+box.close()
+sandbox.close()
+"""
 SEEN = ["processes seen", "disk seen", "files seen", "descriptors"]
 
 
@@ -156,6 +171,11 @@ def test_what_a_failed_computation_gathered_is_free_again() -> None:
     first, *later = [int(pieces) for _, pieces in runs]
     assert first >= 8
     assert all(pieces >= first - 1 for pieces in later), runs
+
+
+def test_threads_need_little_of_the_room() -> None:
+    """Sixteen that are alive at once, and allocate, fit where addresses are bounded instead of memory."""
+    assert [FALLBACK, " False"] == run([], THREADS)
 
 
 def test_naps_between_steps_are_no_fault_of_ours() -> None:

@@ -49,6 +49,8 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
+    # Else each thread reserves 64 MB of addresses, and a box that is bounded by these had room for seven.
+    "MALLOC_ARENA_MAX": "2",
 }
 
 
