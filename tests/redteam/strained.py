@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from autograder.grading.pipeline import Grader, Handed
 from autograder.records import Graded
+from autograder.sandbox.remarks import SHARED_USER
 from tests.redteam.budgets import Meter, Stay
 from tests.redteam.exam import LIMITS, NAME, Exam, with_cells
 
@@ -145,7 +146,8 @@ def lost(alone: Mapping[str, Decimal], stay: Stay, graded: Graded) -> Loss | Non
     endings = [str(run.ending or run.error) for run in troubled]
     said = [f"{one.item}: {one.staff}" for one in graded.score.items if f"{one.question}.{one.item}" in fewer]
     late = any("time" in text for text in (*endings, *said))
-    return Loss(stay, sum(fewer.values(), Decimal(0)), "; ".join((*endings, *said))[:200], late)
+    noted = [note.code for note in graded.score.notes if note.code == SHARED_USER]  # staff are told
+    return Loss(stay, sum(fewer.values(), Decimal(0)), "; ".join((*noted, *endings, *said))[:200], late)
 
 
 def points(graded: Graded) -> Mapping[str, Decimal]:

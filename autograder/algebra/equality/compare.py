@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from autograder.algebra.equality.cases import equal_by_cases, has_cases, has_maxima
-from autograder.algebra.equality.inequalities import same_inequality
+from autograder.algebra.equality.inequalities import excess, is_strict, same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.values.balls import equal_at
 from autograder.algebra.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular
@@ -113,7 +113,7 @@ class Comparer:
                     or (
                         self._same_relation(first, second)
                         if first.sign == second.sign == "="
-                        else same_inequality(first, second, self.points)
+                        else self._same_inequality(first, second)
                     )
                 )
             )
@@ -171,6 +171,15 @@ class Comparer:
         if rounds(first) or rounds(second):
             return equal_rounded(first, second, self.points)
         return equal_at(first, second, self.points)
+
+    def _same_inequality(self, first: Relation, second: Relation) -> bool:
+        """Also where what is compared with zero is one formula, such as a maximum in another order."""
+        try:
+            return same_inequality(first, second, self.points)
+        except Undecided:
+            if is_strict(first) is is_strict(second) and self.equal(excess(first), excess(second)):
+                return True
+            raise
 
     def _same_relation(self, first: Relation, second: Relation) -> bool:
         """Rearranged: the differences of the sides have a ratio that is a number times powers of symbols.

@@ -55,9 +55,9 @@ def same_inequality(first: Relation, second: Relation, points: Points) -> bool:
     """
     if "=" in (first.sign, second.sign):
         return first.sign == second.sign
-    left, right = _excess(first), _excess(second)
-    strict = _is_strict(first)
-    if strict is _is_strict(second):
+    left, right = excess(first), excess(second)
+    strict = is_strict(first)
+    if strict is is_strict(second):
         if _same_sign(left, right, points):
             return True
     elif _whole(left, points) and _whole(right, points):  # a < b and a + 1 <= b, for whole numbers
@@ -78,11 +78,12 @@ def _ascending(relation: Relation) -> tuple[Node, Node]:
     return relation.left, relation.right
 
 
-def _is_strict(relation: Relation) -> bool:
+def is_strict(relation: Relation) -> bool:
+    """Whether the two sides must differ."""
     return relation.sign in ("<", ">")
 
 
-def _excess(relation: Relation) -> Node:
+def excess(relation: Relation) -> Node:
     """What is below zero (or not above) where the inequality holds."""
     smaller, larger = _ascending(relation)
     return Add((smaller, Neg(larger)))
@@ -143,7 +144,7 @@ def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rati
 def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool | None:
     """Whether an inequality holds at a point; None where that is not known."""
     try:
-        value = exact(_excess(relation), at)
+        value = exact(excess(relation), at)
     except (Irrational, TooLarge, Undefined):
         return None
-    return value < 0 or (value == 0 and not _is_strict(relation))
+    return value < 0 or (value == 0 and not is_strict(relation))

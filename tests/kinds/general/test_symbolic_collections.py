@@ -214,6 +214,14 @@ def test_links_that_do_not_always_hold_count(text: str, code: str) -> None:
     assert (code, Decimal(0)) == outcome(AT_MOST, text)
 
 
+@pytest.mark.parametrize("text", ["n <= d >= h", "h <= d >= n", "n < d >= h"])
+def test_a_chain_may_say_what_a_maximum_does(text: str) -> None:
+    """Two bounds of one side are one bound of the larger: a person looks, nothing is told as wrong."""
+    check = check_of('form = "relation"\naccept = ["max(n, h) <= d"]\n')
+    assert Status.NEEDS_REVIEW is result_of(check, text).status
+    assert ("", Decimal(6)) == outcome(check, "max(h, n) <= d")
+
+
 def test_a_relation_that_always_holds_may_be_asked_for() -> None:
     """Among links that all hold always the one that is asked for counts."""
     check = check_of('form = "relation"\naccept = ["n <= n^2"]\n')

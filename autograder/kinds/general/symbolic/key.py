@@ -14,7 +14,7 @@ from autograder.algebra.equality.inequalities import turned, with_sign
 from autograder.algebra.key import AnswerKey, Named
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Relation, Tree, symbols
+from autograder.algebra.nodes import Fn, Node, Relation, Tree, symbols, walk
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
@@ -415,10 +415,18 @@ def chain_trouble(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
     for left, right in pairwise(links):
         try:
             if not any(comparer.equal(left, right) for comparer in item.readings):
+                if any(map(_bounds_several, item.accept)):
+                    staff = "a chain of two relations, where the right one bounds a maximum or minimum"
+                    return results.review(staff, "formula.undecided")
                 return results.failed("formula.chain", left=to_text(left), right=to_text(right))
         except Undecided as error:
             return results.review(f"a chain of relations: {error}", "formula.undecided")
     return None
+
+
+def _bounds_several(right: Tree) -> bool:
+    """Whether it may say what a chain does: ``max(a, b) <= c`` is ``a <= c >= b``."""
+    return any(isinstance(node, Fn) and node.name in ("max", "min") for node in walk(right))
 
 
 def sign_trouble(answer: Tree, item: PreparedItem, reading: str) -> Finding | None:
