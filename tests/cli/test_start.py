@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,20 +14,39 @@ from tests.cli.running import PROGRAMS, ROOT
 
 pytestmark = pytest.mark.alone
 
-HELP_SECONDS = 0.3
+#: Processor time of our help page, in that of the smallest program whose page the same library draws.
+MOST_TIMES = 1.5
+
+SMALLEST = """
+import typer
+app = typer.Typer()
+@app.command()
+def one() -> None: "One."
+@app.command()
+def two() -> None: "Two."
+app()
+"""
 
 
-def test_help_answers_at_once() -> None:
-    """``autograder --help`` costs less than 300 ms of processor time.
-
-    It is the least of seven: whatever else the machine does only adds to it.
-    """
-    spent = []
+def processor_seconds(command: list[str]) -> float:
+    """The processor time of one run of a command, in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "COLUMNS": "100"}
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_help_answers_at_once(tmp_path: Path) -> None:
+    """``autograder --help`` costs little more than the library that draws it.
+
+    Both are run in turns, and the least of seven counts: whatever else the machine does only
+    adds to it, and how fast the machine is does not matter.
+    """
+    smallest = tmp_path / "smallest.py"
+    smallest.write_text(SMALLEST)
+    ours, floor = [], []
     for _ in range(7):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [str(PROGRAMS / "autograder"), "--help"]
-        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(spent) < HELP_SECONDS
+        ours.append(processor_seconds([str(PROGRAMS / "autograder"), "--help"]))
+        floor.append(processor_seconds([sys.executable, str(smallest), "--help"]))
+    assert min(ours) < MOST_TIMES * min(floor)
