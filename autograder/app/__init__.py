@@ -20,12 +20,15 @@ Heavy libraries are imported by these modules: a front end that must start at on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from autograder.course import Course
 from autograder.sandbox.levels import Isolation, warning
 
-__all__ = ["SILENT", "Course", "Isolation", "Listener", "counted", "warning"]
+if TYPE_CHECKING:
+    from autograder.course import Course
+
+__all__ = ["SILENT", "Isolation", "Listener", "counted", "open_course", "warning"]
 
 T = TypeVar("T")
 
@@ -49,3 +52,14 @@ def counted(steps: Iterable[T], total: int, watch: Listener) -> Iterator[T]:
     for done, step in enumerate(steps, start=1):
         yield step
         watch.progress(done, total)
+
+
+def open_course(folder: Path) -> Course:
+    """The course in a folder.
+
+    Raises:
+        CourseError: there is none.
+    """
+    from autograder.course import Course
+
+    return Course.at(folder)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder.app import SILENT, Course, Isolation, Listener, counted
+from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.deciding import decided, enter_decisions
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.roll import Roll, called, restored
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.course import schedule
+from autograder.course import Course, schedule
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
 from autograder.feedback import publish

@@ -11,10 +11,10 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
-from autograder.app import SILENT, Course, Isolation, Listener, counted
+from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.lists import read_roster
 from autograder.authoring import start as begin
-from autograder.course import name_fault
+from autograder.course import Course, name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
 from autograder.generate import generate as release
 from autograder.notebook.student_check import FILE_NAME, released_language

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from autograder.app import SILENT, Course, Isolation, Listener
+from autograder.app import SILENT, Isolation, Listener
 from autograder.app.classes import GradedClass, Published, feedback, grade
 from autograder.app.stores import OpenStore, open_store
+from autograder.course import Course
 from autograder.demo.course import Comparison, compare, make, where_to_look
 from autograder.demo.students import DemoStudent
 

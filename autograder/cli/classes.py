@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autograder.app import open_course
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -42,11 +43,11 @@ def grade(
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
-    from autograder.app import Course, classes, figures
+    from autograder.app import classes, figures
     from autograder.cli import report
 
     started = monotonic()
-    place = Course.at(course)
+    place = open_course(course)
     with report.at_isolation(isolation):
         with report.ProgressBar("grading") as watch:
             graded = classes.grade(
@@ -113,10 +114,10 @@ def feedback(
     json: JsonOption = False,
 ) -> None:
     """Write the feedback pages: one HTML file per student, and a summary for staff."""
-    from autograder.app import Course, classes
+    from autograder.app import classes
     from autograder.cli import report
 
-    place = Course.at(course)
+    place = open_course(course)
     with report.ProgressBar("feedback") as watch:
         published = classes.feedback(place, name, language, watch=watch)
     troubled = tell_troubles(published.pages)
@@ -147,11 +148,11 @@ def grades(
 
     Nothing is written, but for automatic scores in the gradebook that are not ours: they are put back.
     """
-    from autograder.app import Course, classes
+    from autograder.app import classes
     from autograder.cli import report
 
     with report.ProgressBar("grades") as watch:
-        stand = classes.standings(Course.at(course), name, watch=watch)
+        stand = classes.standings(open_course(course), name, watch=watch)
     roll = stand.roll
     report.tell(roll.remarks)
     rows = [(one, _time(roll.results[student])) for student, one in stand.rows.items()]

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from autograder.app import open_course
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -76,10 +77,10 @@ def generate(
     Where the rubric draws variants and the course has a roster.csv, each student's own release is written
     below personal/ as well.
     """
-    from autograder.app import Course, preparing
+    from autograder.app import preparing
     from autograder.cli import report
 
-    place = Course.at(course)
+    place = open_course(course)
     written = preparing.release(place, name, {"": None, "all": ""}.get(language, language))
     personal = None
     if preparing.is_personal(place, name):
@@ -107,10 +108,10 @@ def validate(
     json: JsonOption = False,
 ) -> None:
     """Let the answer key sit the exam: it must score everything, and the untouched release nothing."""
-    from autograder.app import Course, preparing
+    from autograder.app import preparing
     from autograder.cli import report
 
-    place = Course.at(course)
+    place = open_course(course)
     with report.at_isolation(isolation):
         found = preparing.validate(place, name, isolation)
         if json:
@@ -144,10 +145,10 @@ def verify(
     The key must score everything, the untouched release nothing, accepted alternatives must lose nothing,
     and all must stay within half of the limits. Exits with 1 when something is not so, and names it.
     """
-    from autograder.app import Course, preparing
+    from autograder.app import preparing
     from autograder.cli import report, verdicts
 
-    place = Course.at(course)
+    place = open_course(course)
     names = (name,) if name else place.assignments()
     if name or not names:
         place.rubric(name)  # refuses a name that is not known
@@ -195,10 +196,10 @@ def print_(
 
     Chromium makes the PDF, where there is one; otherwise a page is written that a browser can print.
     """
-    from autograder.app import Course, preparing
+    from autograder.app import preparing
     from autograder.cli import report
 
-    place = Course.at(course)
+    place = open_course(course)
     with report.at_isolation(isolation) if student else contextlib.nullcontext():
         printed = preparing.print_paper(
             place,
