@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks.base import AsksAgain, AsksStudentAgain, Check
+from autograder.checks.base import Check, HasSecondRound, HasStudentSecondRound
 from autograder.course import Course
 from autograder.course import manifest as manifests
-from autograder.course.manifest import HandedOut, Manifest
+from autograder.course.manifest import Manifest, StudentRelease
 from autograder.errors import CourseError, NotebookError, Place, PreloadMissing, RubricError
 from autograder.kinds import foreign, make_check
 from autograder.notebook.files import read_file
@@ -105,12 +105,12 @@ class Assignment(Struct, frozen=True, eq=False):
         """Whether the reference is asked about single submissions, and not only before all of them."""
         if self.rubric.assignment.redraw != "never":
             return True
-        again = [check for check in self.checks.values() if isinstance(check, AsksAgain)]
-        return not all(isinstance(check, AsksStudentAgain) for check in again)
+        again = [check for check in self.checks.values() if isinstance(check, HasSecondRound)]
+        return not all(isinstance(check, HasStudentSecondRound) for check in again)
 
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:
-        """Let a module that the rubric preloads, and that is not there, be told as the rubric's slip.
+        """Let a module that the rubric preloads, and that is not there, be told as the rubric's error.
 
         Raises:
             RubricError: there is one; names it and its line.
@@ -170,7 +170,7 @@ class Assignment(Struct, frozen=True, eq=False):
             )
         return given.variant
 
-    def with_notebooks(self, asked: Assignment, given: HandedOut) -> Assignment:
+    def with_notebooks(self, asked: Assignment, given: StudentRelease) -> Assignment:
         """A student's variant, with the notebooks that were handed out.
 
         Raises:

@@ -10,7 +10,7 @@
     ├── GradebookError         nbgrader's database refused, or disagrees with the rubric
     └── SandboxError
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
-        │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's slip
+        │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's error
         ├── SandboxFault       our own infrastructure failed; never the student's fault
         │   ├── BoxLost        a box was ended, and nothing else of ours, by all signs from outside
         │   └── EndedItself    that happened again and again in one submission, perhaps on purpose
@@ -164,7 +164,7 @@ class BoxEnded(SandboxError):
         self.detail = detail
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What happened, for staff, on one line: a foreseen error's text; another's type, text and place.
 
     Nothing is raised, whatever the error is.
@@ -172,8 +172,8 @@ def told(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - not ours, and only its text is missing
-        text = "(its text cannot be told)"
-    text = "".join(sign if sign.isprintable() else " " for sign in text[:_MOST_TOLD]).strip()
+        text = "(its text cannot be read)"
+    text = "".join(char if char.isprintable() else " " for char in text[:_MOST_TOLD]).strip()
     if isinstance(error, AutograderError):
         return text
     places = [

@@ -1,4 +1,4 @@
-"""TOML tables read strictly: nothing is unknown, nothing has another type, and slips get a suggestion."""
+"""TOML tables read strictly: nothing is unknown, nothing has another type, and typos get a suggestion."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[
     Raises:
         RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
     """
-    known(table, field_names(to), place, also)
+    check_known_keys(table, field_names(to), place, also)
     try:
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
-        raise refused(error, table, to, place) from error
+        raise rubric_error(error, table, to, place) from error
 
 
 def field_names(to: type[Any]) -> tuple[str, ...]:
@@ -56,7 +56,9 @@ def field_names(to: type[Any]) -> tuple[str, ...]:
     return names
 
 
-def known(table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()) -> None:
+def check_known_keys(
+    table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()
+) -> None:
     """Refuse unknown keys, with a suggestion; see `convert`.
 
     Raises:
@@ -73,13 +75,13 @@ def hint(name: str, names: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names)) or 'none'}"
 
 
-def refused(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:
+def rubric_error(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:
     """What msgspec found, in the words of the file and with the keys that lead there."""
     body, steps = _read(error)
     missing = _MISSING.fullmatch(body)
     known_steps = itertools.takewhile(lambda step: step is not None, steps)
     keys = [step for step in known_steps if step is not None] + ([missing[1]] if missing else [])
-    return RubricError(explained(error, table, to), inside(place, "", *keys))
+    return RubricError(explain_error(error, table, to), inside(place, "", *keys))
 
 
 def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
@@ -88,14 +90,14 @@ def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
     return body, [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
 
 
-def named(names: Iterable[str], most: int = 20) -> str:
+def name_list(names: Iterable[str], most: int = 20) -> str:
     """Names one after the other, in ASCII; of very many the first ones."""
     known = list(names)
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return ", ".join(ascii(one)[1:-1] for one in known[:most]) + more
 
 
-def explained(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
+def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
     """What msgspec found, in the words of the file: the key, what was expected, and what stands there."""
     body, steps = _read(error)
     missing = _MISSING.fullmatch(body)

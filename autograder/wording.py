@@ -51,7 +51,7 @@ def _locale(language: str) -> Locale:
         return Locale("en")
 
 
-class Told(Struct, frozen=True):
+class LocalisedText(Struct, frozen=True):
     """Words inside a sentence that a rubric states in several languages, as with the name of a case."""
 
     text: dict[str, str]
@@ -60,8 +60,8 @@ class Told(Struct, frozen=True):
         """What staff read."""
         return self.within("en")
 
-    def __add__(self, more: str) -> Told:
-        return Told({language: words + more for language, words in self.text.items()})
+    def __add__(self, more: str) -> LocalisedText:
+        return LocalisedText({language: words + more for language, words in self.text.items()})
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.text.items())))
@@ -71,5 +71,5 @@ class Told(Struct, frozen=True):
         return text_in(self.text, language)
 
 
-Phrase = str | Told
+Phrase = str | LocalisedText
 """What stands in the place of a placeholder: one text, or one for each language."""

@@ -21,7 +21,7 @@ from autograder import assignment as assignments
 from autograder.demo import EXAM
 from autograder.demo import course as demo_course
 from autograder.grading import batch
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
 from autograder.sandbox.pool import Pool
 
@@ -67,7 +67,7 @@ def main() -> None:
         print(json.dumps(figures))
 
 
-def graded(grader: Grader, handed: list[Handed], workers: int) -> list[Graded]:
+def graded(grader: Grader, handed: list[SubmittedFiles], workers: int) -> list[Graded]:
     """Grade all, several at the same time."""
     with ThreadPoolExecutor(workers) as threads:
         return list(threads.map(grader.grade, handed))

@@ -38,7 +38,7 @@ sys.path.insert(0, sys.argv[1])
 for name in {preload!r}:
     importlib.import_module(name)
 import torch, torch._dynamo
-from autograder.sandbox.inside import jail, pages
+from autograder.sandbox.inside import jail, huge_pages
 from autograder.sandbox.inside.shell import make_shell
 torch.set_num_threads(1)
 shell = make_shell()

@@ -51,7 +51,7 @@ def test_the_answer_key_earns_everything() -> None:
 
 @pytest.mark.parametrize("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
 def test_every_sample_earns_what_it_says(sample: Sample) -> None:
-    """Each style and each slip gets exactly the points stated beside it; only slips lose any."""
+    """Each style and each misconception gets exactly the points stated beside it; only mistakes lose any."""
     results = marks("mha", sample.source, assignment=NAME)
     assert dict(sample.points) == {item: result.points for item, result in results.items()}
     assert bool(sample.portrait) == (sample.earned < sum(ITEMS.values()))
@@ -86,7 +86,7 @@ def test_the_librarys_class_is_no_answer(answer: str) -> None:
 
 
 @pytest.mark.parametrize("trial", attention.trials(), ids=lambda trial: trial["name"])
-def test_each_slip_loses_exactly_its_items(trial: Mapping[str, Any]) -> None:
+def test_each_misconception_loses_exactly_its_items(trial: Mapping[str, Any]) -> None:
     """Every operator of the catalogue costs what is stated beside it, and a right rewriting nothing.
 
     Items that are stated to depend on what is drawn may be lost or kept.

@@ -18,7 +18,7 @@ from autograder.messages import sentences
 from autograder.rubric import load
 from reference.tracing import trials, visibility
 from reference.tracing.listings import LISTINGS
-from reference.tracing.slips import SLIPS
+from reference.tracing.misconceptions import MISCONCEPTIONS
 from reference.tracing.visibility import Architecture
 
 ROOT = Path(__file__).parents[1]
@@ -78,11 +78,14 @@ def test_the_numbers_of_the_classifier_are_primes_that_differ() -> None:
     assert all(size % factor for size in sizes for factor in range(2, size))
 
 
-def test_every_slip_has_a_sentence() -> None:
+def test_every_misconception_has_a_sentence() -> None:
     """What the gradients' reference recognises can be told, and so can misread architectures."""
-    assert {slip.code for slips in SLIPS.values() for slip in slips if slip.code} <= {
-        code.removeprefix("gradient.") for code in sentences() if code.startswith("gradient.")
-    }
+    assert {
+        misconception.code
+        for misconceptions in MISCONCEPTIONS.values()
+        for misconception in misconceptions
+        if misconception.code
+    } <= {code.removeprefix("gradient.") for code in sentences() if code.startswith("gradient.")}
     architectures = [
         Architecture("encoder", 5, padding=(4,)),
         Architecture("prefix", 5, prefix=2),

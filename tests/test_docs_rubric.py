@@ -17,7 +17,7 @@ from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
 from autograder.rubric import Rubric, parse, scales
 from autograder.rubric.exam import Exam, Task
-from autograder.rubric.visible import Made, Visible
+from autograder.rubric.visible import ConstructorArguments, Visible
 from autograder.variants import options as variant_options
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -33,7 +33,18 @@ EXAMPLES = re.findall(
     r"^```toml\n(.*?)^```", "\n".join((*COMMON.values(), *PAGES.values())), re.DOTALL | re.MULTILINE
 )
 RECORDS = (
-    *(Exam, Task, Made, Visible, Rules, Mistake, Case, AnswerItem, ComparedOptions, ManualItem),
+    *(
+        Exam,
+        Task,
+        ConstructorArguments,
+        Visible,
+        Rules,
+        Mistake,
+        Case,
+        AnswerItem,
+        ComparedOptions,
+        ManualItem,
+    ),
     *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same, scales.Grading, scales.Threshold, TableRow),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )

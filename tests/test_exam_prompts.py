@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.manual import sightings
+from autograder.checks.judging.manual import cue_matches
 from autograder.kinds import make_check
 from autograder.notebook.language import in_language
 from autograder.records import Answer, Status
@@ -20,8 +20,8 @@ RUBRIC = load(ROOT / "rubrics" / "dl4nlp-exam.toml")
 (QUESTION,) = (question for question in RUBRIC.questions if question.id == "task2-e")
 ZERO, ONE = QUESTION.items
 GIVEN = "The seats were hard, and so was the plot to follow, but I would go again tomorrow."
-SIGNS = ("review", "labels", "slot", "example", "order")
-ALL = set(SIGNS)
+CUES = ("review", "labels", "slot", "example", "order")
+ALL = set(CUES)
 
 ZERO_SHOT = {
     "instruction, review, cue": (f"Is this review positive or negative? Review: {GIVEN} Answer:", ALL),
@@ -120,15 +120,15 @@ HEADINGS = (
 )
 
 
-def signs(answer: str, item: str) -> dict[str, bool | None]:
-    """What is told of an answer, by the ids of the signs."""
+def cues(answer: str, item: str) -> dict[str, bool | None]:
+    """What is told of an answer, by the ids of the cues."""
     asked = ZERO if item == "zero-shot" else ONE
-    return dict(zip(SIGNS, (one.holds for one in sightings(QUESTION, asked, answer)), strict=False))
+    return dict(zip(CUES, (one.holds for one in cue_matches(QUESTION, asked, answer)), strict=False))
 
 
 def missing(answer: str, item: str) -> set[str]:
-    """The signs that are told not to be there."""
-    return {name for name, holds in signs(answer, item).items() if holds is not True}
+    """The cues that are told not to be there."""
+    return {name for name, holds in cues(answer, item).items() if holds is not True}
 
 
 @pytest.mark.parametrize("headings", HEADINGS)
@@ -162,11 +162,11 @@ def test_prompts_on_one_line_are_told_apart() -> None:
 @pytest.mark.parametrize("answer", ["", "Positive or negative?", "Zero-shot:", GIVEN])
 def test_an_answer_without_headings_is_left_to_the_person(answer: str) -> None:
     """Nothing is told to be missing where it is not known which text is which prompt."""
-    assert {None} == {*signs(answer, "zero-shot").values(), *signs(answer, "one-shot").values()}
+    assert {None} == {*cues(answer, "zero-shot").values(), *cues(answer, "one-shot").values()}
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_the_answer_key_shows_every_sign(language: str) -> None:
+def test_the_answer_key_shows_every_cue(language: str) -> None:
     """The planted model answers lack nothing, in either language."""
     notebook = json.loads((ROOT / "assignments" / "dl4nlp-exam" / "dl4nlp-exam.ipynb").read_text("utf-8"))
     (key,) = (
@@ -207,6 +207,6 @@ def test_a_megabyte_costs_little(unit: str) -> None:
     """Long hostile texts take no more than the limit of time for each pattern."""
     text = "Zero-shot: " + unit * (1_000_000 // len(unit))
     begins = time.process_time()
-    signs(text, "zero-shot")
-    signs(text, "one-shot")
+    cues(text, "zero-shot")
+    cues(text, "one-shot")
     assert time.process_time() - begins < 2

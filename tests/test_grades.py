@@ -245,7 +245,7 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
         ("id;assignment;points\nada;exam;1\n", "separate values with commas, not semicolons"),
     ],
 )
-def test_slips_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
     """The line is named, and what was expected."""
     found = tmp_path / "bonus.csv"
     found.write_text(text)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from autograder.errors import RubricError
-from autograder.limits import FLOOD_FACTOR, OF_ENDING, OF_MET, PATIENCE, amount, ranges
+from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, OF_ENDING, OF_MET, amount, ranges
 from autograder.messages import languages, sentences, template
-from autograder.records import Ending, Limits, Met
+from autograder.records import Ending, LimitKind, Limits
 from autograder.rubric import parse
 from autograder.sandbox.inside import shell
 from autograder.sandbox.outside import box, watch
@@ -84,7 +84,7 @@ def test_both_ends_of_a_range_are_allowed(name: str) -> None:
         ("memory_mb = 64\nscratch_mb = 65", r"scratch_mb: expected at most memory_mb \(64\), got 65"),
     ],
 )
-def test_a_slip_is_refused(written: str, message: str) -> None:
+def test_an_error_is_refused(written: str, message: str) -> None:
     """A wrong type, a misspelt name, and two limits that contradict one another."""
     with pytest.raises(RubricError, match=message):
         limits_of(written)
@@ -100,7 +100,7 @@ def test_limits_that_are_no_table_are_refused() -> None:
 def test_every_ending_and_every_limit_met_has_its_number() -> None:
     """Only the endings that are no limits have none, and every limit brings something about."""
     assert NO_LIMIT == {ending for ending in Ending if not amount(ending, Limits())}
-    assert [] == [met for met in Met if not amount(met, Limits())]
+    assert [] == [met for met in LimitKind if not amount(met, Limits())]
     assert set(FIELDS) == {*OF_ENDING.values(), *OF_MET.values()}
 
 
@@ -109,16 +109,16 @@ def test_every_ending_and_every_limit_met_has_its_number() -> None:
     [
         (Ending.CELL_TIME, "30 s"),
         (Ending.MEMORY, "2048 MB"),
-        (Met.MEMORY, "2048 MB"),
-        (Met.OUTPUT, "1024 kB"),
+        (LimitKind.MEMORY, "2048 MB"),
+        (LimitKind.OUTPUT, "1024 kB"),
         (Ending.OUTPUT, "4096 kB"),
-        (Met.PROCESSES, "64"),
-        (Met.FILES, "4096"),
+        (LimitKind.PROCESSES, "64"),
+        (LimitKind.FILES, "4096"),
         (Ending.RESTARTS, "6"),
         (Ending.EXITED, ""),
     ],
 )
-def test_an_amount_has_its_unit(kind: Ending | Met, shown: str) -> None:
+def test_an_amount_has_its_unit(kind: Ending | LimitKind, shown: str) -> None:
     """The same text in every language."""
     assert shown == amount(kind, Limits())
 
@@ -133,7 +133,7 @@ def test_large_and_small_amounts_are_written_out() -> None:
 def test_every_limit_has_its_sentences() -> None:
     """One beside a question and one beside a cell, in both languages, with the number."""
     codes = [f"{place}ending.{ending}" for ending in Ending for place in ("", "cell.")]
-    codes += [f"{place}limit.{met}" for met in Met for place in ("", "cell.")]
+    codes += [f"{place}limit.{met}" for met in LimitKind for place in ("", "cell.")]
     assert [] == [code for code in codes if code not in sentences()]
     limited = [code for code in codes if code.rpartition(".")[2] not in {one.value for one in NO_LIMIT}]
     texts = [template(code, language) for code in limited for language in languages()]
@@ -153,10 +153,10 @@ def test_the_parts_agree_on_their_constants() -> None:
     """The box and its guest flood at the same factor; the sentences name the cap on text; words are known."""
     assert FLOOD_FACTOR == shell.FLOOD_FACTOR == box.FLOOD_FACTOR
     assert f"{box.MAX_JSON >> 20} MB" in template("ending.reply-size", "en")
-    assert {met.value for met in Met} == set(watch._WORDS)
+    assert {met.value for met in LimitKind} == set(watch._WORDS)
     times = [code for code in sentences() if code.startswith(("ending.", "cell.ending.")) and "-time" in code]
     times = [code for code in times if "processor" not in code]
-    assert 2 == PATIENCE
+    assert 2 == CLOCK_FACTOR
     assert 6 == len(times)
     for code in times:
         assert "twice" in template(code, "en"), code

@@ -22,7 +22,7 @@ from autograder.gradebook import autograded, comments
 from autograder.notebook import closed, document, language, match, recover
 from autograder.notebook import read as notebook_read
 from autograder.records import Cell
-from autograder.sandbox import remarks
+from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
 from autograder.student.reading import read_count, read_value, vocabulary_of
 
@@ -63,8 +63,8 @@ PIECES = (
 AROUND = (("", ""), ("a", ")"), ("(", "b"))
 
 FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
-    "visible": (sanitise.visible, 40_000),
-    "visible, long": (lambda text: sanitise.visible(text, 200_000), 100_000),
+    "visible": (sanitise.printable_text, 40_000),
+    "visible, long": (lambda text: sanitise.printable_text(text, 200_000), 100_000),
     "clean_html": (sanitise.clean_html, 90_000),
     "table_document": (sanitise.table_document, 90_000),
     "image_uri": (lambda text: sanitise.image_uri("image/png", text), 400_000),
@@ -81,8 +81,8 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
     "column": (reading.normal, 200_000),
     "Markdown": (autograded.harmless_markdown, 100_000),
-    "comment": (comments.harmless, 16_000),
-    "compiling": (lambda text: remarks.compiling_notes([Cell(text)]), 200_000),
+    "comment": (comments.escape_markup, 16_000),
+    "compiling": (lambda text: limit_notes.compiling_notes([Cell(text)]), 200_000),
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.values_in(text.encode(errors="replace")), 400_000),
     "canonical": (match.canonical, 200_000),

@@ -53,7 +53,7 @@ MAX_POWER = 1000  # a constant exponent
 MAX_BITS = 4096  # of the numbers in front of products
 MAX_FACTORED_BITS = 64  # of a number that is taken apart into primes
 MAX_PATHS = 128  # ways for the symbols to grow that are looked at
-ROOM = Fraction(1, 1000)  # a power of a symbol that is looked for in the place of its logarithms
+POWER_MARGIN = Fraction(1, 1000)  # a power of a symbol that is looked for in the place of its logarithms
 BITS = 512  # of precision, where the sign of a constant is looked for
 
 Rational = int | Fraction
@@ -77,7 +77,7 @@ UNIT: Sum = {ONE: 1}
 UNKNOWN = "#?"
 
 
-class Comparison(Struct, frozen=True):
+class GrowthComparison(Struct, frozen=True):
     """How the growth asked for compares with an answer's: at most, or at least, a constant times as large."""
 
     at_most: bool
@@ -110,7 +110,7 @@ def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
     return above, below
 
 
-def compared(asked: Order, answer: Order) -> Comparison:
+def compared(asked: Order, answer: Order) -> GrowthComparison:
     """Compare two orders of growth.
 
     Raises:
@@ -121,8 +121,8 @@ def compared(asked: Order, answer: Order) -> Comparison:
         for above, below in ((asked[0], answer[1]), (answer[0], asked[1]))
     )
     if set(left) == set(right):
-        return Comparison(at_most=True, at_least=True)
-    return Comparison(
+        return GrowthComparison(at_most=True, at_least=True)
+    return GrowthComparison(
         _bounded(left, right), _bounded(right, left), _faster_in(left, right), _faster_in(right, left)
     )
 
@@ -334,7 +334,7 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
         slow = {
             atom for row in rows for name, times in row for atom in ((name, below) for below in range(times))
         }
-        rows += [{(name, times): ROOM, (name, times + 1): -1} for name, times in slow]
+        rows += [{(name, times): POWER_MARGIN, (name, times + 1): -1} for name, times in slow]
         if clash(rows):
             return True
     escaped = any(all(_escapes(ratio, path) for ratio in ratios) for path in _paths(_names(ratios)))

@@ -9,10 +9,11 @@ module                  use cases
 ======================  =================================================================================
 `preparing`             an assignment before it is sat: release, hand out, validate, verify, print
 `classes`               a class: grade it, where everybody stands, pages
-`figures`               statistics of a run
+`run_statistics`               statistics of a run
 `formulas`              how a formula is read and judged
-`looking`               what can be said of a notebook before it is handed in, and of this machine's sandbox
-======================  =================================================================================
+`inspection`               what can be said of a notebook before it is handed in, and of this machine's
+sandbox ======================
+=================================================================================
 
 Heavy libraries are imported by these modules: a front end that must start at once imports them when needed.
 """

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, counted
-from autograder.app.deciding import decided, enter_decisions
+from autograder.app.decisions import enter_decisions, stated_decisions
 from autograder.app.lists import read_bonus, read_roster
-from autograder.app.roll import Roll, called, restored
+from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, schedule
@@ -98,12 +98,12 @@ def grade(
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with store(assignment, new=True) as opened, Pool(isolation=isolation) as pool:
-        decisions, undecided = decided(course, assignment.rubric), False
+        decisions, undecided = stated_decisions(course, assignment.rubric), False
         _enrol(course, times, opened, watch)
-        found = restored(assignment, opened)
+        found = restore_marks(assignment, opened)
         graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
         outcomes = tuple(counted(graded, len(handins), watch))
-        roll = called(assignment, opened)
+        roll = read_roll(assignment, opened)
         if decisions:
             results = list(roll.results.values())
             became = enter_decisions(assignment.rubric, opened, decisions, results, course.secret())
@@ -190,8 +190,8 @@ def feedback(
 def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standings:
     """See `standings`."""
     course = assignment.course
-    found = restored(assignment, store)
-    roll = called(assignment, store)
+    found = restore_marks(assignment, store)
+    roll = read_roll(assignment, store)
     marks = store.marks(assignment.name)
     every = course.assignments()
     given = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}

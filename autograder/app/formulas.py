@@ -26,7 +26,7 @@ from autograder.kinds.general.symbolic.key import prepare
 from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.records import Answer, ItemResult, Message, Status
-from autograder.rubric import Assignment, Item, Question, Rubric, Symbol
+from autograder.rubric import AssignmentSettings, Item, Question, Rubric, RubricSymbol
 
 __all__ = ["Examined", "FormulaQuestion", "examine", "from_options", "from_rubric", "languages"]
 
@@ -87,7 +87,7 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     options = {"form": form, "accept": list(equals) or [_NOTHING.get(form, "0")], "assume": list(relations)}
     item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
     question = Question("formula", "symbolic", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
-    assignment = Assignment("formulas", Decimal(1), symbols=declared, assume=relations)
+    assignment = AssignmentSettings("formulas", Decimal(1), symbols=declared, assume=relations)
     return FormulaQuestion(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
 
 
@@ -193,10 +193,10 @@ def _parts(symbols: str) -> list[str]:
     return [part.strip() for part in symbols.split(",") if part.strip()]
 
 
-def _symbol(text: str) -> tuple[str, Symbol]:
+def _symbol(text: str) -> tuple[str, RubricSymbol]:
     """``d_model:d:D=real`` → the name, its other spellings and its domain."""
     spellings, _, domain = text.partition("=")
     name, *aliases = (spelling.strip() for spelling in spellings.split(":"))
     if len(name.split()) > 1:
         raise RubricError(f"symbols are separated by commas, not by blanks: {text!r}")
-    return name, Symbol(domain.strip() or "positive integer", tuple(aliases))
+    return name, RubricSymbol(domain.strip() or "positive integer", tuple(aliases))

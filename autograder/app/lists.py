@@ -11,7 +11,7 @@ from pathlib import Path
 from autograder import atomic
 from autograder.course import name_fault
 from autograder.errors import CourseError
-from autograder.feedback.sanitise import harmless
+from autograder.feedback.sanitise import escape_markup
 from autograder.store import Decision, Student
 from autograder.tables import hint
 
@@ -179,5 +179,5 @@ def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
 
 
 def _harmless(name: str) -> str:
-    shown = harmless(name)[:_MOST_CHARACTERS]
+    shown = escape_markup(name)[:_MOST_CHARACTERS]
     return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

@@ -20,21 +20,31 @@ from autograder.generate import generate as release
 from autograder.notebook.student_check import FILE_NAME, released_language
 from autograder.paper import make_sheet, print_pdf, render
 from autograder.paper.render import Size
-from autograder.personal import handing_out
-from autograder.personal.handing_out import Written
-from autograder.personal.making import make
+from autograder.personal import distribution
+from autograder.personal.distribution import DistributionSummary
+from autograder.personal.variant_set import make_variants
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
-from autograder.verify import Finding, Mark, Matrix, Row, Verified, Ways
+from autograder.verify import Mark, Matrix, Row, Verified, VerifyFinding, Ways
 
-__all__ = ["Finding", "Mark", "Matrix", "Row", "Verified", "Ways", "Written", "begin", "release"]
+__all__ = [
+    "DistributionSummary",
+    "Mark",
+    "Matrix",
+    "Row",
+    "Verified",
+    "VerifyFinding",
+    "Ways",
+    "begin",
+    "release",
+]
 """What a front end needs of what lies below."""
 
 
 class Validated(Struct, frozen=True):
     """What the answer key and the untouched release brought to light."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[VerifyFinding, ...]
     credit: tuple[Ways, ...]
     """What the ways through stated graphs of credit are worth."""
 
@@ -59,16 +69,16 @@ def is_personal(course: Course, name: str) -> bool:
 
 def hand_out(
     course: Course, name: str, *, isolation: Isolation = Isolation.NAMESPACES, replace: bool = False
-) -> Written:
+) -> DistributionSummary:
     """Write each student's own release, after the common one, in its language.
 
     Raises:
-        As `autograder.personal.handing_out.hand_out`.
+        As `autograder.personal.distribution.hand_out`.
     """
     language = released_language(course.release(name) / FILE_NAME)
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:
-        return handing_out.hand_out(course, name, students, pool, language=language, replace=replace)
+        return distribution.hand_out(course, name, students, pool, language=language, replace=replace)
 
 
 def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPACES) -> Validated:
@@ -86,7 +96,7 @@ def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPA
         return Validated(verify.validate(loaded, pool), tuple(verify.credit(loaded.rubric)))
 
 
-def verified(
+def build_and_verify(
     course: Course,
     name: str,
     *,
@@ -119,7 +129,7 @@ def verified(
     except SandboxError:
         raise
     except AutograderError as error:
-        finding = Finding(
+        finding = VerifyFinding(
             "course",
             name,
             "a rubric, notebooks and references that fit together",
@@ -205,7 +215,7 @@ def _asked(
             f"--student: nothing was handed out to {student!r}; put them on the class list and generate"
         )
     with Pool(isolation=isolation) as pool:
-        made = make(common, [student], pool, common.manifest.catalogues if common.manifest else None)
+        made = make_variants(common, [student], pool, common.manifest.catalogues if common.manifest else None)
     variant = common.variant_of(student) if given else made.variants[student]
     asked = common.with_variant(variant, made.catalogues).rubric
     files = generate.build(course, asked, language, made.exchanged(variant), student)

@@ -18,7 +18,7 @@ from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.records import Graded
 from autograder.store import Store
-from autograder.tables import hint, named
+from autograder.tables import hint, name_list
 from autograder.variants.drawing import canonical_id
 
 _ALIKE = 0.85
@@ -41,7 +41,7 @@ class Roll(Struct, frozen=True):
     """Something is to be put right: it was handed in, and is not graded."""
 
 
-def restored(assignment: Assignment, store: Store) -> tuple[str, ...]:
+def restore_marks(assignment: Assignment, store: Store) -> tuple[str, ...]:
     """Put back what something else wrote over our marks in the store; sentences about it.
 
     Raises:
@@ -54,7 +54,7 @@ def restored(assignment: Assignment, store: Store) -> tuple[str, ...]:
     return store.restore(results, rubrics, assignment.release_bytes, assignment.language)
 
 
-def called(assignment: Assignment, store: Store) -> Roll:
+def read_roll(assignment: Assignment, store: Store) -> Roll:
     """The class as it lies in submitted/, beside the results that are kept and the class list.
 
     Raises:
@@ -67,11 +67,11 @@ def called(assignment: Assignment, store: Store) -> Roll:
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
     notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
-    wrong = [*misplaced(course, name, notebooks), *misnamed_files(course)]
+    wrong = [*misplaced_notebooks(course, name, notebooks), *misnamed_files(course)]
     remarks = list(_gone(name, gone, store.listed(name)))
     waiting = sorted(handed_in - everybody.keys())
     if waiting:
-        remarks.append(f"handed in, but not graded yet: {named(waiting)}; run: autograder grade {name}")
+        remarks.append(f"handed in, but not graded yet: {name_list(waiting)}; run: autograder grade {name}")
     if course.roster.is_file():
         roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
         remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]
@@ -81,7 +81,7 @@ def called(assignment: Assignment, store: Store) -> Roll:
 def _gone(name: str, gone: Mapping[str, Graded], listed: Collection[str]) -> Iterator[str]:
     if not gone:
         return
-    told = named(
+    told = name_list(
         f"{student} ({graded.score.points.normalize():f} points)" for student, graded in gone.items()
     )
     yield (
@@ -92,7 +92,7 @@ def _gone(name: str, gone: Mapping[str, Graded], listed: Collection[str]) -> Ite
     still = [student for student in gone if student in listed]
     if still:
         yield (
-            f"formgrader and nbgrader export still list {named(still)}, whose folders are gone; "
+            f"formgrader and nbgrader export still list {name_list(still)}, whose folders are gone; "
             "nbgrader db student remove --force takes a student out there, with all assignments"
         )
 
@@ -115,10 +115,11 @@ def _absent(name: str, roster: Mapping[str, str], handed_in: Iterable[str]) -> I
     there = {canonical_id(student) for student in handed_in}
     absent = [student for canonical, student in roster.items() if canonical not in there]
     if absent:
-        yield f"in roster.csv, but not in submitted/<student>/{name}: {named(absent)} ({len(absent)} in all)"
+        listed = name_list(absent)
+        yield f"in roster.csv, but not in submitted/<student>/{name}: {listed} ({len(absent)} in all)"
 
 
-def misplaced(course: Course, assignment: str, notebooks: Collection[str]) -> list[str]:
+def misplaced_notebooks(course: Course, assignment: str, notebooks: Collection[str]) -> list[str]:
     """A sentence for each notebook below submitted/ or earlier/ that is not graded for its place or name.
 
     Args:
@@ -201,7 +202,7 @@ def _earlier(course: Course, assignment: str) -> list[str]:
 
 
 def _is_like(name: str, wanted: str) -> bool:
-    """Whether a folder was meant to be called so: other letters' sizes, other signs between, or a slip."""
+    """Whether a folder was meant to be called so: other letters' sizes, other signs between, or a typo."""
     if name == wanted:
         return False
     one, other = (_SIGNS.sub("", text.casefold()) for text in (name, wanted))

@@ -23,14 +23,14 @@ from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
 from autograder.messages import filled, sentences, template
 from autograder.messages.reading import unreadable
-from autograder.rubric import Symbol
+from autograder.rubric import RubricSymbol
 
-SYMBOLS: Mapping[str, Symbol] = {
-    "n_layers": Symbol(aliases=("L",)),
-    "n_heads": Symbol(aliases=("h",)),
-    "d_model": Symbol(aliases=("d",)),
-    "d_head": Symbol(aliases=("d_k",)),
-    "n": Symbol(),
+SYMBOLS: Mapping[str, RubricSymbol] = {
+    "n_layers": RubricSymbol(aliases=("L",)),
+    "n_heads": RubricSymbol(aliases=("h",)),
+    "d_model": RubricSymbol(aliases=("d",)),
+    "d_head": RubricSymbol(aliases=("d_k",)),
+    "n": RubricSymbol(),
 }
 """The symbols of the examples."""
 READ: Sequence[str] = (
@@ -96,7 +96,7 @@ NAMES = """\
 Only the symbols that a rubric declares are known, by their names and their other spellings. Markup does
 not count: `d_{{\\text{{model}}}}`, `d\\_model` and `d_model` are one name. Single letters may stand side
 by side (`Ld` is `L*d`) unless they may as well be another name run together. An unknown name is refused,
-with the nearest known one if it is that one with a slip of the finger; it is never taken apart into
+with the nearest known one if it is that one with a typo; it is never taken apart into
 letters that were not declared. Capitals and underscores may differ where one symbol alone fits (`dmodel`,
 `d_Model`).
 
@@ -133,7 +133,7 @@ symbols `n < d` and `n + 1 <= d` are the same. In a chain such as `0 < n <= d` t
 nothing. What is right after other steps, such as squaring, is left to a human."""
 
 DIAGNOSES = """\
-A formula that is wrong by one of these slips is told so, in words that name only what the student wrote. Each
+A formula that is wrong by one of these mistakes gets a sentence that names only what the student wrote. Each
 statement is exactly true of the answer. A step of a rubric may give points for one:
 `when = "diagnosis:CODE"`."""
 

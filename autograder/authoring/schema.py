@@ -1,6 +1,6 @@
 """The JSON Schema of rubrics, made from the records that read them; for editors.
 
-An editor that knows it completes keys, shows what they mean and underlines slips. It knows the shape of a
+An editor that knows it completes keys, shows what they mean and underlines typos. It knows the shape of a
 rubric only: that points add up, or that names fit together, is seen when the rubric is read.
 """
 
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from autograder.checks.judging.manual import ManualItem
 from autograder.kinds import kinds
-from autograder.rubric import Assignment, Item, Question
+from autograder.rubric import AssignmentSettings, Item, Question
 from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted
 
@@ -42,14 +42,14 @@ def schema() -> Schema:
     """The whole schema."""
     found = {name: (kind.check.question_type, kind.check.item_type) for name, kind in kinds().items()}
     pairs = [record for pair in found.values() for record in pair]
-    common = (Assignment, Grading, Threshold, Question, Item, ManualItem)
+    common = (AssignmentSettings, Grading, Threshold, Question, Item, ManualItem)
     records: list[type[Struct]] = list(dict.fromkeys((*common, *_MADE, *_DRAWN, *pairs)))
     schemas, components = msgspec.json.schema_components(records, ref_template=_REFERENCE)
     named = {record: one["$ref"].rpartition("/")[2] for record, one in zip(records, schemas, strict=True)}
     texts = _texts(records)
     definitions = {name: _told(_plain(one), texts.get(name, {})) for name, one in components.items()}
     own = {record: definitions.pop(named[record]) for record in records if record not in _DRAWN}
-    definitions["Assignment"] = _assignment(own[Assignment], own[Grading], own[Threshold])
+    definitions["Assignment"] = _assignment(own[AssignmentSettings], own[Grading], own[Threshold])
     for name, (question, item) in found.items():
         items = _items(name, own[Item], own[item], own[ManualItem])
         definitions[f"question-{name}"] = _question(name, own[Question], own[question], items)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.oracle import COUNTING, Known, Wrong, named
+from autograder.checks.judging.oracle import COUNTING, KnownValues, MistakeValue, mistake_finding
 from autograder.checks.judging.results import Finding, combine, result, review
 from autograder.checks.options import (
     AnswerItem,
@@ -136,7 +136,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return as_written(value)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, and values near the right one; see `autograder.checks.base.TriesItself`.
+        """What the rubric names, and values near the right one; see `autograder.checks.base.HasTrials`.
 
         Items about cases are for the reference folder: only code can give wrong results there.
         """
@@ -249,9 +249,9 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             return Compared(found.finding)
         said, read = self.targets.said(options.key, evidence), self._read.get(item.id)
         known = (
-            Known((), said.wrong, read=tuple(read[0]))
+            KnownValues((), said.wrong, read=tuple(read[0]))
             if read
-            else Known(self.stated(item, evidence), said.wrong)
+            else KnownValues(self.stated(item, evidence), said.wrong)
         )
         if not self.has_value(item):
             expected = self.targets.expected(target, options.key, evidence)
@@ -260,7 +260,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return self.judged(found.value, known, item, target, evidence)
 
     def judged(
-        self, value: Any, known: Known, item: Item, target: ValueTarget, evidence: Evidence
+        self, value: Any, known: KnownValues, item: Item, target: ValueTarget, evidence: Evidence
     ) -> Compared:
         """One value of an answer against everything that is known about it."""
         given, finding = self.read(value, item, target)
@@ -288,7 +288,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return Compared(self._named(given, telling, item, target, evidence) or telling, reading)
 
     def _explained(
-        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: ValueTarget
+        self, given: Any, wrongs: Sequence[MistakeValue], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
         """The known mistake that leads to this value, or what all those that do have in common."""
         fitting = []
@@ -299,7 +299,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 fitting.append(wrong)
         others = difference.code not in self.vague
         params = {"what": target.what, "value": difference.message.params.get("value", "")}
-        return named(fitting, difference.staff, params, others=others, area=self.area)
+        return mistake_finding(fitting, difference.staff, params, others=others, area=self.area)
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: ValueTarget, evidence: Evidence

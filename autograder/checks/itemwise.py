@@ -17,7 +17,7 @@ from autograder.checks.judging.manual import manual
 from autograder.checks.judging.oracle import check_worths, known_mistake
 from autograder.checks.judging.results import (
     Finding,
-    blank,
+    is_blank,
     no_answer,
     result,
     review,
@@ -68,7 +68,7 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The calls to make in the student's box; none for a cell that was left blank."""
-        return () if blank(answer) else self.asked(answer, draw)
+        return () if is_blank(answer) else self.asked(answer, draw)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The calls to make for a cell that was written in."""
@@ -95,7 +95,7 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
     def _result(self, item: Item, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> ItemResult:
         if item.manual:
             return manual(self.question, item, evidence)
-        if blank(evidence.answer):
+        if is_blank(evidence.answer):
             return result(self.question, item, no_answer())
         try:
             found = verdict(item, self.items[item.id])

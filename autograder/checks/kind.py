@@ -14,7 +14,7 @@ Form = Literal[
 """How an answer looks, on paper and to the check that students run; empty: nothing is said of it.
 
 Formulas, whole numbers, shapes, values, quantities and choices are written into blanks; a table has a grid;
-``code`` is a function or class of the student's, a ``listing`` code that was handed out to be mended;
+``code`` is a function or class of the student's, a ``listing`` code that was handed out to be repaired;
 ``written`` is a text for a person.
 """
 

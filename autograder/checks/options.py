@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.errors import Key, Place, RubricError
 from autograder.rubric import Item, Question, convert
 from autograder.tables import field_names
-from autograder.wording import Phrase, Told, text_in
+from autograder.wording import LocalisedText, Phrase, text_in
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -71,7 +71,7 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
         more = f": {sizes}]" if sizes else "]"
         if isinstance(self.name, str) or not self.name:
             return f"{answer} [{known}{more}"
-        return Told({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
+        return LocalisedText({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
 
 class GivenClass(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Observations
-from autograder.checks.judging.results import Finding, failed, review, same_value, trouble
+from autograder.checks.judging.results import Finding, failed, first_failure, review, same_value
 from autograder.checks.options import Case, CaseItem
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.planning.subject import MODEL, Callee, CalleeOptions, Construct, argument, changed
@@ -40,8 +40,8 @@ class Property(Struct, frozen=True):
     needs_mask: bool = False
 
 
-class Unfit(Exception):
-    """A case cannot show the property, e.g. its mask blocks nothing. A slip in the rubric."""
+class UnsuitableCase(Exception):
+    """A case cannot show the property, e.g. its mask blocks nothing. An error in the rubric."""
 
 
 # ---------------------------------------------------------------- what is asked
@@ -60,7 +60,7 @@ def _masked(
             array = _array(arguments, name)
             where = _key_positions(mask_array, array.shape[:2], blocked=blocked)
             if not where.any():
-                raise Unfit(f"the mask {'blocks' if blocked else 'opens'} no key everywhere")
+                raise UnsuitableCase(f"the mask {'blocks' if blocked else 'opens'} no key everywhere")
             other = _moved(array, generator)
             replacements[name] = _like(arguments, name, np.where(_widen(where, array), other, array))
         variants.append(changed(arguments, replacements))
@@ -77,7 +77,7 @@ def _batch(
     for name in move:
         array = _array(arguments, name)
         if array.shape[0] < 2:
-            raise Unfit("a batch of at least two is needed")
+            raise UnsuitableCase("a batch of at least two is needed")
         other = array.copy()
         other[0] = _moved(array[0], generator)
         replacements[name] = _like(arguments, name, other)
@@ -91,7 +91,7 @@ def _reordered(
     generator = inputs.generator(purpose)
     length = _array(arguments, move[0]).shape[1]
     if length < 2:
-        raise Unfit("at least two keys are needed")
+        raise UnsuitableCase("at least two keys are needed")
     order = np.roll(np.arange(length), int(generator.integers(1, length)))
     reordered: dict[str | int, Any] = {
         name: _like(arguments, name, _array(arguments, name)[:, order]) for name in move
@@ -114,7 +114,7 @@ def _later(
     for name in move:
         array = _array(arguments, name)
         if array.shape[1] < 2:
-            raise Unfit("at least two positions are needed")
+            raise UnsuitableCase("at least two positions are needed")
         other = array.copy()
         half = array.shape[1] // 2
         other[:, half:] = _moved(array[:, half:], generator)
@@ -211,7 +211,7 @@ def _array(arguments: Arguments, name: str | int) -> np.ndarray:
     value = argument(arguments, name)
     array = value.array if isinstance(value, Tensor) else value
     if not isinstance(array, np.ndarray) or array.ndim < 2:
-        raise Unfit(f"the case has no argument {name!r} that is an array with two axes or more")
+        raise UnsuitableCase(f"the case has no argument {name!r} that is an array with two axes or more")
     return array
 
 
@@ -237,7 +237,7 @@ def _key_positions(mask: np.ndarray, shape: tuple[int, ...], *, blocked: bool) -
     rows = opened.reshape(opened.shape[0], -1, opened.shape[-1])
     where = ~rows.any(1) if blocked else rows.all(1)
     if where.shape[1] != shape[1] or where.shape[0] not in (1, shape[0]):
-        raise Unfit(f"the mask has {where.shape} batches and keys, the argument that moves {shape}")
+        raise UnsuitableCase(f"the mask has {where.shape} batches and keys, the argument that moves {shape}")
     return np.broadcast_to(where, shape)
 
 
@@ -306,7 +306,7 @@ def probe(subject: Callee, item: PropertyItem, purpose: str, case: Case | None, 
     try:
         made = _made(subject, item, purpose, case)
         _try_out(made, subject.options)
-    except Unfit as error:
+    except UnsuitableCase as error:
         raise RubricError(f"{error}", where) from error
     return made
 
@@ -338,9 +338,9 @@ class Changes:
         base = inputs.arguments(self._purpose, self._case.args, self._case.kwargs)
         item = self._item
         if self._property.moves and not item.move:
-            raise Unfit("move: which arguments are changed?")
+            raise UnsuitableCase("move: which arguments are changed?")
         if self._property.needs_mask and item.mask == "":
-            raise Unfit("mask: which argument is the mask?")
+            raise UnsuitableCase("mask: which argument is the mask?")
         variants = self._property.variants(base, item.move, item.mask, inputs, f"{self._purpose}: move")
         asked = [base, base, *variants]
         return subject.prologue(inputs, weights=False) + tuple(
@@ -350,7 +350,7 @@ class Changes:
 
     def verdict(self, observations: Observations, what: Phrase, draw: Draw | None) -> Finding | None:
         """Every call must have given finite numbers, the two equal calls the same, and the property hold."""
-        finding = trouble(observations, self._count, self._subject.name, what)
+        finding = first_failure(observations, self._count, self._subject.name, what)
         if finding is not None:
             return finding
         if draw is None:
@@ -397,7 +397,7 @@ class Gradients:
 
     def verdict(self, observations: Observations, what: str, draw: Draw | None) -> Finding | None:  # noqa: ARG002
         """Every parameter needs a gradient that is finite and not zero."""
-        finding = trouble(observations, self._count, self._subject.name, what)
+        finding = first_failure(observations, self._count, self._subject.name, what)
         if finding is not None:
             return finding
         gradients = observations[self._count - len(self._parameters) : self._count]
@@ -438,13 +438,13 @@ class Raises:
         if draw is None:
             return review(f"{what}: the number of calls is not known: the evidence has no draw")
         good = len(self.calls(Inputs(self._subject.options, draw))) - 1
-        finding = trouble(observations[:good], good, self._subject.name, what)
+        finding = first_failure(observations[:good], good, self._subject.name, what)
         if finding is not None:
             return finding
         last = observations[good : good + 1]
         if last and last[0].is_a(self._item.raises):
             return None
-        finding = trouble(last, 1, "", what)
+        finding = first_failure(last, 1, "", what)
         wanted = " / ".join(self._item.raises)
         if finding is None:
             return failed("property.not-raised", f"{what}: nothing was raised", what=what, wanted=wanted)
@@ -464,23 +464,23 @@ def _nonzero(value: Any) -> bool:
 def _made(subject: Callee, item: PropertyItem, purpose: str, case: Case | None) -> Probe:
     if item.property == "raises":
         if item.construct is None and not item.args and not item.kwargs:
-            raise Unfit("raises: construct, args or kwargs must say what is refused")
+            raise UnsuitableCase("raises: construct, args or kwargs must say what is refused")
         if item.construct is not None and subject.options.construct is None:
-            raise Unfit("construct: the question constructs nothing")
+            raise UnsuitableCase("construct: the question constructs nothing")
         if item.construct is None and case is None:
-            raise Unfit("case: a case that works is needed beside the one that is refused")
+            raise UnsuitableCase("case: a case that works is needed beside the one that is refused")
         return Raises(subject, item, purpose, case)
     if case is None:
-        raise Unfit("case: the property needs a case of the question")
+        raise UnsuitableCase("case: the property needs a case of the question")
     if item.property == "gradient_reaches":
         if not (item.parameters or subject.weights) or subject.options.construct is None:
-            raise Unfit("parameters: name the parameters of the class that is constructed")
+            raise UnsuitableCase("parameters: name the parameters of the class that is constructed")
         return Gradients(subject, item, case)
     return Changes(subject, item, case, purpose)
 
 
 def _try_out(made: Probe, options: CalleeOptions) -> None:
-    """Ask with the smallest and the largest sizes, so that a slip shows when the rubric is read."""
+    """Ask with the smallest and the largest sizes, so that an error shows when the rubric is read."""
     for extreme in (min, max):
         sizes = {name: (extreme(choices),) for name, choices in options.sizes.items()}
         made.calls(Inputs(msgspec.structs.replace(options, sizes=sizes), SAMPLE))

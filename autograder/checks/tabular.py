@@ -15,7 +15,7 @@ from msgspec.structs import fields, replace
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.oracle import Known, said
+from autograder.checks.judging.oracle import KnownValues, read_reply
 from autograder.checks.judging.results import (
     NO_POINTS,
     Finding,
@@ -29,12 +29,12 @@ from autograder.checks.judging.results import (
 from autograder.checks.options import AnswerItem, CallOptions, place, share
 from autograder.checks.planning.planting import PlantedTable, table_trials
 from autograder.checks.planning.targets import Targets, ValueTarget
-from autograder.checks.values.tables import Columns, Matched, Names, Unread, read_table
+from autograder.checks.values.tables import Columns, Matched, Names, UnreadableTable, read_table
 from autograder.errors import RubricError
 from autograder.messages import languages, render
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Question, Rubric, convert
-from autograder.tables import known as refuse_unknown
+from autograder.tables import check_known_keys as refuse_unknown
 from autograder.wording import Phrase
 
 KEY = "key"
@@ -271,18 +271,18 @@ class CellColumn:
         ]
         return any(self.finding(row, parts[row][1], target, evidence) is None for row in achieved)
 
-    def _known(self, check: Compared, item: Item, evidence: Evidence) -> Known:
+    def _known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
         """What is right in one cell: what the rubric states, otherwise what the reference says."""
         stated = check.stated(item, evidence)
         answer, fault = (None, None)
         if check.options.config is not None:
             answer, fault = reference_value(observations_at(evidence.expected, 0), 0)
-        found = said(answer, (item.id, self.id))
+        found = read_reply(answer, (item.id, self.id))
         if check.has_value(item):
-            return Known(stated, found.wrong)
+            return KnownValues(stated, found.wrong)
         if fault is None and found.right is None:
             fault = review(f"the reference says nothing about {item.id}, {self.id}")
-        return Known((found.right, *stated), found.wrong, fault)
+        return KnownValues((found.right, *stated), found.wrong, fault)
 
 
 def _item(row: TableRow, column: Column, question: Question) -> Item:
@@ -380,7 +380,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
             return found.finding
         what = target.what or self.question.answer_cell
         rows = read_table(found.value, self._columns)
-        if isinstance(rows, Unread):
+        if isinstance(rows, UnreadableTable):
             return failed(rows.code, f"{what}: {rows.code} {rows.params}", what=what, **rows.params)
         if not any(row.name or row.cells for row in rows):
             return no_answer("no-answer", f"{what} is empty")

@@ -43,7 +43,7 @@ def grade(
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
-    from autograder.app import classes, figures
+    from autograder.app import classes, run_statistics
     from autograder.cli import report
 
     started = monotonic()
@@ -54,7 +54,7 @@ def grade(
                 place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
             )
         outcomes = graded.outcomes
-        found = figures.of_run(outcomes, monotonic() - started)
+        found = run_statistics.run_statistics(outcomes, monotonic() - started)
         if json:
             report.print_json(
                 {
@@ -72,24 +72,24 @@ def grade(
             report.say(f"gradebook: {report.with_size(place.gradebook)}")
             report.say(f"with what people gave: autograder grades {name}")
         for folder, fault in graded.misnamed.items():
-            report.tell([f"submitted/{folder} is not graded: {fault}; rename the folder"])
-        report.tell(graded.remarks)
-        faults = tell_faults(outcomes, name)
+            report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
+        report.print_notes(graded.remarks)
+        faults = print_faults(outcomes, name)
         if not outcomes:
-            report.tell([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
+            report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
     if graded.misnamed or graded.attention or faults or not outcomes:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def tell_faults(outcomes: Sequence[Outcome], name: str) -> bool:
+def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
     """Say on standard error what went wrong on our side; whether anything did."""
-    from autograder.app import figures
+    from autograder.app import run_statistics
     from autograder.cli import report
 
-    faults = figures.faults_of_ours(outcomes)
-    report.tell(faults)
+    faults = run_statistics.faults_of_ours(outcomes)
+    report.print_notes(faults)
     if faults:
-        report.tell(
+        report.print_notes(
             [
                 "this is not the students' doing. What could not be judged waits for a person; "
                 f"autograder grade {name} tries these again"
@@ -98,13 +98,13 @@ def tell_faults(outcomes: Sequence[Outcome], name: str) -> bool:
     return bool(faults)
 
 
-def tell_troubles(pages: Iterable[Page]) -> bool:
+def print_page_problems(pages: Iterable[Page]) -> bool:
     """Say on standard error which pages are not there; whether any is not."""
     from autograder.cli import report
 
-    troubles = [page.trouble for page in pages if page.trouble]
-    report.tell(troubles)
-    return bool(troubles)
+    problems = [page.problem for page in pages if page.problem]
+    report.print_notes(problems)
+    return bool(problems)
 
 
 def feedback(
@@ -120,9 +120,9 @@ def feedback(
     place = open_course(course)
     with report.ProgressBar("feedback") as watch:
         published = classes.feedback(place, name, language, watch=watch)
-    troubled = tell_troubles(published.pages)
-    report.tell(published.remarks)
-    written = [page.path for page in published.pages if not page.trouble]
+    troubled = print_page_problems(published.pages)
+    report.print_notes(published.remarks)
+    written = [page.path for page in published.pages if not page.problem]
     folder = place.root / "feedback"
     if json:
         found = {"pages": len(written), "folder": str(folder), "remarks": published.remarks}
@@ -154,7 +154,7 @@ def grades(
     with report.ProgressBar("grades") as watch:
         stand = classes.standings(open_course(course), name, watch=watch)
     roll = stand.roll
-    report.tell(roll.remarks)
+    report.print_notes(roll.remarks)
     rows = [(one, _time(roll.results[student])) for student, one in stand.rows.items()]
     if json:
         plain = {

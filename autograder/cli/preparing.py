@@ -26,7 +26,7 @@ from autograder.cli.options import (
 from autograder.errors import CourseError
 
 
-class Paper(enum.StrEnum):
+class PaperSize(enum.StrEnum):
     """Sizes of paper."""
 
     A4 = "a4"
@@ -156,7 +156,9 @@ def verify(
     with report.at_isolation(isolation):
         for one in names:
             with report.ProgressBar(one) as watch:
-                done.append(preparing.verified(place, one, workers=workers, isolation=isolation, watch=watch))
+                done.append(
+                    preparing.build_and_verify(place, one, workers=workers, isolation=isolation, watch=watch)
+                )
     for verified in done if json != "-" else ():
         verdicts.show(verified)
     if json:
@@ -185,7 +187,7 @@ def print_(
     student: Annotated[
         str, typer.Option("--student", help="The variant of one student, where variants are drawn.")
     ] = "",
-    paper: Annotated[Paper, typer.Option("--paper", help="Size of the paper.")] = Paper.A4,
+    paper: Annotated[PaperSize, typer.Option("--paper", help="Size of the paper.")] = PaperSize.A4,
     output: Annotated[
         Path | None,
         typer.Option("--output", help="A file that ends in .pdf or .html; default: a PDF below paper/."),

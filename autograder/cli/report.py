@@ -31,8 +31,8 @@ from autograder.app import Isolation, Listener, warning
 
 if TYPE_CHECKING:
     from autograder.app.classes import Outcome
-    from autograder.app.looking import Layer
-    from autograder.app.preparing import Finding, Ways
+    from autograder.app.inspection import Layer
+    from autograder.app.preparing import VerifyFinding, Ways
 
 MOST_ROWS = 100
 
@@ -132,10 +132,10 @@ class ProgressBar(Listener):
 
     def tell(self, sentence: str) -> None:
         """On a line of its own."""
-        tell([sentence])
+        print_notes([sentence])
 
 
-def tell(sentences: Iterable[str]) -> None:
+def print_notes(sentences: Iterable[str]) -> None:
     """What staff must know, on standard error."""
     sys.stderr.writelines(f"autograder: {sentence}\n" for sentence in sentences)
 
@@ -166,7 +166,7 @@ def summary_table(figures: dict[str, Any], title: str) -> Table:
     return table
 
 
-def show_validation(name: str, findings: Sequence[Finding], credit: Sequence[Ways]) -> None:
+def show_validation(name: str, findings: Sequence[VerifyFinding], credit: Sequence[Ways]) -> None:
     """What was found about an answer key, and what the ways through stated graphs of credit are worth."""
     out = console()
     if any(ways.stated for ways in credit):
@@ -196,7 +196,7 @@ def layers_table(layers: Sequence[Layer]) -> Table:
     return table
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
+def findings_table(findings: Sequence[VerifyFinding]) -> Table:
     """What the answer key and the untouched release brought to light."""
     table = _folding("not as it must be", "paper", "place", "what")
     for finding in findings:

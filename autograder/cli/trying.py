@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.cli.classes import tell_faults, tell_troubles
+from autograder.cli.classes import print_faults, print_page_problems
 from autograder.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SANDBOX,
@@ -24,7 +24,7 @@ from autograder.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from autograder.app.looking import Looked
+    from autograder.app.inspection import NotebookInspection
 
 
 def demo(
@@ -37,17 +37,17 @@ def demo(
     json: JsonOption = False,
 ) -> None:
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
-    from autograder.app import figures, trial
+    from autograder.app import demo_run, run_statistics
     from autograder.cli import report
 
-    place, classes = trial.make(folder, students=students, seed=seed)
+    place, classes = demo_run.make(folder, students=students, seed=seed)
     console = report.console()
     found, outcomes = {}, {}
     exact = True
     with report.at_isolation(isolation):
         for name, people in classes.items():
             with report.ProgressBar("grading") as grading, report.ProgressBar("feedback") as pages:
-                run = trial.run(
+                run = demo_run.run(
                     place,
                     name,
                     people,
@@ -57,10 +57,10 @@ def demo(
                     watches=(grading, pages),
                 )
             outcomes[name] = run.graded.outcomes
-            troubled = [tell_troubles(run.published.pages), tell_faults(outcomes[name], name)]
+            troubled = [print_page_problems(run.published.pages), print_faults(outcomes[name], name)]
             exact = exact and run.comparison.exact and not any(troubled)
             found[name] = {
-                **figures.of_run(outcomes[name], run.seconds),
+                **run_statistics.run_statistics(outcomes[name], run.seconds),
                 "seconds for the feedback pages": round(run.seconds_for_pages, 2),
                 **run.comparison.figures(),
             }
@@ -71,7 +71,7 @@ def demo(
         if json:
             report.print_json({"course": str(place.root), "assignments": found})
         else:
-            for line in trial.where_to_look(place, outcomes):
+            for line in demo_run.where_to_look(place, outcomes):
                 report.say(line)
     raise typer.Exit(0 if exact else EXIT_FINDINGS)
 
@@ -80,10 +80,10 @@ def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
     """Test the sandbox of this machine afresh: each layer, what was found, and what to do."""
     import msgspec
 
-    from autograder.app import looking
+    from autograder.app import inspection
     from autograder.cli import report
 
-    found = looking.machine(course)
+    found = inspection.inspect_machine(course)
     if json:
         plain = msgspec.to_builtins(found)
         report.print_json(
@@ -117,10 +117,10 @@ def check(
     Shows which questions are answered, how formulas are read, and which given cells were changed or deleted.
     What only running tells, check() in the notebook shows. Exits with 1 when something is missing.
     """
-    from autograder.app import looking
+    from autograder.app import inspection
 
-    check_language(language, ("", *looking.languages()))
-    looked = looking.look(notebook, check_file, language)
+    check_language(language, ("", *inspection.languages()))
+    looked = inspection.inspect_notebook(notebook, check_file, language)
     if json:
         sys.stdout.write(encoder.dumps(_object(looked), ensure_ascii=False) + "\n")
     else:
@@ -128,7 +128,7 @@ def check(
     raise typer.Exit(0 if looked.paper.is_complete else EXIT_FINDINGS)
 
 
-def _object(looked: Looked) -> dict[str, Any]:
+def _object(looked: NotebookInspection) -> dict[str, Any]:
     paper = looked.paper
     return {
         "assignment": paper.assignment,

@@ -253,13 +253,13 @@ def name_fault(name: str) -> str:
     """
     if not name or len(name) > MOST_NAME:
         return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
-    if any("\udc80" <= sign <= "\udcff" for sign in name):
+    if any("\udc80" <= char <= "\udcff" for char in name):
         return "it is not UTF-8"
-    for sign in name:
-        if unicodedata.category(sign) in _UNSEEN:
-            return f"it holds the invisible character U+{ord(sign):04X}"
-        if sign in _NEVER_IN_A_NAME:
-            return f"it holds {sign!r}"
+    for char in name:
+        if unicodedata.category(char) in _UNSEEN:
+            return f"it holds the invisible character U+{ord(char):04X}"
+        if char in _NEVER_IN_A_NAME:
+            return f"it holds {char!r}"
     if name.startswith(_BEGINS_A_FORMULA):
         return f"it begins with {name[0]!r}, as a spreadsheet's formula does"
     if name.startswith("."):

@@ -114,7 +114,7 @@ class Schedule(Struct, frozen=True):
         window, moment, rule = self.of(handin.student), handin.submitted_at, self.rule(handin.student)
         if moment is None:
             return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule))
-        stated = timestamps.shown(timestamps.by_clock(moment, window), window.zone)
+        stated = timestamps.format_moment(timestamps.by_clock(moment, window), window.zone)
         told = f"The time of handing in is {stated}, which is"
         if moment > now + CLOCKS_DIFFER:
             timing = Timing(window, doubt=f"{told} still to come.", rule=rule)
@@ -147,7 +147,7 @@ def load(course: Course, rubric: Rubric) -> Schedule | None:
         raise CourseError(f"{path}: not valid TOML: {error}") from error
     name = rubric.assignment.name
     try:
-        tables.known(written, (*course.assignments(), name), str(path))
+        tables.check_known_keys(written, (*course.assignments(), name), str(path))
         return read(written[name], rubric, f"{path}: [{name}]") if name in written else None
     except RubricError as error:
         raise CourseError(str(error)) from error
@@ -249,7 +249,7 @@ def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
     if zone is None:
         raise RubricError(f'{moment} has no zone; state zone = "Europe/Berlin", or an offset', place)
     try:
-        return timestamps.at(moment, zone)
+        return timestamps.local_moment(moment, zone)
     except ValueError as error:
         raise RubricError(f"{error}", place) from error
 

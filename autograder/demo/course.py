@@ -24,7 +24,7 @@ CONFIGURATION = "nbgrader_config.py"
 MARKER = ".demo"
 
 
-class Comparison(Struct, frozen=True):
+class MarkComparison(Struct, frozen=True):
     """The marks given beside the marks each invented student must get."""
 
     students: int
@@ -86,7 +86,7 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
     return course, handed_in
 
 
-def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Comparison:
+def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkComparison:
     """Every automatic item of every readable submission against what is known beforehand."""
     graded = {outcome.student: outcome.graded for outcome in outcomes}
     differences, items, students = [], 0, 0
@@ -102,7 +102,7 @@ def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Compa
                 differences.append(f"{person.id} {place}: {results.get(place)} instead of {points}")
         if not person.readable and graded[person.id].notebooks:
             differences.append(f"{person.id}: was read, though the file is broken")
-    return Comparison(students, items, tuple(differences))
+    return MarkComparison(students, items, tuple(differences))
 
 
 def where_to_look(course: Course, outcomes: Mapping[str, Sequence[Outcome]]) -> list[str]:

@@ -30,10 +30,10 @@ REPAIRS: Mapping[str, Repair] = {
     fault: Repair(one["given"], tuple(one["written"])) for fault, one in _STATED.items()
 }
 """By fault, which is also the rubric's item."""
-SLIPS: Mapping[str, tuple[str, str]] = {
-    fault: (one["slip"]["portrait"], one["slip"]["written"])
+MISCONCEPTIONS: Mapping[str, tuple[str, str]] = {
+    fault: (one["misconception"]["portrait"], one["misconception"]["written"])
     for fault, one in _STATED.items()
-    if "slip" in one
+    if "misconception" in one
 }
 """By fault: a portrait, and a change at the right place that does not repair it."""
 
@@ -55,22 +55,22 @@ def given_listing(answer_cell: str) -> str:
     return listing
 
 
-def repaired(listing: str, faults: Collection[str], way: int = 0, slip: str = "") -> Sample:
+def repaired(listing: str, faults: Collection[str], way: int = 0, misconception: str = "") -> Sample:
     """A student's decoder.
 
     Args:
         listing: what `given_listing` gave.
         faults: the ones that are put right.
         way: which of the ways to write a repair is taken, counted round.
-        slip: a fault that is changed into another wrong text; none when empty.
+        misconception: a fault that is changed into another wrong text; none when empty.
     """
     for fault in faults:
         written = REPAIRS[fault].written
         listing = listing.replace(REPAIRS[fault].given, written[way % len(written)])
     portrait = ""
-    if slip:
-        portrait, wrong = SLIPS[slip]
-        listing = listing.replace(REPAIRS[slip].given, wrong)
+    if misconception:
+        portrait, wrong = MISCONCEPTIONS[misconception]
+        listing = listing.replace(REPAIRS[misconception].given, wrong)
     elif len(faults) < len(REPAIRS):
         portrait = f"repaired {len(faults)} of {len(REPAIRS)} faults"
     return Sample(listing, {fault: Decimal(int(fault in faults)) for fault in REPAIRS}, portrait)

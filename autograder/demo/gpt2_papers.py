@@ -8,12 +8,12 @@ from decimal import Decimal
 import numpy as np
 
 from autograder.demo.answers import Sample, answers
-from autograder.demo.papers import ABSENT, EXCELLENT, Level, Paper
+from autograder.demo.papers import ABSENT, EXCELLENT, DemoPaper, Level
 
 ANSWERS = answers("gpt2")
 
 
-def write_paper(level: Level, generator: np.random.Generator, *, hostile: bool = False) -> Paper:
+def write_paper(level: Level, generator: np.random.Generator, *, hostile: bool = False) -> DemoPaper:
     """Draw one student's answers.
 
     Args:
@@ -31,7 +31,7 @@ def write_paper(level: Level, generator: np.random.Generator, *, hostile: bool =
         for question, sample in samples.items()
         for item in ANSWERS.right[question][0].points
     }
-    return Paper(_portrait(level, samples), sources, points)
+    return DemoPaper(_portrait(level, samples), sources, points)
 
 
 def _answer(question: str, level: Level, generator: np.random.Generator, *, hostile: bool) -> Sample | None:
@@ -44,12 +44,18 @@ def _answer(question: str, level: Level, generator: np.random.Generator, *, host
 
 
 def _portrait(level: Level, samples: Mapping[str, Sample | None]) -> str:
-    """What is wrong, in a line; the first two slips by name."""
-    slips = [f"{sample.portrait} ({name})" for name, sample in samples.items() if sample and sample.portrait]
+    """What is wrong, in a line; the first two misconceptions by name."""
+    misconceptions = [
+        f"{sample.portrait} ({name})" for name, sample in samples.items() if sample and sample.portrait
+    ]
     missing = sum(sample is None for sample in samples.values())
     if missing == len(samples):
         return ABSENT.portrait
-    if not slips and not missing:
+    if not misconceptions and not missing:
         return EXCELLENT.portrait
-    more = f" and {len(slips) - 2} more" if len(slips) > 2 else ""
-    return (", ".join(slips[:2]) or level.portrait) + more + (f"; {missing} not answered" if missing else "")
+    more = f" and {len(misconceptions) - 2} more" if len(misconceptions) > 2 else ""
+    return (
+        (", ".join(misconceptions[:2]) or level.portrait)
+        + more
+        + (f"; {missing} not answered" if missing else "")
+    )

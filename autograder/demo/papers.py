@@ -1,4 +1,4 @@
-"""One student's answers to all questions: which are right, which carry a slip, which are missing."""
+"""One student's answers to all questions: which are right, which carry a misconception, which are missing."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ NOTATIONS: Mapping[str, re.Pattern[str]] = {
 """A student who gets everything right keeps to one notation where it can be told."""
 
 CARRIED: Mapping[str, str] = table("dl4nlp-exam")["carried"]
-"""By the slip in (h): the right continuation in (i)."""
+"""By the misconception in (h): the right continuation in (i)."""
 
 CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
-"""Slips in (d) and (e) that are one and the same: the second follows from the first."""
+"""Misconceptions in (d) and (e) that are one and the same: the second follows from the first."""
 
 
 class Level(Struct, frozen=True):
@@ -54,7 +54,7 @@ WEAK = Level("weak", 0.2, 0.5)
 ABSENT = Level("nothing answered", 0.0, 1.0)
 
 
-class Paper(Struct, frozen=True):
+class DemoPaper(Struct, frozen=True):
     """What one student writes into the answer cells."""
 
     portrait: str
@@ -64,7 +64,7 @@ class Paper(Struct, frozen=True):
     """By ``question.item``: what every automatic item earns."""
 
 
-def write_paper(level: Level, listing: str, generator: np.random.Generator) -> Paper:
+def write_paper(level: Level, listing: str, generator: np.random.Generator) -> DemoPaper:
     """Draw one student's answers.
 
     Args:
@@ -89,7 +89,7 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
         for item, mark in (sample.points if sample else _nothing(question)).items()
     }
     portrait = _portrait(level, samples)
-    return Paper(f"{portrait}, {notation}" if notation else portrait, sources, points)
+    return DemoPaper(f"{portrait}, {notation}" if notation else portrait, sources, points)
 
 
 def _answer(
@@ -113,9 +113,9 @@ def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sa
     if right:
         return decoders.repaired(listing, faults, way)
     found = tuple(fault for fault in faults if generator.random() < 0.6)[: len(faults) - 1]
-    missed = [fault for fault in decoders.SLIPS if fault not in found]
-    slip = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
-    return decoders.repaired(listing, found, way, slip)
+    missed = [fault for fault in decoders.MISCONCEPTIONS if fault not in found]
+    misconception = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
+    return decoders.repaired(listing, found, way, misconception)
 
 
 def _continued(
@@ -161,13 +161,13 @@ def _nothing(question: str) -> Mapping[str, Decimal]:
 
 
 def _portrait(level: Level, samples: Mapping[str, Sample | None]) -> str:
-    """What is wrong, in a line; the first two slips by name."""
-    slips = [sample.portrait for sample in samples.values() if sample and sample.portrait]
+    """What is wrong, in a line; the first two misconceptions by name."""
+    misconceptions = [sample.portrait for sample in samples.values() if sample and sample.portrait]
     missing = sum(sample is None for sample in samples.values())
     if missing == len(samples):
         return ABSENT.portrait
-    if not slips and not missing:
+    if not misconceptions and not missing:
         return EXCELLENT.portrait
-    named = ", ".join(slips[:2]) or level.portrait
-    more = f" and {len(slips) - 2} more" if len(slips) > 2 else ""
+    named = ", ".join(misconceptions[:2]) or level.portrait
+    more = f" and {len(misconceptions) - 2} more" if len(misconceptions) > 2 else ""
     return named + more + (f"; {missing} not answered" if missing else "")

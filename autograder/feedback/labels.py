@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from autograder import messages
 from autograder.limits import amount
-from autograder.records import Ending, Limits, Met, Text
+from autograder.records import Ending, LimitKind, Limits, Text
 from autograder.wording import decimal_sign, text_in, written_number
 
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
@@ -58,7 +58,7 @@ class Labels:
         """Why a cell was ended before it was done."""
         return messages.sentence(f"cell.ending.{ending.value}", self.language, limit=amount(ending, limits))
 
-    def met(self, met: Met, limits: Limits) -> str:
+    def met(self, met: LimitKind, limits: Limits) -> str:
         """Which limit a cell met without being ended."""
         return messages.sentence(f"cell.limit.{met.value}", self.language, limit=amount(met, limits))
 

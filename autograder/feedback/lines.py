@@ -13,7 +13,7 @@ from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Question
 
 
-class Line(Struct, frozen=True):
+class RubricLine(Struct, frozen=True):
     """One item as it stands."""
 
     result: ItemResult
@@ -30,7 +30,9 @@ class Line(Struct, frozen=True):
         return max(NOTHING, max(self.result.possible, NOTHING) - self.result.points)
 
 
-def lines(question: Question, results: Sequence[ItemResult], points: QuestionPoints) -> tuple[Line, ...]:
+def lines(
+    question: Question, results: Sequence[ItemResult], points: QuestionPoints
+) -> tuple[RubricLine, ...]:
     """The items that have a result, in the rubric's order."""
     cells = {cell.name: cell for cell in points.cells}
     of_item = {item.id: item.cell or question.id for item in question.items}
@@ -40,7 +42,7 @@ def lines(question: Question, results: Sequence[ItemResult], points: QuestionPoi
     )
 
 
-def lost(question: Question, found: Sequence[Line], points: QuestionPoints) -> Decimal:
+def lost(question: Question, found: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
     """What the question lost: its lines, and cells that were marked as a whole."""
     together = (
         max(NOTHING, cell.possible - cell.points)
@@ -59,9 +61,9 @@ def _shared(question: Question, cell: str) -> bool:
     return sum((item.cell or question.id) == cell for item in question.items) > 1
 
 
-def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> Line:
+def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> RubricLine:
     if not cell.by_person:
-        return Line(result)
+        return RubricLine(result)
     full = cell.points >= cell.possible
     status = Status.NEEDS_REVIEW if cell.pending else Status.PASSED if full else Status.FAILED
     # What was said of a line that a person has decided on otherwise would only confuse.
@@ -70,4 +72,4 @@ def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> Line:
     decided = replace(result, status=status, student=message)
     if not shared:
         decided = replace(decided, points=cell.points, possible=cell.possible)
-    return Line(decided, marked=True, shared=shared)
+    return RubricLine(decided, marked=True, shared=shared)

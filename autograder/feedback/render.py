@@ -15,7 +15,7 @@ from autograder.feedback.view import SubmittedView, page_view
 from autograder.grades import Standing, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.timestamps import Timing, by_clock, shown
+from autograder.timestamps import Timing, by_clock, format_moment
 
 
 def render(
@@ -70,7 +70,7 @@ def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: 
     if timing is None:
         return SubmittedView(_in_utc(aware, labels.language), said)
     return SubmittedView(
-        shown(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
+        format_moment(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
     )
 
 

@@ -11,7 +11,7 @@ from autograder.feedback.distribution import distribution
 from autograder.feedback.grade import grade_range
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
-from autograder.feedback.sanitise import POLICY, visible
+from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import Standing, standing
 from autograder.records import Graded, Note, Status
 from autograder.rubric import Rubric
@@ -19,7 +19,7 @@ from autograder.rubric import Rubric
 _MOST_NOTE = 500
 
 
-class _Row(Struct, frozen=True):
+class _StudentRow(Struct, frozen=True):
     student: str
     stated: str
     points: str
@@ -69,7 +69,7 @@ def render_summary(
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
-            remarks=[visible(remark, 4 * _MOST_NOTE) for remark in remarks],
+            remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
             marking=f"{rubric.assignment.name}-marking.html" if _by_hand(rubric) else "",
             grades=distribution(stands, scale, labels) if scale else None,
             label=labels,
@@ -83,7 +83,9 @@ def _by_hand(rubric: Rubric) -> bool:
     return any(item.manual for question in rubric.questions for item in question.items)
 
 
-def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels) -> _Row:
+def _row(
+    graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels
+) -> _StudentRow:
     score = graded.score
     marked = {
         (question.id, cell.name)
@@ -100,16 +102,16 @@ def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str
     endings = [
         run.ending.value for notebook in graded.notebooks for run in notebook.runs if run and run.ending
     ]
-    return _Row(
-        student=visible(score.student, 200),
-        stated=visible(", ".join(graded.stated.values()), 500),
+    return _StudentRow(
+        student=printable_text(score.student, 200),
+        stated=printable_text(", ".join(graded.stated.values()), 500),
         points=labels.number(stands.total),
         pending=labels.number(stands.pending) if stands.pending else "",
         grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
         provisional=not stands.final,
         counts=tuple((name, statuses.count(name)) for name in (*Status, "marked") if name in statuses),
         endings=", ".join(dict.fromkeys(endings)),
-        isolation="" if score.isolation == "namespaces" else visible(score.isolation, 40),
+        isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
         notes=_notes(score.notes),
     )
@@ -120,7 +122,7 @@ def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
     places: dict[str, list[str]] = {}
     for note in notes:
         places.setdefault(note.text, []).extend([note.place] if note.place else [])
-    return tuple(visible(_note(text, found), _MOST_NOTE) for text, found in places.items())
+    return tuple(printable_text(_note(text, found), _MOST_NOTE) for text, found in places.items())
 
 
 def _note(text: str, places: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ from msgspec import Struct
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
-from autograder.feedback.lines import Line, lines, lost, together
-from autograder.feedback.sanitise import quoting_sentence, sentence, visible
+from autograder.feedback.lines import RubricLine, lines, lost, together
+from autograder.feedback.sanitise import printable_text, quoting_sentence, sentence
 from autograder.feedback.sums import extra_sentence, sum_lines, sum_sentences
 from autograder.feedback.tasks import TaskView, task_views
 from autograder.feedback.typeset import Typesetter, caret
@@ -160,12 +160,14 @@ def page_view(
     )
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     stamp = (
-        "" if score.isolation == "namespaces" else labels("isolation", isolation=visible(score.isolation, 40))
+        ""
+        if score.isolation == "namespaces"
+        else labels("isolation", isolation=printable_text(score.isolation, 40))
     )
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
-        student=visible(score.student, 200),
-        stated=visible(", ".join(graded.stated.values()), 500),
+        student=printable_text(score.student, 200),
+        stated=printable_text(", ".join(graded.stated.values()), 500),
         submitted=submitted,
         total=labels.number(standing.total),
         possible=labels.number(assignment.points),
@@ -223,12 +225,12 @@ def _question_view(
         bonus=question.bonus,
         marked=tuple(_of(cell.points, cell.possible, labels) for cell in together(question, points)),
         extra=extra_sentence(points, labels),
-        comments=tuple(visible(comment, _MOST_COMMENT) for comment in points.comments),
+        comments=tuple(printable_text(comment, _MOST_COMMENT) for comment in points.comments),
     )
 
 
 def _item_view(
-    question: Question, line: Line, labels: Labels, typesetter: Typesetter, *, final: bool
+    question: Question, line: RubricLine, labels: Labels, typesetter: Typesetter, *, final: bool
 ) -> ItemView:
     result = line.result
     item = question.item(result.item)
@@ -248,7 +250,7 @@ def _item_view(
         said=Markup() if silent else quoting_sentence(result.student, labels.language),
         caret=caret(result.student.params),
         reading=reading,
-        plain=visible(result.reading) if reading is not None and "<math" in reading else "",
+        plain=printable_text(result.reading) if reading is not None and "<math" in reading else "",
     )
 
 
@@ -264,7 +266,7 @@ def _of(points: Decimal, possible: Decimal, labels: Labels) -> str:
     return f"{labels.number(points)} {labels('of')} {labels.number(possible)}"
 
 
-def _question_status(points: QuestionPoints, found: Sequence[Line]) -> str:
+def _question_status(points: QuestionPoints, found: Sequence[RubricLine]) -> str:
     if points.pending:
         return "needs-review"
     if {line.result.status for line in found} == {Status.NO_ANSWER}:

@@ -9,15 +9,15 @@ from typing import Self
 
 import sqlalchemy as sa
 
-from autograder.errors import GradebookError, told
+from autograder.errors import GradebookError, describe_error
 from autograder.gradebook import cells, marks, results, tables
 from autograder.gradebook.autograded import write_autograded
 from autograder.gradebook.comments import comment_texts
 from autograder.grades import CellName, PersonMark
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, Entered, GradedEntry, Key, Student
-from autograder.tables import named
+from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student
+from autograder.tables import name_list
 
 CONFIGURATION = "nbgrader_config.py"
 _REPLACED = (
@@ -53,7 +53,7 @@ class Gradebook:
         self._course = course or Path(database).parent
         self._book = tables.connect(database)
         self._engine: sa.Engine = self._book.engine
-        self._places: dict[str, tuple[cells.Place, ...]] = {}
+        self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
         self._releases: dict[str, Mapping[str, bytes]] = {}
         with tables.refusals("our own tables could not be created"):
             results.METADATA.create_all(self._engine)
@@ -124,14 +124,14 @@ class Gradebook:
             for entry in entries:
                 self._mark(connection, entry, language)
                 results.keep(connection, entry, run)
-        troubles = {}
+        problems = {}
         for entry in entries:
             try:
                 write_autograded(self._course, entry.graded, self._releases[entry.key.assignment])
             except Exception as error:  # noqa: BLE001 - what a page shows must not stop a class
-                text = f"the notebook below autograded/ is not written: {told(error)}"
-                troubles[entry.key.student] = f"the marks are recorded, {text}"
-        return troubles
+                text = f"the notebook below autograded/ is not written: {describe_error(error)}"
+                problems[entry.key.student] = f"the marks are recorded, {text}"
+        return problems
 
     def _mark(self, connection: sa.Connection, entry: GradedEntry, language: str) -> None:
         """Write one student's automatic marks and comments."""
@@ -164,7 +164,7 @@ class Gradebook:
         with self._read(f"the marks of {assignment!r} could not be read") as connection:
             return marks.read_marks(connection, assignment)
 
-    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> Entered:
+    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """See `Store.decide`."""
         with self._write() as connection:
             return marks.enter(connection, assignment, given)
@@ -182,9 +182,9 @@ class Gradebook:
         if changed := self._put_back(name, results, rubrics, language):
             for graded in results.values():
                 write_autograded(self._course, graded, releases)
-            sentences.append(f"{self._name}: {_REPLACED.format(named(changed))}")
+            sentences.append(f"{self._name}: {_REPLACED.format(name_list(changed))}")
         if lost := sorted(results.keys() - self.listed(name)):
-            place = f"submitted/<student>/{name} is there: {named(lost)}"
+            place = f"submitted/<student>/{name} is there: {name_list(lost)}"
             sentences.append(f"{self._name}: removed from it, but {place}. {_ENTERED_AGAIN}")
         path = self._course / CONFIGURATION
         if path.is_file() and "Autograde.exporter_class" not in path.read_text("utf-8", errors="replace"):

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from autograder import messages
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import harmless, sentence
+from autograder.feedback.sanitise import escape_markup, sentence
 from autograder.grades import standing
 from autograder.records import ItemResult, Score
 from autograder.rubric import Question, Rubric
@@ -41,7 +41,7 @@ def comment_texts(
                 lines.setdefault(place, []).append(_line(text, result, labels))
     told = messages.sentence("comment.isolation", labels.language, isolation=score.isolation)
     stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
-    return {place: harmless("\n".join(texts) + stamp) for place, texts in lines.items()}
+    return {place: escape_markup("\n".join(texts) + stamp) for place, texts in lines.items()}
 
 
 def _place(question: Question, cell: str, commented: Collection[tuple[str, str]]) -> tuple[str, str] | None:

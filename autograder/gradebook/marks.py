@@ -17,11 +17,11 @@ from msgspec import Struct
 from nbgrader.api import new_uuid
 
 from autograder.gradebook import tables
-from autograder.gradebook.cells import COMMENTED, GRADED, Place
+from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell
 from autograder.grades import CellName, PersonMark, automatic_points
 from autograder.records import Score
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, Entered, Student
+from autograder.store import AnswerName, Decision, EnteredMarks, Student
 
 
 class CellScore(Struct, frozen=True):
@@ -86,7 +86,7 @@ def enter_submission(connection: sa.Connection, score: Score, submitted_at: date
     return str(stored.id)
 
 
-def complete_rows(connection: sa.Connection, submission: str, places: Sequence[Place]) -> None:
+def complete_rows(connection: sa.Connection, submission: str, places: Sequence[GradebookCell]) -> None:
     """Give a submission the notebook, grade and comment rows that it lacks."""
     notebooks = _missing_rows(
         connection,
@@ -204,7 +204,7 @@ def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[Cel
     return found
 
 
-def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> Entered:
+def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
     """Write decisions as manual marks, where nobody has given another one."""
     grade, table = tables.GRADE, tables.DECIDED
     query = _of_class(grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade)
@@ -226,7 +226,7 @@ def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName,
             _remember(connection, assignment, key, points)
             written += 1
     _comment(connection, assignment, {key: one.comment for key, one in given.items() if one.comment})
-    return Entered(written, tuple(kept))
+    return EnteredMarks(written, tuple(kept))
 
 
 def _remember(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from autograder import timestamps
 from autograder.assignment import Assignment
 from autograder.course import Handin
-from autograder.errors import GradebookError, NotebookError, told
-from autograder.grading.pipeline import Grader, Handed
+from autograder.errors import GradebookError, NotebookError, describe_error
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE
 from autograder.notebook.files import read_file
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
-from autograder.sandbox.outside import leftovers
+from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.store import GradedEntry, Key, Store
 from autograder.timestamps import Timing
@@ -46,7 +46,7 @@ class Outcome(Struct, frozen=True):
     """False when the store already held the result."""
     timing: Timing | None = None
     """How it stands to the time allowed, where there is one."""
-    trouble: str = ""
+    problem: str = ""
     """What of it was not kept, and why, for staff; the next run tries again."""
 
     @property
@@ -54,7 +54,7 @@ class Outcome(Struct, frozen=True):
         """What went wrong on our side, for staff: while it was graded, and while it was kept."""
         notes = (note for note in self.graded.score.notes if note.code in FAULTS)
         told = (f"{note.place}: {note.text}" if note.place else note.text for note in notes)
-        return (*told, self.trouble) if self.trouble else tuple(told)
+        return (*told, self.problem) if self.problem else tuple(told)
 
 
 def grade_class(
@@ -86,7 +86,7 @@ def grade_class(
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the store refused, before the first student or several of them in a row.
     """
-    leftovers.sweep_groups()
+    orphans.sweep_groups()
     recorder = _Recorder(assignment, store)
     environment = assignment.digest()
     waiting: list[Handin] = []
@@ -207,7 +207,7 @@ class _Recorder:
                 GradedEntry(key, graded, rubrics(handin.student), handin.submitted_at)
                 for handin, key, graded in group
             ]
-            troubles = self._store.record(entries, run=self.run, language=self._language)
+            problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
             if len(group) > 1:
                 for one in group:
@@ -216,14 +216,14 @@ class _Recorder:
             self._refused += 1
             if self._refused == MOST_REFUSED:  # each may have waited for a minute: it is not about a student
                 text = f"the marks of {MOST_REFUSED} in a row could not be recorded"
-                raise GradebookError(f"{text}: {told(error)}") from error
-            troubles = {group[0][0].student: f"the marks could not be recorded: {told(error)}"}
+                raise GradebookError(f"{text}: {describe_error(error)}") from error
+            problems = {group[0][0].student: f"the marks could not be recorded: {describe_error(error)}"}
         else:
             self._refused = 0
         for handin, _, graded in group:
-            trouble = troubles.get(handin.student, "")
+            problem = problems.get(handin.student, "")
             fresh = self.run is not None
-            yield Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, trouble)
+            yield Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, problem)
 
 
 def _timed(graded: Graded, timing: Timing | None) -> Graded:
@@ -233,11 +233,13 @@ def _timed(graded: Graded, timing: Timing | None) -> Graded:
     return replace(graded, score=replace(graded.score, notes=notes))
 
 
-def collect(assignment: Assignment, handin: Handin) -> Handed:
+def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
     if handin.timing and handin.timing.refused:
         late = NotebookError(LATE, "handed in after the end")
-        return Handed(handin.student, {one.name: late for one in assignment.rubric.assignment.notebooks})
+        return SubmittedFiles(
+            handin.student, {one.name: late for one in assignment.rubric.assignment.notebooks}
+        )
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes] = {}
     for notebook in assignment.rubric.assignment.notebooks:
@@ -246,7 +248,7 @@ def collect(assignment: Assignment, handin: Handin) -> Handed:
             content = _content(handin.folder, name)
             if not isinstance(content, NotebookError):
                 files[name] = content
-    return Handed(handin.student, notebooks, files)
+    return SubmittedFiles(handin.student, notebooks, files)
 
 
 def _content(folder: Path, name: str) -> bytes | NotebookError:

@@ -11,14 +11,21 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.judging.results import Finding, blank, review, with_lost_cell, with_syntax_fault
+from autograder.checks.base import Draw, Evidence, HasSecondRound, Observations
+from autograder.checks.judging.redaction import has_hidden_inputs, redacted
+from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
-from autograder.checks.judging.withheld import asked_in_secret, withheld
-from autograder.errors import AutograderError, EndedItself, NotebookError, SandboxError, SandboxFault, told
-from autograder.grading import keeping, scoring
+from autograder.errors import (
+    AutograderError,
+    EndedItself,
+    NotebookError,
+    SandboxError,
+    SandboxFault,
+    describe_error,
+)
+from autograder.grading import scoring, storage_limit
 from autograder.grading.expected import box_seed, tried_values
-from autograder.grading.sitting import Sitting, Sittings
+from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.details import details
 from autograder.notebook.read import LOST, read
@@ -45,7 +52,7 @@ JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged, since those before took too long."""
 
 
-class Handed(Struct, frozen=True):
+class SubmittedFiles(Struct, frozen=True):
     """What one student handed in for one assignment."""
 
     student: str
@@ -85,7 +92,7 @@ class Grader:
         Args:
             assignment: loaded.
             pool: gives the sandboxes.
-            drawn: who sits a variant that was not handed out, by id (`autograder.personal.making`).
+            drawn: who sits a variant that was not handed out, by id (`autograder.personal.variant_set`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -109,7 +116,7 @@ class Grader:
                 packages=[package for one in environments for package in one.packages],
             )
             warming = threads.submit(pool.warm, environments)
-            self.sittings = Sittings(assignment, self.secret, pool, drawn)
+            self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
             if assignment.reference_stays:  # starting it must not cost a submission its time
                 pool.warm([assignment.reference_environment()])
             warming.result()
@@ -123,7 +130,7 @@ class Grader:
         answers: Mapping[str, Answer],
         earlier: Mapping[str, Sequence[ItemResult]],
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
-        sitting: Sitting | None = None,
+        sitting: StudentAssignment | None = None,
         student: str = "",
         cells: Sequence[str] = (),
     ) -> JudgedAnswer:
@@ -160,19 +167,19 @@ class Grader:
                     for result in results
                 },
             )
-            if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
+            if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
-            if asked_in_secret(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
-                results = withheld(results, (answer.source, *cells))
+            if has_hidden_inputs(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
+                results = redacted(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return JudgedAnswer(results, notes=(remark,) if remark else ())
         except EndedItself:
             raise
         except SandboxFault as fault:
-            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {told(fault)}"
+            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            code, staff = scoring.OUR_FAULT, f"our fault: {told(error)}"
+            code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
 
     def _asked_again(
@@ -184,7 +191,7 @@ class Grader:
     ) -> Evidence:
         """The evidence with the second round's answers, where the kind has one."""
         check = assignment.checks[question.id]
-        if not isinstance(check, AsksAgain):
+        if not isinstance(check, HasSecondRound):
             return evidence
         second = check.second_round(evidence)
         again = ask(second.student) if second.student else ()
@@ -193,7 +200,9 @@ class Grader:
             tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
         return replace(evidence, again=again, tried=tried)
 
-    def grade(self, handed: Handed, known: Mapping[str, tuple[ItemResult, ...]] | None = None) -> Graded:
+    def grade(
+        self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None
+    ) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
 
         What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
@@ -234,7 +243,9 @@ class Grader:
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
         """All of a submission is left to a person, after an error that nobody foresaw."""
         rubric = self.assignment.rubric_of(student)
-        return self._waits(student, rubric, Note(scoring.OUR_FAULT, f"our fault: {told(error)}"), digest)
+        return self._waits(
+            student, rubric, Note(scoring.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
+        )
 
     def _waits(self, student: str, rubric: Rubric, note: Note, digest: str) -> Graded:
         score = scoring.left_open(student, rubric, note.text, (note,), self.pool.isolation.value)
@@ -247,8 +258,8 @@ class _Run:
     def __init__(
         self,
         grader: Grader,
-        handed: Handed,
-        sitting: Sitting,
+        handed: SubmittedFiles,
+        sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
     ) -> None:
         self._grader = grader
@@ -273,7 +284,7 @@ class _Run:
             if submission is not None:
                 self._judged(notebook, submission)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            staff = f"our fault: {told(error)}"
+            staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.questions(notebook.name):
                 found = self.results.get(question.id) or self._known.get(question.id)
@@ -306,9 +317,9 @@ class _Run:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            sandbox = self._grader.pool.lasting(assignment.environment(notebook))
+            sandbox = self._grader.pool.persistent(assignment.environment(notebook))
         except SandboxError as fault:
-            staff = f"the sandbox failed: {told(fault)}"
+            staff = f"the sandbox failed: {describe_error(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
             self.results |= {one.id: _open(one, review(staff)) for one in assignment.questions(notebook.name)}
             return
@@ -323,17 +334,17 @@ class _Run:
                 except EndedItself:
                     raise
                 except SandboxFault as fault:
-                    self.notes.append(Note(scoring.SANDBOX_FAULT, told(fault), notebook.name))
+                    self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
         except EndedItself as ended:
-            self._waits_as_a_whole(notebook, told(ended))
+            self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
             ran = replace(self.executed[-1], runs=tuple(session.runs))
             shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
-            self.executed[-1] = keeping.within(ran, submission.answers.keys(), shown_kb)
+            self.executed[-1] = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
@@ -355,7 +366,7 @@ class _Run:
             return self._for_review(question, "the release has no answer cell for this question")
         lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
-            return self._for_review(question, "the answer's cell could not be told; see the notes")
+            return self._for_review(question, "the answer's cell could not be identified; see the notes")
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         judged = self._grader.judge(
@@ -390,7 +401,7 @@ class _Run:
         except SandboxFault:
             raise
         except Exception as error:
-            self._broken = told(error)
+            self._broken = describe_error(error)
             raise
 
     def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:

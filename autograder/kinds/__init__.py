@@ -22,7 +22,7 @@ from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.errors import Place, RubricError
 from autograder.rubric import Question, Rubric
-from autograder.tables import field_names, known
+from autograder.tables import check_known_keys, field_names
 
 GROUP = "autograder.kinds"
 OURS = "autograder"
@@ -103,7 +103,7 @@ def make_check(question: Question, rubric: Rubric) -> Check:
         if item.manual:
             manual_options(question, item)
             names = (*field_names(ManualItem), *field_names(check.item_type))
-            known(item.options, names, place(question, item))
+            check_known_keys(item.options, names, place(question, item))
     try:
         made: Check = check(question, rubric)
     except RubricError as error:

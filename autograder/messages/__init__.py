@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from autograder.messages.catalogue import counted, languages, sentence, sentences, template, told
+from autograder.messages.catalogue import counted, languages, localised, sentence, sentences, template
 from autograder.records import Message
 
-__all__ = ["counted", "filled", "languages", "render", "sentence", "sentences", "template", "told"]
+__all__ = ["counted", "filled", "languages", "localised", "render", "sentence", "sentences", "template"]
 
 
 def render(message: Message, language: str) -> str:

@@ -20,7 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
 
-from autograder.wording import Told
+from autograder.wording import LocalisedText
 
 AREAS = (
     "autograder.messages.checks",
@@ -125,9 +125,9 @@ def counted(code: str, language: str, number: Decimal, /, **params: object) -> s
     return template(code, language, abs(whole)).format_map(params)
 
 
-def told(code: str, /, **params: object) -> Told:
+def localised(code: str, /, **params: object) -> LocalisedText:
     """Words in every language, to stand in the placeholder of a sentence."""
-    return Told({language: sentence(code, language, **params) for language in languages()})
+    return LocalisedText({language: sentence(code, language, **params) for language in languages()})
 
 
 def locale_of(area: str) -> Path:

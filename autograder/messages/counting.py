@@ -7,8 +7,8 @@ from __future__ import annotations
 
 _FAMILIES: dict[str, str] = {
     "counting.several": (
-        "{what}: this number is not right, and more than one slip leads to it. Go through the parts one by "
-        "one, and then check factors and units."
+        "{what}: this number is not right, and more than one mistake leads to it. Go through the parts one "
+        "by one, and then check factors and units."
     ),
     "counting.less": "{what}: something is left out. Go through the parts of the model one by one.",
     "counting.more": "{what}: something is counted that does not belong there, or is counted twice.",

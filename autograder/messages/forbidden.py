@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SENTENCES: Mapping[str, str] = {
-    "forbidden.used": "{what} makes use of {names}, which this question asks to do without.",
+    "forbidden.used": "{what} uses {names}, which this question does not allow.",
     "forbidden.look": "A person will look at how this was written.",
 }
 """Code → language → sentence."""

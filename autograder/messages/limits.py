@@ -18,7 +18,7 @@ _ENDED: Mapping[str, str] = {
     ),
     "ending.call-time": (
         "{what} was stopped: it may compute for {limit}, and wait for something twice as long. Look for "
-        "needless work, a loop that does not end, or something that cannot be had here, such as a download."
+        "needless work, a loop that does not end, or something not available here, such as a download."
     ),
     "ending.submission-time": (
         "{what} was not finished: the notebook as a whole may compute for {limit}, and take twice as long. "
@@ -45,11 +45,11 @@ _ENDED: Mapping[str, str] = {
         "returns."
     ),
     "ending.question-size": (
-        "{what} was not taken: the answers to this question together need more than the {limit} of memory "
+        "{what} was not accepted: the answers to this question together need more than the {limit} of memory "
         "that the grader has for them. Return only what is asked for."
     ),
     "ending.answers-size": (
-        "{what} was not taken: the answers of this notebook altogether are more than the {limit} that the "
+        "{what} was not accepted: the answers of this notebook altogether are more than the {limit} that the "
         "grader reads. Return only what is asked for."
     ),
     "ending.restarts": (
@@ -61,7 +61,7 @@ _ENDED: Mapping[str, str] = {
 _MET: Mapping[str, str] = {
     "limit.memory": (
         "{what} stopped with {error}: it asked for more memory than there is; a notebook has {limit}. Use "
-        "smaller arrays, or let go of those no longer needed."
+        "smaller arrays, or delete those no longer needed."
     ),
     "limit.processes": (
         "{what} stopped with {error}: at most {limit} processes and threads can run at the same time. Start "
@@ -99,8 +99,8 @@ _CELL_ENDED: Mapping[str, str] = {
     ),
     "cell.ending.cell-time": (
         "This cell was stopped; the rest was run without it. A cell may compute for {limit}, and wait for "
-        "something twice as long. Look for needless work, a loop that does not end, or something that cannot "
-        "be had here, such as a download."
+        "something twice as long. Look for needless work, a loop that does not end, or something not "
+        "available here, such as a download."
     ),
     "cell.ending.call-time": (
         "A call of your code was stopped; the rest was run without this cell. A call may compute for "
@@ -134,7 +134,7 @@ _CELL_ENDED: Mapping[str, str] = {
         "what is asked for."
     ),
     "cell.ending.answers-size": (
-        "What your code answered altogether is more than the {limit} that the grader reads. Return only what "
+        "The answers of your code together are more than the {limit} that the grader reads. Return only what "
         "is asked for."
     ),
     "cell.ending.restarts": (
@@ -146,7 +146,7 @@ _CELL_ENDED: Mapping[str, str] = {
 _CELL_MET: Mapping[str, str] = {
     "cell.limit.memory": (
         "Memory is limited to {limit}, and this cell asked for more than there was. Use smaller arrays, or "
-        "let go of those no longer needed."
+        "delete those no longer needed."
     ),
     "cell.limit.processes": (
         "At most {limit} processes and threads can run at the same time, and this cell asked for more. Start "

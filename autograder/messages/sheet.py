@@ -26,7 +26,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     "sheet.none": "No points",
     "sheet.guide": "Guide",
     "sheet.suggest": "Words to look for",
-    "sheet.signs": "What is looked for",
+    "sheet.cues": "What is looked for",
     "sheet.exactly": "exactly {number}",
     "sheet.never": "must not occur",
     "sheet.order": "In this order",

@@ -58,11 +58,11 @@ def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[s
     """The reports as plain text and as HTML."""
     specification = json.loads(SPECIFICATION)
     chosen = language if isinstance(language, str) and language else specification["language"]
-    look, show = _module("autograder.student.report"), _module("autograder.student.showing")
+    look, show = _module("autograder.student.report"), _module("autograder.student.rendering")
     reports = []
     for name in list(specification["questions"]) if question == "" else [question]:
         entry = look.question_of(specification, name, chosen)
-        if isinstance(entry, look.Line):
+        if isinstance(entry, look.ReportLine):
             return f"{entry.text}\n", show.as_html((), (entry.text,))
         reports.append(look.examine(name, entry, namespace, chosen))
     left = _module("autograder.notebook.timeleft").time_left(specification, chosen)

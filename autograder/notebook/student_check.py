@@ -31,7 +31,7 @@ _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
 _STAND_INS = ("autograder.messages.catalogue", "autograder.records", "autograder.wording")
 """Modules of the program that the template has its own short versions of."""
-_TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
+_TAKEN_ALONG = ("autograder.student.rendering", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""
 _SAID = ("student.", "time-left.", "unreadable.")
 """How the codes begin of the sentences that these modules say."""
@@ -135,7 +135,11 @@ def build_student_check(
     if window:
         specification["times"] = _times(window)
     source = _TEMPLATE.read_text(encoding="utf-8")
-    lines = {"SPECIFICATION": _literal(specification), "SENTENCES": _literal(said()), "SOURCES": _sources()}
+    lines = {
+        "SPECIFICATION": _literal(specification),
+        "SENTENCES": _literal(travelling_sentences()),
+        "SOURCES": _sources(),
+    }
     for name, literal in lines.items():
         place = f'\n{name} = "{{}}"\n'
         if source.count(place) != 1:
@@ -230,7 +234,7 @@ def sources() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def said() -> dict[str, Any]:
+def travelling_sentences() -> dict[str, Any]:
     """The sentences that travel with the check, in every language; whatever the assignment is, the same."""
     known = languages()
     return {

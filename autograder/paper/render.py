@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from autograder.feedback.sanitise import POLICY
-from autograder.paper.boxes import Box
+from autograder.paper.answer_boxes import AnswerBox
 from autograder.paper.sheet import Sheet
 
 Size = Literal["a4", "letter"]
@@ -37,7 +37,7 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
             right=_css(right),
             page=_css(f"{words('page')} "),
             of=_css(f" {words('of')} "),
-            is_box=lambda entry: isinstance(entry, Box),
+            is_box=lambda entry: isinstance(entry, AnswerBox),
         )
     )
     return text.encode("utf-8", "replace").decode()
@@ -45,8 +45,8 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
 
 def _css(text: str) -> Markup:
     """A text between the quotes of CSS: whatever could end them, or the style sheet, becomes its number."""
-    signs = (sign if sign.isalnum() or sign in " _.:,·" else f"\\{ord(sign):06x}" for sign in text)
-    return Markup("".join(signs))  # noqa: S704 - no sign that is left acts
+    chars = (char if char.isalnum() or char in " _.:,·" else f"\\{ord(char):06x}" for char in text)
+    return Markup("".join(chars))  # noqa: S704 - no sign that is left acts
 
 
 def _environment() -> jinja2.Environment:

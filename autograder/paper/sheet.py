@@ -17,10 +17,10 @@ from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
 from autograder.notebook.language import in_language
 from autograder.notebook.release import ReleaseCell, load_release
-from autograder.paper.boxes import Box, empty_box, form, solved_box
+from autograder.paper.answer_boxes import AnswerBox, empty_box, form, solved_box
 from autograder.paper.guide import ItemGuide, item_guide
 from autograder.paper.prose import Pictures, prose
-from autograder.paper.words import Words
+from autograder.paper.sheet_labels import SheetLabels
 from autograder.rubric import Question, Rubric
 
 _CHAPTER = re.compile(r"\s*#{1,2}\s")
@@ -47,7 +47,7 @@ class Section(Struct, frozen=True):
     """Its id; empty for a text between questions."""
     points: str = ""
     before: tuple[Given, ...] = ()
-    boxes: tuple[Box | Given, ...] = ()
+    boxes: tuple[AnswerBox | Given, ...] = ()
     """The answers' boxes, with what stands between them."""
     items: tuple[ItemGuide, ...] = ()
     """Of the solutions only."""
@@ -78,7 +78,7 @@ class Sheet(Struct, frozen=True):
     """Whose variant it is; empty where everybody has the same."""
     version: int
     solutions: bool
-    words: Words
+    words: SheetLabels
     parts: tuple[Part, ...]
 
 
@@ -104,12 +104,14 @@ def make_sheet(
     Raises:
         CourseError: a notebook is not usable.
     """
-    words = Words(language)
+    words = SheetLabels(language)
     parts = tuple(
         Part(
             notebook.name,
             tuple(
-                _Maker(rubric, notebook.name, words, key).sections(releases[notebook.name], pictures or {})
+                _SheetMaker(rubric, notebook.name, words, key).sections(
+                    releases[notebook.name], pictures or {}
+                )
             ),
         )
         for notebook in rubric.assignment.notebooks
@@ -118,10 +120,12 @@ def make_sheet(
     return Sheet(title, student, rubric.version, key is not None, words, parts)
 
 
-class _Maker:
+class _SheetMaker:
     """Makes the sections of one notebook."""
 
-    def __init__(self, rubric: Rubric, notebook: str, words: Words, key: Mapping[str, bytes] | None) -> None:
+    def __init__(
+        self, rubric: Rubric, notebook: str, words: SheetLabels, key: Mapping[str, bytes] | None
+    ) -> None:
         self._rubric, self._words = rubric, words
         self._questions = [question for question in rubric.questions if question.notebook == notebook]
         self._key: Mapping[str, ReleaseCell] | None = None
@@ -165,14 +169,14 @@ class _Maker:
                     found.setdefault(name, question)
         return found
 
-    def _section(self, question: Question, before: tuple[Given, ...], box: Box) -> Section:
+    def _section(self, question: Question, before: tuple[Given, ...], box: AnswerBox) -> Section:
         items: tuple[ItemGuide, ...] = ()
         if self._key is not None:
             typesetter = Typesetter(self._rubric.symbols(question))
             items = tuple(item_guide(question, item, self._words, typesetter) for item in question.items)
         return Section(question.id, self._words.points(question.points), before, (box,), items)
 
-    def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> Box:
+    def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> AnswerBox:
         """The box of one cell; a code cell answers for all points that have no answer cell of their own."""
         cells = question.cells()
         points = cells.get(cell.grade_id, Decimal(0))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.errors import CourseError
-from autograder.grading.expected import Named, ask_reference, for_many
+from autograder.grading.expected import ReferenceObject, ask_reference, for_many
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
@@ -88,13 +88,13 @@ class Reference:
         plan = tuple(
             Scenario(f"call {number}", (Call(_NAME, args=args),)) for number, args in enumerate(calls, 1)
         )
-        named = Named("[variant]", reference, _NAME)
+        named = ReferenceObject("[variant]", reference, _NAME)
         observed = ask_reference(self._box, named, plan, self._limits)
         return [observations[0].value for observations in observed]
 
 
 @contextmanager
-def opened(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Reference]:
+def open_reference(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Reference]:
     """A box of the reference, for as many variants.
 
     Raises:
@@ -103,7 +103,7 @@ def opened(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Refere
     """
     limits = for_many(assignment.rubric.assignment.limits, variants)
     with assignment.preloading():
-        box = pool.lasting(assignment.reference_environment()).open(limits)
+        box = pool.persistent(assignment.reference_environment()).open(limits)
     try:
         yield Reference(box, limits)
     finally:

@@ -24,8 +24,8 @@ from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.lines import located as located
 from autograder.rubric.source import read_tables
 from autograder.rubric.visible import Visible
+from autograder.tables import check_known_keys, field_names, rubric_error
 from autograder.tables import convert as convert
-from autograder.tables import field_names, known, refused
 from autograder.variants import entries, options
 from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
@@ -36,7 +36,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 
 
-class Symbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
+class RubricSymbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
     text: dict[str, str] = msgspec.field(default_factory=dict)
@@ -53,7 +53,7 @@ class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of a submission that are taken along; none by default."""
 
 
-class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
+class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What holds for the whole assignment."""
 
     name: str
@@ -67,7 +67,7 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     redraw: Literal["never", "student", "attempt"] = "never"
     """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""
-    symbols: dict[str, Symbol] = {}
+    symbols: dict[str, RubricSymbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
     tasks: tuple[Task, ...] = msgspec.field(name="task", default=())
@@ -121,7 +121,7 @@ class Question(Struct, frozen=True):
     """``module:name`` in the course's reference folder."""
     trials: str = ""
     """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
-    symbols: dict[str, Symbol] = {}
+    symbols: dict[str, RubricSymbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
     visible: tuple[Visible, ...] = ()
     """What students can check themselves; see docs/rubric.md."""
@@ -145,7 +145,7 @@ class Rubric(Struct, frozen=True):
     """A whole rubric, validated but for the kinds' own options."""
 
     version: int
-    assignment: Assignment
+    assignment: AssignmentSettings
     questions: tuple[Question, ...]
     digest: str
     """SHA-256 of the file, and of the variant where it is a personal one, in hexadecimal."""
@@ -183,7 +183,7 @@ class Rubric(Struct, frozen=True):
         digest = hashlib.sha256(f"{self.digest} {variant.digest}".encode()).hexdigest()
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
-    def symbols(self, question: Question) -> dict[str, Symbol]:
+    def symbols(self, question: Question) -> dict[str, RubricSymbol]:
         """The symbols that formulas of a question may use."""
         return {**self.assignment.symbols, **question.symbols}
 
@@ -210,7 +210,7 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     """Read a rubric from its bytes; see `load`."""
     table = read_tables(data, place)
     top = Place(place)
-    known(table, ("version", "assignment", "variant", "question"), top)
+    check_known_keys(table, ("version", "assignment", "variant", "question"), top)
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
         raise RubricError(
@@ -244,20 +244,20 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
 
 
-def _assignment(written: Any, place: Place) -> Assignment:
+def _assignment(written: Any, place: Place) -> AssignmentSettings:
     where = place.at(": [assignment]", "assignment")
     if not isinstance(written, dict):
         raise RubricError(f"expected a table, got {written!r}", where)
     if isinstance(written.get("limits"), dict):
         inside = place.at(": [assignment.limits]", "assignment", "limits")
-        known(written["limits"], field_names(Limits), inside)
+        check_known_keys(written["limits"], field_names(Limits), inside)
         limits.check(written["limits"], inside)
     grading = written.get("grading")
     if grading is not None and not isinstance(grading, dict):
         raise RubricError(f"expected a table [assignment.grading], got {grading!r}", where, "grading")
     check_keys(written, place)
     rest = {key: value for key, value in written.items() if key != "grading"}
-    assignment = convert(rest, Assignment, where)
+    assignment = convert(rest, AssignmentSettings, where)
     if grading is not None:
         inside = place.at(": [assignment.grading]", "assignment", "grading")
         scale = scales.read(grading, assignment.points, inside)
@@ -299,7 +299,7 @@ def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
     }
 
 
-def _question(table: Mapping[str, Any], place: Place, assignment: Assignment) -> Question:
+def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSettings) -> Question:
     identifier = table.get("id")
     place = place.at(f" ({identifier})") if identifier else place
     _check_id(identifier, place)
@@ -325,7 +325,7 @@ def _question(table: Mapping[str, Any], place: Place, assignment: Assignment) ->
     try:
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
-        raise refused(error, table, Question, place) from error
+        raise rubric_error(error, table, Question, place) from error
     for number, visible in enumerate(question.visible):
         visible.check(place.at(f", visible {number + 1}", "visible", number))
     _sum(question.points, (item.points for item in items if item.points > 0), place)

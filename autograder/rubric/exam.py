@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from autograder.errors import Place, RubricError
 from autograder.records import Text
-from autograder.tables import field_names, hint, known
+from autograder.tables import check_known_keys, field_names, hint
 
 _Minutes = Annotated[int, Meta(ge=1, le=7 * 24 * 60)]
 
@@ -51,9 +51,9 @@ def check_keys(assignment: Mapping[str, Any], place: Place) -> None:
         where = place.at(f": assignment.{key}", "assignment", key)
         for number, table in enumerate(found if isinstance(found, list | tuple) else ()):
             if isinstance(table, Mapping):
-                known(table, field_names(record), where.at("", number))
+                check_known_keys(table, field_names(record), where.at("", number))
         if isinstance(found, Mapping):
-            known(found, field_names(record), where)
+            check_known_keys(found, field_names(record), where)
 
 
 def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decimal]], place: Place) -> None:

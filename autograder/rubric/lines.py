@@ -1,4 +1,4 @@
-"""Finds the line of a rubric that an error is about, so that nobody has to search for it.
+"""Finds the line of a rubric that an error is about.
 
 An error carries the keys that lead to its place (`RubricError.path`); each key of the file has its line.
 """

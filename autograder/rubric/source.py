@@ -25,7 +25,7 @@ def read_tables(data: bytes, place: str) -> dict[str, Any]:
 
 
 def _advice(fault: str) -> str:
-    """What is behind the most frequent slips."""
+    """What is behind the most frequent errors."""
     if fault.startswith(("Cannot declare", "Cannot overwrite")):
         return (
             "; something stands twice. [[question]] and [[question.item]] take two brackets, and items come "

@@ -9,7 +9,7 @@ from msgspec import Struct
 from autograder.errors import RubricError
 
 
-class Made(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ConstructorArguments(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The arguments of a class."""
 
     args: tuple[Any, ...] = ()
@@ -24,7 +24,7 @@ class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
 
     parameters: tuple[str, ...] = ()
     """What the function takes, by name and in order; further ones need defaults."""
-    construct: Made | None = None
+    construct: ConstructorArguments | None = None
     """Makes the answer a class, constructed with these."""
     method: str = ""
     """Called instead of the object itself."""
@@ -45,7 +45,7 @@ class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
         """
         if not self.parameters and self.type is None and self.shape is None and self.value is None:
             raise RubricError("nothing is checked; state parameters, type, shape or value", place)
-        made = self.construct or Made()
+        made = self.construct or ConstructorArguments()
         for one in (*self.args, *self.kwargs.values(), *made.args, *made.kwargs.values()):
             if isinstance(one, dict) and ("array" not in one or set(one) - {"array", "dtype"}):
                 raise RubricError(

@@ -72,7 +72,7 @@ class Decision(Struct, frozen=True):
     comment: str = ""
 
 
-class Entered(Struct, frozen=True):
+class EnteredMarks(Struct, frozen=True):
     """What became of decisions."""
 
     written: int
@@ -186,7 +186,7 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> Entered:
+    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """Enter decisions about equal answers as people's marks; answers that it does not know are left out.
 
         What somebody gave themselves stays, mark and comment. What came from a decision follows it.

@@ -17,7 +17,7 @@ _MOST_WORDS = 4_000
 def bounded(graded: Graded, mb: int) -> bytes:
     """A result as JSON of a bounded size: the marks are whole, what is too much is left out.
 
-    An honest result is never that large, and notebooks are cut before (`autograder.grading.keeping`).
+    An honest result is never that large, and notebooks are cut before (`autograder.grading.storage_limit`).
     """
     stored = encode(graded)
     if len(stored) <= mb << 20:

@@ -15,7 +15,7 @@ from autograder.limits import budgets
 from autograder.notebook.release import load_release
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, Entered, GradedEntry, Key, Student
+from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student
 from autograder.store.encoding import bounded, decode
 
 _Automatic = tuple[Decimal | None, bool]
@@ -152,7 +152,7 @@ class MemoryStore:
                 raise KeyError(cell)
             kept.given[student][cell] = mark
 
-    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> Entered:
+    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """See `Store.decide`."""
         written, stays = 0, []
         with self._lock:
@@ -170,7 +170,7 @@ class MemoryStore:
                     kept.decided[answer] = decision.points
                     decided = replace(mark, points=decision.points, again=False)
                 kept.given[student][cell] = replace(decided, comment=mark.comment or decision.comment)
-        return Entered(written, tuple(stays))
+        return EnteredMarks(written, tuple(stays))
 
     def restore(
         self,

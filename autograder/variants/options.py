@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import Place, RubricError, inside
-from autograder.tables import convert, field_names, hint, known
+from autograder.tables import check_known_keys, convert, field_names, hint
 from autograder.variants import arithmetic
 from autograder.variants.arithmetic import ExpressionError, Value
 from autograder.variants.placeholders import has_placeholder
@@ -108,7 +108,7 @@ class Draws(Struct, frozen=True):
         return tuple(arithmetic.parsed(condition) for condition in self.where)
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+class _VariantTable(Struct, frozen=True, forbid_unknown_fields=True):
     draw: dict[str, dict[str, Any]]
     where: tuple[str, ...] = ()
 
@@ -120,7 +120,7 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
         RubricError: a key is unknown or missing, a value is of the wrong type or not among those that can be
             drawn, or a condition is none or does not hold for the common variant; names the place.
     """
-    options = convert(table, _Table, inside(place, ": [variant]", "variant"))
+    options = convert(table, _VariantTable, inside(place, ": [variant]", "variant"))
     entries: dict[str, Entry] = {}
     for name, entry in options.draw.items():
         where = inside(place, f": [variant.draw.{name}]", "variant", "draw", name)
@@ -142,10 +142,10 @@ def _entry(table: Mapping[str, Any], place: str) -> Entry:
     form = next((form for key, form in _FORMS.items() if key in table), None)
     if form is None:
         keys = {key for form in _FORMS.values() for key in field_names(form)}
-        known(table, keys, place)
+        check_known_keys(table, keys, place)
         raise RubricError(f"nothing says what is drawn; expected one of {', '.join(_FORMS)}", place)
     if isinstance(table.get("integers"), dict):
-        known(table["integers"], field_names(Span), inside(place, ": integers", "integers"))
+        check_known_keys(table["integers"], field_names(Span), inside(place, ": integers", "integers"))
     return convert(table, form, place)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autograder.checks.base import CreditsParts, Draw, Evidence, Way
+from autograder.checks.base import CreditPath, Draw, Evidence, HasPartialCredit
 from autograder.grading.pipeline import Grader
 from autograder.kinds import make_check
 from autograder.records import Answer
 from autograder.rubric import Rubric
-from autograder.verify.findings import Finding
+from autograder.verify.findings import VerifyFinding
 
 
 class Ways(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Ways(Struct, frozen=True):
     """``question.item``."""
     stated: bool
     """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
-    ways: tuple[Way, ...]
+    ways: tuple[CreditPath, ...]
 
 
 def credit(rubric: Rubric) -> tuple[Ways, ...]:
@@ -33,22 +33,22 @@ def credit(rubric: Rubric) -> tuple[Ways, ...]:
     found = []
     for question in rubric.questions:
         check = make_check(question, rubric)
-        for item, one in check.ways.items() if isinstance(check, CreditsParts) else ():
+        for item, one in check.ways.items() if isinstance(check, HasPartialCredit) else ():
             found.append(Ways(f"{question.id}.{item}", one.stated, one.ways))
     return tuple(found)
 
 
-def idle_arguments(grader: Grader) -> Iterator[Finding]:
+def idle_arguments(grader: Grader) -> Iterator[VerifyFinding]:
     """Right answers with an argument of ``max`` or ``min`` that never decides, named."""
     for question in grader.assignment.rubric.questions:
         check = grader.assignment.checks[question.id]
-        if not isinstance(check, CreditsParts):
+        if not isinstance(check, HasPartialCredit):
             continue
         draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
         expected = grader.sittings.common.expected.get(question.id, ())
         evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)
         for found in check.idle_arguments(evidence):
-            yield Finding(
+            yield VerifyFinding(
                 "rubric",
                 f"{question.id}.{found.item}",
                 "every argument of max and min decides for some values of the symbols",

@@ -19,7 +19,7 @@ from autograder.verify.papers import AnswerKey
 from autograder.verify.planted import check_trials
 from autograder.verify.trials import TrialGrader
 
-Watch = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
+ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
 """Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
 
 
@@ -42,7 +42,7 @@ class Run:
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
 
-    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: Watch) -> tuple[Matrix, ...]:
+    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
         questions = self._grader.assignment.rubric.questions
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}

@@ -7,16 +7,16 @@ from typing import Any
 
 from autograder.checks.planning.drawing import can_differ
 from autograder.rubric import Question, Rubric
-from autograder.verify.findings import Finding
+from autograder.verify.findings import VerifyFinding
 
 
-def warnings(rubric: Rubric) -> Iterator[Finding]:
+def warnings(rubric: Rubric) -> Iterator[VerifyFinding]:
     """What is worth a look in the sizes of each question."""
     for question in rubric.questions:
         yield from _of_question(question)
 
 
-def _of_question(question: Question) -> Iterator[Finding]:
+def _of_question(question: Question) -> Iterator[VerifyFinding]:
     sizes = {
         name: [int(one) for one in choices]
         for name, choices in dict(question.options.get("sizes") or {}).items()
@@ -47,8 +47,8 @@ def _of_question(question: Question) -> Iterator[Finding]:
                 )
 
 
-def _finding(question: Question, got: str, remedy: str) -> Finding:
-    return Finding("rubric", question.id, "sizes that differ, so that a wrong index shows", got, remedy)
+def _finding(question: Question, got: str, remedy: str) -> VerifyFinding:
+    return VerifyFinding("rubric", question.id, "sizes that differ, so that a wrong index shows", got, remedy)
 
 
 def _shared(sizes: Mapping[str, list[int]]) -> set[str]:

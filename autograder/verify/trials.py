@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder.checks.base import AsksAgain, Draw, Observations, Trial
+from autograder.checks.base import Draw, HasSecondRound, Observations, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.match import canonical
 from autograder.records import Answer, Graded, ItemResult, Scenario, Score
 from autograder.rubric import Question
@@ -51,7 +51,7 @@ class TrialGrader:
     def is_read(self, question: Question, trial: Trial) -> bool:
         """Whether nothing but variables of the planted answer has to be read."""
         answer = self._planted(question, trial)[question.id]
-        if isinstance(self._grader.assignment.checks[question.id], AsksAgain):
+        if isinstance(self._grader.assignment.checks[question.id], HasSecondRound):
             return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
@@ -71,7 +71,7 @@ class TrialGrader:
         grade_id = assignment.releases[question.notebook].answer_cell(question)
         place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
         try:
-            box = self._grader.pool.lasting(assignment.environment(notebook)).open(
+            box = self._grader.pool.persistent(assignment.environment(notebook)).open(
                 limits, seed=self._grader.seed
             )
         except SandboxError:
@@ -84,7 +84,7 @@ class TrialGrader:
             if trial.name in observed
         }
 
-    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: Ask) -> Score:
+    def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: RunScenarios) -> Score:
         """Judge the changed answers, in the rubric's order."""
         results = dict(self._results)
         earlier: dict[str, Sequence[ItemResult]] = {}
@@ -124,7 +124,7 @@ class TrialGrader:
         known = (
             {} if whole else {one: tuple(self._results[one]) for one in self._results if one not in planted}
         )
-        return self._grader.grade(Handed(trial.name, notebooks), known)
+        return self._grader.grade(SubmittedFiles(trial.name, notebooks), known)
 
     def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
         """The answers that a trial changes, by question."""
@@ -151,7 +151,7 @@ class TrialGrader:
         return grader.assignment.checks[question.id].plan(answer, draw)
 
 
-Ask = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
+RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
 
 
 def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:

@@ -11,20 +11,20 @@ from autograder.grading.pipeline import Grader
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Call, Cell, Scenario
 from autograder.rubric import NotebookFile
-from autograder.verify.findings import Finding
+from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
 _NAME = "_not_as_visible"
 
 
-def of_visible(grader: Grader, key: AnswerKey) -> Iterator[Finding]:
+def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
     """What the visible checks of the rubric say about the answer key, other than that all is well."""
     rubric = grader.assignment.rubric
     for notebook in rubric.assignment.notebooks:
         asked = [one.id for one in rubric.questions if one.notebook == notebook.name and one.visible]
         for line in _failing(grader, key, notebook, asked) if asked else ():
             place, _, text = line.partition(": ")
-            yield Finding(
+            yield VerifyFinding(
                 KEY,
                 f"{place}, visible",
                 "visible checks that pass",
@@ -42,7 +42,7 @@ def _failing(
     environment = assignment.environment(notebook)
     others = tuple(file for file in environment.files if file[0] != FILE_NAME)
     file = (FILE_NAME, assignment.course.release(assignment.name) / FILE_NAME)
-    box = grader.pool.lasting(replace(environment, files=(file, *others))).open(limits, seed=grader.seed)
+    box = grader.pool.persistent(replace(environment, files=(file, *others))).open(limits, seed=grader.seed)
     try:
         for cell in key.submissions[notebook.name].cells:
             if isinstance(cell, Cell) and cell.source.strip():

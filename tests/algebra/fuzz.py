@@ -124,7 +124,7 @@ def _disguised(node: Node, draw: random.Random) -> Node:
 
 
 def slipped(node: Node, draw: random.Random) -> Node:
-    """A formula with one slip somewhere."""
+    """A formula with one misconception somewhere."""
     match node:
         case Num(number):
             return Num(number + draw.choice((1, 2, 10)))
@@ -182,7 +182,7 @@ def pair(draw: random.Random) -> tuple[Node, Node, bool]:
         differ = witness(first, second, draw, positive=bool(function))
         if equal and differ:
             raise AssertionError(f"not an identity: {to_text(first)} and {to_text(second)}")
-        if differ is None or differ is equal:  # undefined, or the slip changed nothing
+        if differ is None or differ is equal:  # undefined, or the misconception changed nothing
             continue
         if function:
             first, second = Fn(function, (first,)), Fn(function, (second,))

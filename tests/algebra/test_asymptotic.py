@@ -12,7 +12,7 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.growth import Comparison, compared, constant, order, surplus
+from autograder.algebra.growth import GrowthComparison, compared, constant, order, surplus
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse
@@ -288,7 +288,7 @@ def test_values_stay_near_their_order(node: Node, speeds: tuple[int, ...]) -> No
         assert abs(quotients[0] - quotients[1]) < mpmath.log(2), to_text(node)
 
 
-def proven(first: Node, second: Node) -> Comparison | None:
+def proven(first: Node, second: Node) -> GrowthComparison | None:
     """How two formulas compare; None where that is left open."""
     try:
         return compared(order(first), order(second))

@@ -32,7 +32,7 @@ def test_what_is_said_is_true(case: Case) -> None:
 
 
 def test_most_are_named() -> None:
-    """At least nine of ten wrong answers with one slip are told what it is."""
+    """At least nine of ten wrong answers with one misconception are told what it is."""
     unnamed = [(case.right, case.wrong) for case in cases() if case.difference() is None]
     assert len(cases()) > 300
     assert len(unnamed) <= (1 - LEAST_NAMED) * len(cases()), unnamed

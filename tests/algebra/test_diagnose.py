@@ -135,7 +135,7 @@ def test_single_mistakes_in_a_relation_are_named() -> None:
 
 
 def test_no_mistake_in_a_relation_is_named_falsely() -> None:
-    """Solved for one of its symbols, the equation is what the slip makes of the right one."""
+    """Solved for one of its symbols, the equation is what the misconception makes of the right one."""
     right = {
         "d_model": parse("n_heads*d_head", VOCABULARY),
         "n_heads": parse("d_model/d_head", VOCABULARY),
@@ -181,7 +181,7 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
     ],
 )
 def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
-    """Slips beside logarithms, roots and symbolic powers are named as well."""
+    """Misconceptions beside logarithms, roots and symbolic powers are named as well."""
     difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).difference(parse(wrong, VOCABULARY))
     assert difference is not None
     assert code == difference.code

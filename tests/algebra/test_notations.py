@@ -36,7 +36,7 @@ def test_right_answers_are_accepted_in_every_notation(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_near_misses_are_rejected_in_every_notation(name: str) -> None:
-    """As many slips are written in as many notations, and none earns its points or reaches a person."""
+    """As many mistakes are written in as many notations, and none earns its points or reaches a person."""
     found = outcomes(FORMULAS[name], FORMULAS[name].wrong)
     assert len(found) >= LEAST
     assert [] == [text for text, status in found.items() if status is not Status.FAILED]
@@ -50,7 +50,7 @@ def test_notations_of_one_arrangement_are_distinct(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_slips_do_not_turn_unreadable(name: str) -> None:
+def test_misconceptions_do_not_turn_unreadable(name: str) -> None:
     """A near miss is read like any answer: it is wrong for what it says, not for how it is written."""
     formula = FORMULAS[name]
     codes = {judged(formula, text).code for _, text in written(formula.wrong)}

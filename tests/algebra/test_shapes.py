@@ -16,7 +16,7 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import (
     FAMILIES,
-    Difference,
+    ShapeDifference,
     differ,
     family,
     read_shape,
@@ -47,7 +47,7 @@ QUERY = tuple(map(Sym, ("batch", "n_heads", "seq", "d_head")))
 
 def explained(
     given_text: str, right: str, heads: str = "n_heads", names: Sequence[str] = ()
-) -> Difference | None:
+) -> ShapeDifference | None:
     """How one shape differs from another, under the relation of the widths."""
     wanted = read_shape(right, VOCABULARY)
     called = [
@@ -189,7 +189,7 @@ def test_what_is_no_shape_is_refused_at_once(text: str, code: str, sign: str) ->
     ],
 )
 def test_explanations(given_text: str, right: str, expected: str) -> None:
-    """Each slip with the shapes of attention has its name; every one is true of what was written."""
+    """Each misconception with the shapes of attention has its name; every one is true of what was written."""
     assert expected == code(given_text, right)
 
 
@@ -212,10 +212,10 @@ def test_what_is_not_certain_is_not_claimed() -> None:
 
 def test_the_axes_that_are_meant_are_named() -> None:
     """A difference carries the places in what was written."""
-    assert Difference("swapped", (0, 1)) == explained("(h, b, s, d_k)", "(b, h, s, d_k)")
-    assert Difference("not-split", (0,)) == explained("(b*h, s, d_k)", "(b, h, s, d_k)")
-    assert Difference("axis", (2,)) == explained("(b, h, 7, d_k)", "(b, h, s, d_k)")
-    assert Difference("extra-one", (3,)) == explained("(b, h, s, 1)", "(b, h, s)")
+    assert ShapeDifference("swapped", (0, 1)) == explained("(h, b, s, d_k)", "(b, h, s, d_k)")
+    assert ShapeDifference("not-split", (0,)) == explained("(b*h, s, d_k)", "(b, h, s, d_k)")
+    assert ShapeDifference("axis", (2,)) == explained("(b, h, 7, d_k)", "(b, h, s, d_k)")
+    assert ShapeDifference("extra-one", (3,)) == explained("(b, h, s, 1)", "(b, h, s)")
 
 
 def test_open_comparisons() -> None:
@@ -227,7 +227,7 @@ def test_open_comparisons() -> None:
         return first == second
 
     one, two, seven = Num(1), Num(2), Num(7)
-    assert Difference("axes", (0,)) == differ((one, seven), (two, one), equal, shapes.Roles())
+    assert ShapeDifference("axes", (0,)) == differ((one, seven), (two, one), equal, shapes.Roles())
     with pytest.raises(Undecided):
         differ((one, seven), (one, two), equal, shapes.Roles())
 

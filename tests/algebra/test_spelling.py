@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.spelling import is_slip
+from autograder.algebra.notation.spelling import is_typo
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.sizes.units import read_unit
 from autograder.errors import Unreadable
@@ -47,16 +47,16 @@ def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
         ("kernle_size", "kernel_size"), ("flooor", "floor"), ("cieling", "ceiling"),
     ],
 )  # fmt: skip
-def test_slips_of_the_finger_are_told(name: str, meant: str) -> None:
+def test_typos_are_told(name: str, meant: str) -> None:
     """One letter missing, too many or wrong, or two exchanged."""
     assert suggestion(name) == meant
 
 
-def test_a_slip_is_mutual() -> None:
-    """What is a slip of another word has that one for a slip."""
+def test_a_typo_is_mutual() -> None:
+    """What is a typo of another word has that one for a typo."""
     for one in NAMES:
         for other in NAMES:
-            assert is_slip(one, other) is is_slip(other, one)
+            assert is_typo(one, other) is is_typo(other, one)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.app import Listener
 from autograder.app.classes import GradedClass, feedback, grade, standings
-from autograder.app.figures import of_run
+from autograder.app.run_statistics import run_statistics
 from autograder.app.stores import OpenStore
 from autograder.assignment import Assignment
 from autograder.course import Course
@@ -95,7 +95,7 @@ def test_standings_are_those_of_nbgraders_gradebook(class_: InMemory) -> None:
 def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
     """Nothing is computed twice; figures tell what was known before."""
     again = grade(class_.course, NAME, store=class_.opening)
-    figures = of_run(again.outcomes, 1.0)
+    figures = run_statistics(again.outcomes, 1.0)
     assert (2, 0, 2) == (figures["submissions"], figures["graded now"], figures["known before"])
 
 
@@ -105,7 +105,7 @@ def test_pages_show_what_people_gave(class_: InMemory) -> None:
     class_.store.give(NAME, "ada", ("small-exam", "formula-why"), mark)
     watch = Heard()
     published = feedback(class_.course, NAME, watch=watch, store=class_.opening)
-    assert [] == [page.trouble for page in published.pages if page.trouble]
+    assert [] == [page.problem for page in published.pages if page.problem]
     assert [(done, 4) for done in range(5)] == watch.steps
     page = class_.course.feedback("ada", NAME) / f"{NAME}.html"
     assert "Well said." in page.read_text("utf-8")

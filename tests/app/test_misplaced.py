@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder import generate
-from autograder.app.roll import misplaced
+from autograder.app.roll import misplaced_notebooks
 from autograder.authoring import start
 from autograder.course import Course
 from tests.cli.running import run
@@ -38,7 +38,7 @@ def put(course: Course, place: str) -> None:
 def test_a_notebook_elsewhere_is_told(course: Course, place: str) -> None:
     """Where it lies, and where it is looked for."""
     put(course, place)
-    (sentence,) = misplaced(course, NAME, [NAME])
+    (sentence,) = misplaced_notebooks(course, NAME, [NAME])
     assert sentence.startswith(f"submitted/{place} is not graded; expected submitted/")
     assert "/sheet/sheet.ipynb" in sentence
 
@@ -49,7 +49,7 @@ def test_what_is_in_its_place_or_another_assignments_is_not(course: Course, plac
     put(course, place)
     put(course, "bob/sheet/sheet.ipynb")
     put(course, "bob/sheet/scratch.ipynb")
-    assert [] == misplaced(course, NAME, [NAME])
+    assert [] == misplaced_notebooks(course, NAME, [NAME])
 
 
 @pytest.mark.sandbox
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_entered_hides_no_other(
         return original(path)
 
     monkeypatch.setattr(Path, "exists", exists)
-    first, second, third = misplaced(course, NAME, [NAME])
+    first, second, third = misplaced_notebooks(course, NAME, [NAME])
     assert first.startswith("submitted/ada/sheet/hw1.ipynb is not graded")
     assert "submitted/bob cannot be looked at: Permission denied; change its rights" == second
     assert third.startswith("submitted/cleo/sheet/hw1.ipynb is not graded")

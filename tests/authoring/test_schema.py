@@ -1,4 +1,4 @@
-"""The schema that editors use accepts every rubric we ship, and refuses slips."""
+"""The schema that editors use accepts every rubric we ship, and refuses errors."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def question(kind: str = "symbolic", **more: Any) -> Table:
 
 
 def changed(change: Callable[[Table], Any]) -> Table:
-    """The rubric with a slip."""
+    """The rubric with an error."""
     table = question()
     change(table)
     return table
 
 
 @pytest.mark.parametrize(
-    "slip",
+    "error",
     [
         lambda table: table.update(versoin=1),
         lambda table: table.pop("version"),
@@ -90,10 +90,10 @@ def changed(change: Callable[[Table], Any]) -> Table:
         lambda table: table.update(variant={"draw": {"n": {"integer": [1, 2], "common": 1}}}),
     ],
 )
-def test_slips_are_refused(slip: Callable[[Table], Any]) -> None:
+def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
     """A misspelt key, a missing one and a value of the wrong type are errors, and nothing else is."""
     assert VALIDATOR.is_valid(question())
-    assert not VALIDATOR.is_valid(changed(slip))
+    assert not VALIDATOR.is_valid(changed(error))
 
 
 @pytest.mark.parametrize("kind", registered())

@@ -14,7 +14,7 @@ from autograder.kinds import make_check
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Question, Rubric, load
-from autograder.wording import Told
+from autograder.wording import LocalisedText
 from tests.checks.asking import DRAW, answer, check_of, judge, value
 from tests.support.local_box import LocalBox
 
@@ -117,7 +117,9 @@ def test_names_keep_their_hidden_numbers() -> None:
 
 def test_a_message_travels_with_all_its_languages() -> None:
     """Results that are kept as JSON come back with the names in both languages, and older ones are read."""
-    message = Message("raised", {"what": Told({"en": "f [a]", "de": "f [b]"}), "error": "E", "text": "–"})
+    message = Message(
+        "raised", {"what": LocalisedText({"en": "f [a]", "de": "f [b]"}), "error": "E", "text": "–"}
+    )
     back = msgspec.json.decode(msgspec.json.encode(message), type=Message)
     assert message == back
     assert "f [b] brach ab mit E: –" == render(back, "de")

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence, Trial, TriesItself, trials_of
+from autograder.checks.base import Evidence, HasTrials, Trial, trials_of
 from autograder.grading import scoring
 from autograder.kinds import make_check
 from autograder.records import Answer, ItemResult, Observation
@@ -260,7 +260,7 @@ class Paper:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
-    """Named mistakes earn their points, alternatives everything, slips never everything."""
+    """Named mistakes earn their points, alternatives everything, misconceptions never everything."""
     text, keys = CASES[case]
     paper = Paper(rubric_from(text), keys)
     key = scoring.score("key", paper.rubric, paper.results({}))
@@ -341,13 +341,15 @@ def test_an_empty_text_is_nothing_to_read() -> None:
     assert () == trials["one word"].loses
 
 
-def test_formulas_in_other_notations_and_with_slips() -> None:
-    """The key in four notations, each accepted formula, each mistake, and slips of several sorts."""
+def test_formulas_in_other_notations_and_with_misconceptions() -> None:
+    """The key in four notations, each accepted formula, each mistake, and misconceptions of several sorts."""
     trials = planted("formula, relation", "projection")
     assert {
         f"formula: the key {how}" for how in ("as Python", "in Unicode", "in LaTeX", "without blanks")
     } <= set(trials)
-    sorts = {name.partition("slip, ")[2].partition(":")[0] for name in trials if "slip, " in name}
+    sorts = {
+        name.partition("misconception, ")[2].partition(":")[0] for name in trials if "misconception, " in name
+    }
     assert {"symbol-replaced", "swapped-symbols", "off-by-one"} & sorts
     assert len(sorts) >= 3
     assert () == trials["formula: remark assumed-early: d_model^2"].loses
@@ -382,4 +384,4 @@ def test_these_kinds_try_themselves(kind: str) -> None:
     rubric = next(
         rubric for one in EXAMPLES for rubric in [rubric_of(one)] if rubric.questions[0].kind == kind
     )
-    assert isinstance(make_check(rubric.questions[0], rubric), TriesItself)
+    assert isinstance(make_check(rubric.questions[0], rubric), HasTrials)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from autograder.app import figures
+from autograder.app import run_statistics
 from autograder.cli import report
 from autograder.cli.app import app
 from tests.cli.running import ASSIGNMENT, ROOT, run, run_cold
@@ -36,7 +36,7 @@ def test_points_of_a_run_have_no_superfluous_zeros() -> None:
     }
     table = report.summary_table(found, "this run")
     assert ["2190", "61.5", "1.5", "a\nb"] == list(table.columns[1].cells)
-    assert Decimal(0) == figures.of_run([], 0.0)["mean points"]
+    assert Decimal(0) == run_statistics.run_statistics([], 0.0)["mean points"]
 
 
 def test_the_module_is_the_program() -> None:

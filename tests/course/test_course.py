@@ -36,7 +36,7 @@ def test_a_folder_that_is_no_course_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_assignment_is_refused_with_the_known_ones(course: Course) -> None:
-    """A slip in the name shows at once."""
+    """An error in the name shows at once."""
     (course.rubrics / "exam.toml").touch()
     with pytest.raises(CourseError, match=r"eaxm\.toml.*known assignments: exam"):
         course.rubric("eaxm")

@@ -61,12 +61,12 @@ def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sa
     assert sample.portrait
 
 
-@pytest.mark.parametrize("slip", sorted(papers.CARRIED))
-def test_a_slip_of_h_costs_nothing_in_i(slip: str) -> None:
+@pytest.mark.parametrize("misconception", sorted(papers.CARRIED))
+def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
     """The right continuation of a wrong (h) earns all of (i)."""
-    wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == slip)
+    wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == misconception)
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
-    source = assignment("changed_model_parameters", papers.CARRIED[slip])
+    source = assignment("changed_model_parameters", papers.CARRIED[misconception])
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
@@ -101,12 +101,14 @@ def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
     assert dict.fromkeys(decoders.REPAIRS, Decimal(1)) == dict(sample.points) == earned
 
 
-@pytest.mark.parametrize("slip", sorted(decoders.SLIPS))
-def test_a_slip_loses_the_point_of_its_fault(slip: str) -> None:
+@pytest.mark.parametrize("misconception", sorted(decoders.MISCONCEPTIONS))
+def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
     """Seven repairs and one change that repairs nothing earn seven points."""
     listing = decoders.given_listing(CELLS["task5-a-answer"])
-    sample = decoders.repaired(listing, [fault for fault in decoders.REPAIRS if fault != slip], slip=slip)
-    expected = {fault: Decimal(int(fault != slip)) for fault in decoders.REPAIRS}
+    sample = decoders.repaired(
+        listing, [fault for fault in decoders.REPAIRS if fault != misconception], misconception=misconception
+    )
+    expected = {fault: Decimal(int(fault != misconception)) for fault in decoders.REPAIRS}
     assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
 
 

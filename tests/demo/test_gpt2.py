@@ -14,7 +14,7 @@ from autograder.demo import GPT2
 from autograder.demo.answers import Sample
 from autograder.demo.gpt2_papers import ANSWERS
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 from tests.demo.marking import ROOT, shipped
@@ -62,7 +62,7 @@ def test_every_answer_earns_what_it_says(
     paper = {question: samples[number % len(samples)] for question, samples in table.items()}
     release = grader.assignment.release_bytes[NAME]
     sources = {f"{question}-answer": sample.source for question, sample in paper.items()}
-    graded = grader.grade(Handed("student", {NAME: with_sources(release, sources)}))
+    graded = grader.grade(SubmittedFiles("student", {NAME: with_sources(release, sources)}))
     earned = {f"{one.question}.{one.item}": one.points for one in graded.score.items}
     expected = {
         f"{question}.{item}": points

@@ -23,14 +23,14 @@ from autograder.records import (
     Cell,
     CellOutput,
     CellRun,
-    Encounter,
     Ending,
     ExecutedNotebook,
     Graded,
     ItemResult,
+    LimitEvent,
+    LimitKind,
     Markdown,
     Message,
-    Met,
     Status,
 )
 from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
@@ -306,11 +306,11 @@ def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     assert expected in page(graded("x", (), executed), language).text
 
 
-@pytest.mark.parametrize("met", list(Met))
+@pytest.mark.parametrize("met", list(LimitKind))
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_every_limit_met_is_explained(met: Met, language: str) -> None:
+def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
     """A cell that met a limit without being ended says which, how much it is, and what to do."""
-    run = CellRun(met=(Encounter(met, seen=True),), truncated=met is Met.OUTPUT)
+    run = CellRun(met=(LimitEvent(met, seen=True),), truncated=met is LimitKind.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
     limit = amount(met, RUBRIC.assignment.limits)
     expected = template(f"cell.limit.{met.value}", language).format(limit=limit)

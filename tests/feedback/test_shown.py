@@ -73,7 +73,7 @@ def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
     assert (False, True) == (SHOWN[language] in decided, TITLE[language] in decided)
 
 
-def test_slips_are_refused() -> None:
+def test_errors_are_refused() -> None:
     """It is a text by language, in each of the assignment's languages."""
     half = rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = {{ en = "With a mask" }}').encode())
     assert [("question 'mha', item 'masked': shown", "'de' is missing")] == untranslated(half)

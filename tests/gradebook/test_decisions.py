@@ -103,7 +103,7 @@ def test_the_list_is_read_strictly(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_slips_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -> None:
+def test_errors_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -> None:
     """With their line, before anything is graded."""
     found = tmp_path / "decisions.csv"
     found.write_text(HEAD + lines)

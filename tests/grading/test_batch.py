@@ -316,7 +316,7 @@ def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> No
 
 
 def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
-    """Its failure is named before anybody is graded, and gone as soon as it is mended."""
+    """Its failure is named before anybody is graded, and gone as soon as it is repaired."""
     course = make_course(tmp_path / "course")
     right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
     (course.reference / "arithmetic.py").write_text("def twice(x):\n    return x @ 'no'\n", encoding="utf-8")

@@ -183,7 +183,7 @@ def test_an_item_earns_nothing_without_what_it_needs(
 
 
 def test_needs_must_name_another_item() -> None:
-    """A slip in needs is refused with the items there are."""
+    """An error in needs is refused with the items there are."""
     text = b"""
 version = 1
 assignment = { name = "x", points = 1 }

@@ -14,10 +14,10 @@ from msgspec import Struct
 from autograder.cli import app
 from autograder.feedback import publish
 from autograder.gradebook import Gradebook, book, results
-from autograder.grading import batch, pipeline, scoring, sitting
+from autograder.grading import batch, pipeline, scoring, student_assignments
 from autograder.grading.batch import MOST_REFUSED
-from autograder.grading.pipeline import Handed
-from autograder.grading.sitting import Sittings
+from autograder.grading.pipeline import SubmittedFiles
+from autograder.grading.student_assignments import StudentAssignments
 from autograder.kinds.general.behaviour import BehaviourCheck
 from autograder.notebook import read as reading
 from autograder.sandbox.outside.box import NamespaceBox
@@ -58,8 +58,8 @@ class Stage(Struct, frozen=True):
 
 GRADING = {
     "collect": Stage(batch, "collect", RuntimeError("planted")),
-    "digest": Stage(Handed, "digest", RuntimeError("planted")),
-    "sitting": Stage(Sittings, "of", KeyError("planted")),
+    "digest": Stage(SubmittedFiles, "digest", RuntimeError("planted")),
+    "sitting": Stage(StudentAssignments, "of", KeyError("planted")),
     "read": Stage(pipeline, "read", RecursionError("planted")),
     "match": Stage(reading, "match", RecursionError("planted")),
     "recover": Stage(reading, "recover", IndexError("planted")),
@@ -302,7 +302,7 @@ def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
 
     grader: Any = SimpleNamespace(sittings=SimpleNamespace(of=interrupt))
     with pytest.raises(error):
-        pipeline.Grader.grade(grader, Handed("ada", {NAME: CONTROL}))
+        pipeline.Grader.grade(grader, SubmittedFiles("ada", {NAME: CONTROL}))
 
 
 def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,9 +318,9 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     common: Any = SimpleNamespace(
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
     )
-    monkeypatch.setattr(sitting, "expected_values", lambda *_: ({}, {}))
-    monkeypatch.setattr(sitting.ClassForms, "of", lambda *_: None)
-    sittings = Sittings(common, b"", cast("Any", None))
+    monkeypatch.setattr(student_assignments, "expected_values", lambda *_: ({}, {}))
+    monkeypatch.setattr(student_assignments.ClassVariants, "of", lambda *_: None)
+    sittings = StudentAssignments(common, b"", cast("Any", None))
     assert sittings.of("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):
         sittings.of("bob", {})

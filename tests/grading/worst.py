@@ -23,7 +23,7 @@ from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.feedback import render
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import budgets
 from autograder.sandbox.pool import Pool
 from autograder.store.encoding import bounded
@@ -301,7 +301,7 @@ def measure(grader: Grader, path: Path, page: Callable[[Any], str]) -> dict[str,
     reset_peak()
     content = path.read_bytes()
     started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
-    graded = grader.grade(Handed("ada", {NAME: content}))
+    graded = grader.grade(SubmittedFiles("ada", {NAME: content}))
     wall = time.monotonic() - started
     limits = grader.assignment.rubric.assignment.limits
     stored = len(bounded(graded, budgets(limits).stored_mb))

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, answered, failed, observations_at
+from autograder.checks.judging.results import Finding, repeated_value, failed, observations_at
 from autograder.checks.kind import Kind
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item
@@ -174,7 +174,7 @@ print(json.dumps(found))
     assert [["PASSED", "1", ""], ["FAILED", "0", "„wind“ ist es nicht."], ["NO_ANSWER", "0", ""]] == results
 
 
-def test_a_slip_in_its_options_is_named(place: Path) -> None:
+def test_an_error_in_its_options_is_named(place: Path) -> None:
     """Its options are read as strictly as ours."""
     message = told(
         place,
@@ -244,7 +244,7 @@ import pathlib
 from autograder import assignment, generate
 from autograder.authoring import start
 from autograder.course import Course
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.messages import render
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify

@@ -29,10 +29,10 @@ from autograder.notebook.student_check import FILE_NAME, build_student_check, re
 from autograder.notebook.title_page import fill_title_page
 from autograder.paper import make_sheet
 from autograder.paper import render as printed
-from autograder.records import Cell, CellRun, Encounter, Ending, ExecutedNotebook, Graded, Met
+from autograder.records import Cell, CellRun, Ending, ExecutedNotebook, Graded, LimitEvent, LimitKind
 from autograder.rubric import Rubric
-from autograder.student.paper import look
-from autograder.student.showing import as_text
+from autograder.student.rendering import as_text
+from autograder.student.saved_notebook import report_on
 from autograder.timestamps import Timing, Window
 from autograder.wording import written_number
 from tests.feedback import examples
@@ -125,7 +125,7 @@ def read(page: str) -> str:
 def every_ending() -> Graded:
     """A notebook in which cells ended in every way, and met every limit."""
     runs = [CellRun(ending=one) for one in Ending]
-    runs += [CellRun(met=(Encounter(one, seen=True),), truncated=True) for one in Met]
+    runs += [CellRun(met=(LimitEvent(one, seen=True),), truncated=True) for one in LimitKind]
     cells = tuple(Cell(f"x = {number}") for number in range(len(runs)))
     return examples.graded("ada", (), ExecutedNotebook("exam", cells, tuple(runs)), isolation="reduced")
 
@@ -237,7 +237,7 @@ def test_the_command_that_checks_a_file_speaks_it() -> None:
                 number % 4
             ]
     del tree["cells"][0]
-    paper = look(parse(json.dumps(tree).encode()).cells, specification, "exam", LANGUAGE)
+    paper = report_on(parse(json.dumps(tree).encode()).cells, specification, "exam", LANGUAGE)
     said = as_text(paper.reports, [line.text for line in paper.cells])
     assert [] == english(said, NAMES)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.messages import catalogue, counted, languages, render, sentence, sentences, told
+from autograder.messages import catalogue, counted, languages, localised, render, sentence, sentences
 from autograder.messages.catalogue import LOCALE
 from autograder.messages.translating import Book, faults
 from autograder.records import Message, Status
@@ -73,7 +73,7 @@ def test_a_sentence_changes_with_its_number(number: str, english: str, german: s
 
 def test_words_inside_of_a_sentence_follow_its_language() -> None:
     """A phrase that stands in a placeholder is said in the language around it."""
-    message = Message("raised", {"what": "f", "error": told("phrase.exception"), "text": "x"})
+    message = Message("raised", {"what": "f", "error": localised("phrase.exception"), "text": "x"})
     assert ("f stopped with an exception: x", "f brach ab mit einer Exception: x") == (
         render(message, "en"),
         render(message, "de"),

@@ -27,7 +27,7 @@ from autograder.algebra.reading import read_formula
 from autograder.errors import Unreadable
 from autograder.kinds import forms
 from autograder.notebook.student_check import SILENT, build_student_check, sources
-from autograder.rubric import Rubric, Symbol
+from autograder.rubric import Rubric, RubricSymbol
 from autograder.student.report import examine
 
 ROOT = Path(__file__).parents[2]
@@ -330,8 +330,8 @@ def test_a_notebook_gets_html_without_anybodys_markup(
 
 def test_a_terminal_gets_no_control_characters(module: dict[str, Any]) -> None:
     """An error with an escape sequence in it is printed as plain words."""
-    show, look = (module["_module"](f"autograder.student.{name}") for name in ("showing", "report"))
-    report = look.Report("q", "", look.PROBLEM, (look.Line(look.PROBLEM, "\x1b[31mred\u202e\n✓ fine"),))
+    show, look = (module["_module"](f"autograder.student.{name}") for name in ("rendering", "report"))
+    report = look.Report("q", "", look.PROBLEM, (look.ReportLine(look.PROBLEM, "\x1b[31mred\u202e\n✓ fine"),))
     assert "✗ q:  [31mred  ✓ fine\n" == show.as_text([report])
 
 
@@ -411,7 +411,9 @@ PIECES = (
 
 def test_the_released_file_reads_what_the_grader_reads(module: dict[str, Any]) -> None:
     """Of 5,000 random formulas the file that students get reads as many as the grader, and as the same."""
-    vocabulary = Vocabulary({name: Symbol(aliases=tuple(one["aliases"])) for name, one in SYMBOLS.items()})
+    vocabulary = Vocabulary(
+        {name: RubricSymbol(aliases=tuple(one["aliases"])) for name, one in SYMBOLS.items()}
+    )
     look = module["_module"]("autograder.student.report").examine
     generator = random.Random(5)
     read = 0

@@ -126,7 +126,7 @@ def test_a_misspelt_place_is_refused(comment: str) -> None:
     ("wanted", "table"), [("times", r"\[assignment.exam\]"), ("tasks", r"\[\[assignment.task\]\]")]
 )
 def test_what_the_rubric_does_not_state_is_refused(wanted: str, table: str) -> None:
-    """A place for it in a rubric that has none is a slip."""
+    """A place for it in a rubric that has none is an error."""
     plain = parse(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
     with pytest.raises(NotebookError, match=f"the rubric has no {table}"):
         filled(f"<!-- exam {wanted} en -->", plain)

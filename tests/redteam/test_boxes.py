@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.limits import PATIENCE
+from autograder.limits import CLOCK_FACTOR
 from autograder.records import Call, Cell, CellRun, Limits, Observation, Scenario
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -44,7 +44,7 @@ LIMITS = Limits(
 )
 OPENING_SECONDS = 4.0
 """Of all boxes of one submission, which is no time of its own."""
-LONGEST_SECONDS = 1.1 * PATIENCE * LIMITS.submission_seconds + OPENING_SECONDS
+LONGEST_SECONDS = 1.1 * CLOCK_FACTOR * LIMITS.submission_seconds + OPENING_SECONDS
 """What waits is stopped by the clock alone, which is patient; what computes, much earlier."""
 MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
 FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}

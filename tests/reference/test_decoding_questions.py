@@ -1,4 +1,4 @@
-"""Every oracle tells each of its slips from what is right, on some input at least."""
+"""Every oracle tells each of its misconceptions from what is right, on some input at least."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 
 from autograder.kinds.transformers.decoding.contracts import Filters
 from reference import decoding, decoding_questions
-from reference.faults.decoding import SLIPS
-from reference.faults.slip import compiled, planted
+from reference.faults.decoding import MISCONCEPTIONS
+from reference.faults.misconception import compiled, planted
 from tests.support.local_box import _outside
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -22,14 +22,16 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "next_token_probabilities": (0.6, 8, 0.8),
 }
 JUDGE = Filters("either")
-CASES = [(name, slip) for name in ARGUMENTS for slip in SLIPS[name]]
+CASES = [(name, misconception) for name in ARGUMENTS for misconception in MISCONCEPTIONS[name]]
 
 
-@pytest.mark.parametrize(("name", "slip"), CASES, ids=[f"{name}-{slip.name}" for name, slip in CASES])
-def test_a_slip_is_told_from_what_is_right(name: str, slip: Any) -> None:
-    """Over some draws a slip gives something else at least once, and what is right as well never does."""
+@pytest.mark.parametrize(
+    ("name", "misconception"), CASES, ids=[f"{name}-{misconception.name}" for name, misconception in CASES]
+)
+def test_a_misconception_is_told_from_what_is_right(name: str, misconception: Any) -> None:
+    """Over some draws a mistake gives something else at least once, and what is right as well never does."""
     oracle = getattr(decoding_questions, name)
-    function = compiled(planted(oracle.source, slip), name, vars(decoding))
+    function = compiled(planted(oracle.source, misconception), name, vars(decoding))
     wrong = 0
     for seed in range(8):
         generator = torch.Generator().manual_seed(seed)
@@ -43,5 +45,5 @@ def test_a_slip_is_told_from_what_is_right(name: str, slip: Any) -> None:
         if difference is not None:
             wrong += 1
             same = {one["code"] for one in told["mistakes"] if JUDGE.same(given, one["values"], 1)}
-            assert slip.code in same
-    assert (wrong > 0) == bool(slip.code)
+            assert misconception.code in same
+    assert (wrong > 0) == bool(misconception.code)

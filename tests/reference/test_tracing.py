@@ -71,8 +71,8 @@ def test_beside_a_kink_the_witnesses_disagree() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_slip_is_another_gradient(name: str) -> None:
-    """What is listed as a slip differs for hidden inputs, and no two codes of a function give the same."""
+def test_every_misconception_is_another_gradient(name: str) -> None:
+    """What is listed as a mistake differs for hidden inputs, and no two codes of a function give the same."""
     given = arguments(name, 3) if name != "attention" else drawn(3, *((5, 4),) * 4)
     told = getattr(gradients, name).expected(*given)
     seen: list[list[Tensor]] = [told["right"]]
@@ -233,8 +233,8 @@ def test_a_name_assigned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_every_function_has_slips() -> None:
-    """Every gradient has a list of slips, one accepted way among them for most."""
+def test_every_function_has_misconceptions() -> None:
+    """Every gradient has a list of misconceptions, one accepted way among them for most."""
     names = {oracle.function.__name__ for oracle in (getattr(gradients, name) for name in NAMES)}
-    assert names == set(gradients.SLIPS)
+    assert names == set(gradients.MISCONCEPTIONS)
     assert all(name in vars(backward) for name in names)

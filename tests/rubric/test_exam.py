@@ -89,7 +89,7 @@ def test_tasks_and_times_are_read() -> None:
         ("reading_minutes = 10", "reading_minutes = -10", "reading_minutes"),
     ],
 )
-def test_a_slip_is_refused(old: str, new: str, message: str) -> None:
+def test_an_error_is_refused(old: str, new: str, message: str) -> None:
     """The message names the place, what was expected and what came."""
     changed = GOOD.replace(old, new, 1)
     assert changed != GOOD
@@ -99,7 +99,7 @@ def test_a_slip_is_refused(old: str, new: str, message: str) -> None:
 
 
 def test_without_tasks_no_question_may_name_one() -> None:
-    """A task that does not exist is a slip, and so is one where there are none."""
+    """A task that does not exist is an error, and so is one where there are none."""
     before, _, after = GOOD.partition("[[assignment.task]]")
     without = before + after[after.index("[[question]]") :]
     with pytest.raises(RubricError, match=r"question 'a': task: .* got '1'; known are: none"):

@@ -212,7 +212,7 @@ def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
         ),
     ],
 )
-def test_slips_in_a_scale_are_named(toml: str, message: str) -> None:
+def test_errors_in_a_scale_are_named(toml: str, message: str) -> None:
     """Unknown names get a suggestion; thresholds must go down to zero within what is possible."""
     with pytest.raises(RubricError, match=message):
         scale(toml)
@@ -236,7 +236,7 @@ def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
     ],
 )
 def test_a_rubric_names_the_table(grading: str, message: str) -> None:
-    """A slip in the table stops the rubric and says where."""
+    """An error in the table stops the rubric and says where."""
     with pytest.raises(RubricError, match=message):
         rubric.parse(RUBRIC.format(grading=grading).encode())
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.limits import BYTES_OF_VALUE, Budgets, Room, amount, budgets
+from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, amount, budgets
 from autograder.records import Call, Cell, Ending, Limits, Scenario
 from autograder.sandbox.exchange import replies, tensors, values, wire
 from autograder.sandbox.outside.box import ARRIVING_SECONDS
@@ -33,8 +33,8 @@ def scenarios(number: int, target: str = "give") -> list[Scenario]:
 
 def test_room_is_taken_until_nothing_is_left() -> None:
     """What does not fit brings the ending, and so does all that comes later."""
-    whole = Room(2, Ending.ANSWERS_SIZE)
-    first, second = Room(1, Ending.QUESTION_SIZE, whole), Room(1, Ending.QUESTION_SIZE, whole)
+    whole = MemoryBudget(2, Ending.ANSWERS_SIZE)
+    first, second = MemoryBudget(1, Ending.QUESTION_SIZE, whole), MemoryBudget(1, Ending.QUESTION_SIZE, whole)
     assert first.take(1 << 20) is None
     assert Ending.QUESTION_SIZE is first.take(1)
     assert None is second.ending

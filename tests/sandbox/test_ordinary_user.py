@@ -28,7 +28,7 @@ SUBSET = (
     "tests/sandbox/test_confinement.py",
     "tests/sandbox/test_reduced.py",
     "tests/sandbox/test_isolation.py",
-    "tests/sandbox/test_leftovers.py",
+    "tests/sandbox/test_box_cleanup.py",
     "tests/sandbox/test_doctor.py",
 )
 

@@ -21,7 +21,7 @@ from autograder.gradebook import Gradebook
 from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Graded, Status
 from autograder.rubric import Rubric
-from autograder.store import Decision, Entered, Store, Student
+from autograder.store import Decision, EnteredMarks, Store, Student
 from autograder.store.memory import MemoryStore
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 from tests.store.recording import entry, keep
@@ -313,7 +313,7 @@ def test_a_new_cell_reaches_submissions_that_are_known(unprepared: Opened) -> No
     decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
     store.prepare(SHORT, RELEASES)
     keep(store, good(), SHORT)
-    assert Entered(0, ()) == store.decide("exam", decision)
+    assert EnteredMarks(0, ()) == store.decide("exam", decision)
     store.prepare(RUBRIC, RELEASES)
     unprepared.give("ada", ("exam", "mha"), mark)
     assert {"ada": {("exam", "mha"): mark}} == store.marks("exam")
@@ -324,7 +324,7 @@ def test_a_cell_that_is_gone_goes_with_its_automatic_mark(store: Store) -> None:
     keep(store, good(), RUBRIC)
     store.prepare(SHORT, RELEASES)
     decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
-    assert Entered(0, ()) == store.decide("exam", decision)
+    assert EnteredMarks(0, ()) == store.decide("exam", decision)
     keep(store, good(), SHORT)
     assert {} == store.marks("exam")
 
@@ -388,13 +388,13 @@ def test_a_decision_is_a_persons_mark(store: Store) -> None:
     """It closes the cell, with its comment; entering it again changes nothing, a correction follows."""
     keep(store, middling(), RUBRIC, MOMENT)
 
-    def decide(points: str, comment: str = "") -> Entered:
+    def decide(points: str, comment: str = "") -> EnteredMarks:
         return store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(points), comment)})
 
-    assert Entered(1, ()) == decide("0.5", "Which two?")
+    assert EnteredMarks(1, ()) == decide("0.5", "Which two?")
     assert PersonMark(Decimal("0.5"), comment="Which two?") == store.marks("exam")["grace"][WHY]
-    assert Entered(0, ()) == decide("0.5")
-    assert Entered(1, ()) == decide("1", "Another comment stays out.")
+    assert EnteredMarks(0, ()) == decide("0.5")
+    assert EnteredMarks(1, ()) == decide("1", "Another comment stays out.")
     assert PersonMark(Decimal(1), comment="Which two?") == store.marks("exam")["grace"][WHY]
 
 
@@ -403,7 +403,7 @@ def test_what_somebody_gave_themselves_stays(opened: Opened) -> None:
     keep(opened.store, middling(), RUBRIC, MOMENT)
     decision = {GRACE: Decision(WHY[1], "g", Decimal(1))}
     opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-    assert Entered(0, (GRACE,)) == opened.store.decide("exam", decision)
+    assert EnteredMarks(0, (GRACE,)) == opened.store.decide("exam", decision)
     assert PersonMark(Decimal("0.25")) == opened.store.marks("exam")["grace"][WHY]
     opened.give("grace", WHY, PersonMark(Decimal(1)))
     opened.store.decide("exam", decision)
@@ -419,7 +419,7 @@ def test_a_decision_settles_a_mark_that_is_to_be_looked_at_again(store: Store) -
     assert store.marks("exam")["grace"][WHY].again
     store.decide("exam", {})
     assert store.marks("exam")["grace"][WHY].again
-    assert Entered(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
+    assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
     assert PersonMark(Decimal(1)) == store.marks("exam")["grace"][WHY]
 
 
@@ -427,8 +427,8 @@ def test_a_decision_about_nobody_is_left_out(store: Store) -> None:
     """Answers of students, cells and assignments that the store does not know."""
     keep(store, middling(), RUBRIC, MOMENT)
     for answer in (("zoe", *WHY), ("grace", "exam", "no-such-cell")):
-        assert Entered(0, ()) == store.decide("exam", {answer: Decision(answer[2], "g", Decimal(1))})
-    assert Entered(0, ()) == store.decide("another", {GRACE: Decision(WHY[1], "g", Decimal(1))})
+        assert EnteredMarks(0, ()) == store.decide("exam", {answer: Decision(answer[2], "g", Decimal(1))})
+    assert EnteredMarks(0, ()) == store.decide("another", {GRACE: Decision(WHY[1], "g", Decimal(1))})
     assert {} == store.marks("exam")
 
 

@@ -16,8 +16,8 @@ from autograder.notebook.closed import entries, normal
 from autograder.notebook.document import parse
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import build_student_check, read_specification
-from autograder.student.paper import look
 from autograder.student.report import MISSING, PROBLEM, READY
+from autograder.student.saved_notebook import report_on
 from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell
 
@@ -183,7 +183,7 @@ def in_file(
 ) -> list[tuple[str, str]]:
     """What ``autograder check`` says of the saved notebook."""
     saved = with_sources(release, {f"{name}-answer": source})
-    paper = look(parse(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language)
+    paper = report_on(parse(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language)
     (report,) = (one for one in paper.reports if one.question == name)
     return [(line.state, line.text) for line in report.lines]
 

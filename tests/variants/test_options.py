@@ -148,8 +148,8 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
         ("With ⟦activation⟧", "With ⟦activatio⟧", "question 1: .*text: en: .*did you mean 'activation'"),
     ],
 )
-def test_slips_are_named(old: str, new: str, message: str) -> None:
-    """Every slip stops with the place, what was expected, and the nearest known name."""
+def test_errors_are_named(old: str, new: str, message: str) -> None:
+    """Every error stops with the place, what was expected, and the nearest known name."""
     with pytest.raises(RubricError, match=message):
         changed(old, new)
 

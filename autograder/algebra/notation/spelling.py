@@ -9,8 +9,8 @@ _SHORTEST = 4
 _SHORTENED: Mapping[str, str] = {"num": "n", "number": "n"}
 
 
-def is_slip(written: str, meant: str) -> bool:
-    """Whether a name is another one with a slip of the finger in some of its parts.
+def is_typo(written: str, meant: str) -> bool:
+    """Whether a name is another one with a typo in some of its parts.
 
     Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
     guess is worse than none.
@@ -21,12 +21,12 @@ def is_slip(written: str, meant: str) -> bool:
     if [_SHORTENED.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
         return True
     return parts != others and all(
-        one == other or (min(len(one), len(other)) >= _SHORTEST and _one_slip(one, other))
+        one == other or (min(len(one), len(other)) >= _SHORTEST and _one_typo(one, other))
         for one, other in zip(parts, others, strict=True)
     )
 
 
-def _one_slip(one: str, other: str) -> bool:
+def _one_typo(one: str, other: str) -> bool:
     """Whether one letter is missing, too many or wrong, or two neighbours are exchanged; never the first.
 
     In short words a wrong letter makes another word (``logs``, ``loss``), and a digit counts things.

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
-from autograder.algebra.notation.spelling import is_slip
+from autograder.algebra.notation.spelling import is_typo
 from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
 
@@ -51,7 +51,7 @@ def plain_name(spelling: str) -> str:
     return re.sub(r"_+", "_", re.sub(r"[{}\s\\]", "", name)).strip("_")
 
 
-class Words(dict[str, tuple[str, Node | str]]):
+class KnownWords(dict[str, tuple[str, Node | str]]):
     """Word → kind and value of its token, for the words that mean the same wherever they stand.
 
     Built once from the declared symbols. Large numbers are made when they are asked for, and not kept.
@@ -76,7 +76,7 @@ class Vocabulary:
         domains: declared name → ``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1),
             ``"unit"`` (0 and 1 as well) or ``"real"``.
         functions: further spellings of functions → the function.
-        words: see `Words`.
+        words: see `KnownWords`.
         decimal_comma: whether a comma may stand before decimals, and a point separate thousands.
     """
 
@@ -108,7 +108,7 @@ class Vocabulary:
             if len(spelling) > 1:
                 self._alike.setdefault(_folded(spelling), set()).add(name)
         self.decimal_comma = False
-        self.words = Words(_words(self.nodes, functions))
+        self.words = KnownWords(_words(self.nodes, functions))
 
     def extended(self, name: str) -> Vocabulary:
         """The same symbols and one more, a positive number."""
@@ -166,7 +166,7 @@ class Vocabulary:
         if plain in self._run_together:
             return self._run_together[plain]
         known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
-        return next((spelling for spelling in known if is_slip(plain.lower(), spelling.lower())), "")
+        return next((spelling for spelling in known if is_typo(plain.lower(), spelling.lower())), "")
 
 
 def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
@@ -233,7 +233,7 @@ def _letter_forms(word: str) -> Sequence[str]:
 def _words(
     nodes: Mapping[str, Sym], functions: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, Node | str]]]:
-    """The entries of `Words`; later ones count."""
+    """The entries of `KnownWords`; later ones count."""
     yield "", ("end", "")
     yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
     yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))

@@ -31,7 +31,7 @@ COUNTING = "counting"
 """The area of the vocabulary with the mistakes of numbers."""
 
 
-class Wrong(Struct, frozen=True):
+class MistakeValue(Struct, frozen=True):
     """What one known mistake makes of a value."""
 
     code: str
@@ -39,19 +39,19 @@ class Wrong(Struct, frozen=True):
     value: Any
 
 
-class Said(Struct, frozen=True):
+class OracleReply(Struct, frozen=True):
     """What the reference says about one value; ``right`` is None where it says nothing."""
 
     right: Any = None
-    wrong: tuple[Wrong, ...] = ()
+    wrong: tuple[MistakeValue, ...] = ()
 
 
-class Known(Struct, frozen=True):
+class KnownValues(Struct, frozen=True):
     """What is known about one value before the answer is read."""
 
     rights: tuple[Any, ...] = ()
     """Every right value, as the rubric or the reference has it."""
-    wrongs: tuple[Wrong, ...] = ()
+    wrongs: tuple[MistakeValue, ...] = ()
     """What known mistakes lead to."""
     fault: Finding | None = None
     """Why nothing is known; never the student's fault."""
@@ -69,7 +69,7 @@ class MistakeWorth(Struct, frozen=True, forbid_unknown_fields=True):
     """Instead of the vocabulary's sentence."""
 
 
-def said(reply: Any, path: Sequence[str | int] = ()) -> Said:
+def read_reply(reply: Any, path: Sequence[str | int] = ()) -> OracleReply:
     """What a reply says about one entry; anything else than such a dictionary says nothing.
 
     Args:
@@ -77,20 +77,20 @@ def said(reply: Any, path: Sequence[str | int] = ()) -> Said:
         path: the keys that lead to the entry; empty: the whole value.
     """
     if not isinstance(reply, Mapping):
-        return Said()
+        return OracleReply()
     mistakes = reply.get("mistakes")
     found = mistakes[:MOST_MISTAKES] if isinstance(mistakes, list | tuple) else ()
     wrong = (
-        Wrong(one["code"], str(one.get("family", "")), value)
+        MistakeValue(one["code"], str(one.get("family", "")), value)
         for one in found
         if isinstance(one, Mapping) and isinstance(one.get("code"), str)
         if (value := _entry(one.get("values"), path)) is not None
     )
-    return Said(_entry(reply.get("right"), path), tuple(wrong))
+    return OracleReply(_entry(reply.get("right"), path), tuple(wrong))
 
 
-def named(
-    fitting: Iterable[Wrong],
+def mistake_finding(
+    fitting: Iterable[MistakeValue],
     staff: str,
     params: Mapping[str, Phrase],
     *,
@@ -121,14 +121,14 @@ def named(
     return failed(f"{area}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
 
 
-def suspects(reply: Any, came: Callable[[Any], bool]) -> list[str]:
+def matching_mistakes(reply: Any, came: Callable[[Any], bool]) -> list[str]:
     """The codes of the mistakes that give what came from the student, in the order of the reference.
 
     Args:
         reply: of the oracle, about the same call.
         came: whether a mistake's ``values`` are what came.
     """
-    return [wrong.code for wrong in said(reply).wrong if came(wrong.value)]
+    return [wrong.code for wrong in read_reply(reply).wrong if came(wrong.value)]
 
 
 def known_mistake(
@@ -138,7 +138,7 @@ def known_mistake(
 
     Args:
         finding: of an answer that is wrong.
-        found: of each wrong result the codes of the mistakes that give the same; see `suspects`.
+        found: of each wrong result the codes of the mistakes that give the same; see `matching_mistakes`.
         area: of the vocabulary.
         worths: what the rubric says about mistakes; the first one that fits decides.
     """
@@ -174,7 +174,7 @@ def check_worths(worths: Iterable[MistakeWorth], area: str, possible: Decimal, w
             check_text(worth.text, at, ("what",))
 
 
-def _has_sentences(one: Wrong, area: str) -> bool:
+def _has_sentences(one: MistakeValue, area: str) -> bool:
     return f"{area}.{one.code}" in sentences() and f"{area}.{one.family}" in sentences()
 
 

@@ -84,7 +84,7 @@ def review(staff: str, code: str = "review.fault") -> Finding:
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
 
 
-def blank(answer: Answer) -> bool:
+def is_blank(answer: Answer) -> bool:
     """Whether a cell was left as it was handed out, or emptied."""
     return not answer.changed or not answer.source.strip()
 
@@ -94,7 +94,7 @@ def observations_at(all_observations: Sequence[Observations], index: int) -> Obs
     return all_observations[index] if 0 <= index < len(all_observations) else ()
 
 
-def trouble(observations: Observations, calls: int, name: str, what: Phrase) -> Finding | None:
+def first_failure(observations: Observations, calls: int, name: str, what: Phrase) -> Finding | None:
     """The first thing that went wrong in a scenario.
 
     Args:
@@ -119,7 +119,7 @@ def trouble(observations: Observations, calls: int, name: str, what: Phrase) -> 
     return None
 
 
-def answered(
+def repeated_value(
     observations: Observations, start: int, calls: int, name: str, what: Phrase
 ) -> tuple[Any, Finding | None]:
     """What equal calls returned, all of them the same; or what is wrong with that.
@@ -131,7 +131,7 @@ def answered(
         name: what the student assigns or defines.
         what: the call in words, for the student.
     """
-    finding = trouble(observations, start + calls, name, what)
+    finding = first_failure(observations, start + calls, name, what)
     if finding is not None:
         return None, finding
     first, *others = (observation.value for observation in observations[start : start + calls])

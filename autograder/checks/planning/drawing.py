@@ -25,9 +25,9 @@ Size = int | str
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 SAMPLE = Draw(b"sample")
-"""A draw without a secret, to find slips in a rubric when it is read."""
+"""A draw without a secret, to find errors in a rubric when it is read."""
 MAX_ENTRIES = 1 << 22
-"""Numbers in one array; a rubric that asks for more has a slip in it."""
+"""Numbers in one array; a rubric that asks for more has an error in it."""
 
 
 class Drawn(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,14 +12,14 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.judging.oracle import Said, said
+from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
-    answered,
     failed,
     no_answer,
     observations_at,
     reference_value,
+    repeated_value,
 )
 from autograder.checks.options import (
     AnswerItem,
@@ -145,7 +145,7 @@ class Targets:
             asked = self._asked(evidence.answer)
             observations = observations_at(evidence.observed, asked.index(target))
             calls = self._options.times if target.case else 1
-            value, finding = answered(observations, 0, calls, target.name, target.what)
+            value, finding = repeated_value(observations, 0, calls, target.name, target.what)
             if finding is not None:
                 return FoundValue(finding=finding)
             literal = Literal(value)
@@ -167,12 +167,12 @@ class Targets:
             return FoundValue(finding=reference_value((), 0)[1])
         return found
 
-    def said(self, key: str | int | None, evidence: Evidence) -> Said:
+    def said(self, key: str | int | None, evidence: Evidence) -> OracleReply:
         """What a reference with a ``config`` says of one entry; nothing where it was not asked."""
         if self._config is None:
-            return Said()
+            return OracleReply()
         value, _ = reference_value(observations_at(evidence.expected, 0), 0)
-        return said(value, () if key is None else (key,))
+        return read_reply(value, () if key is None else (key,))
 
     def _called(self, name: str, case: str) -> ValueTarget:
         return ValueTarget(name, case, self.cases[case].asked(name, case))

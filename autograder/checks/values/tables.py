@@ -40,7 +40,7 @@ class WrittenRow(Struct, frozen=True, eq=False):
     """How many entries the row has, where they are more than the table has columns; otherwise 0."""
 
 
-class Unread(Struct, frozen=True):
+class UnreadableTable(Struct, frozen=True):
     """Why something is not a table: a code of the vocabulary and what it mentions."""
 
     code: str
@@ -85,7 +85,7 @@ def normal(name: str) -> str:
     return _INSIDE.sub("_", text).strip("_")
 
 
-def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | Unread:
+def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     """The rows of an answer, in its order."""
     if isinstance(value, str):
         return _lines(value, columns)
@@ -93,13 +93,13 @@ def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | Unread:
         return _mapping(value, columns)
     if isinstance(value, list | tuple):
         return _rows(value, columns)
-    return Unread("table.form", {"form": type_name(value)})
+    return UnreadableTable("table.form", {"form": type_name(value)})
 
 
-def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | Unread:
+def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     """Rows by name; or whole columns by name, as a data frame gives them."""
     if len(value) > MAX_ROWS:
-        return Unread("table.size", {"limit": str(MAX_ROWS)})
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     header = columns.header(list(value))
     parts = [list(part.values()) if isinstance(part, Mapping) else part for part in value.values()]
     if header is not None and all(isinstance(part, list | tuple) for part in parts):
@@ -116,13 +116,13 @@ def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ..
         elif isinstance(entry, list | tuple):
             rows.append(_sequence((name, *entry[: MAX_CELLS + 1]), columns.ids, columns))
         else:
-            return Unread("table.entry", {"form": type_name(entry), "row": _name(name)})
+            return UnreadableTable("table.entry", {"form": type_name(entry), "row": _name(name)})
     return tuple(rows)
 
 
-def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | Unread:
+def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     if len(value) > MAX_ROWS:
-        return Unread("table.size", {"limit": str(MAX_ROWS)})
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     if all(isinstance(entry, Mapping) for entry in value):
         return tuple(
             _row(cells.pop(columns.ids[0], None), cells, columns)
@@ -130,15 +130,15 @@ def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | Un
         )
     for entry in value:
         if not isinstance(entry, list | tuple):
-            return Unread("table.entry", {"form": type_name(entry), "row": "–"})
+            return UnreadableTable("table.entry", {"form": type_name(entry), "row": "–"})
     header = columns.header(value[0])
     return _sequences(value[1:] if header else value, header or columns.ids, columns)
 
 
-def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | Unread:
+def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
     """Markdown with bars, or columns that tabs, semicolons or at least two spaces separate."""
     if len(text) > MAX_TEXT or text.count("\n") > 2 * MAX_ROWS:
-        return Unread("table.size", {"limit": str(MAX_ROWS)})
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("```")
     ]
@@ -155,7 +155,7 @@ def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | Unread:
     if not split or max(map(len, split)) < 2 or (len(lines) == 1 and not barred):
         split = _named(text, len(columns.ids)) or [line for line in split if len(line) > 1]
     if not split:
-        return Unread("table.text", {"value": quote(text)})
+        return UnreadableTable("table.text", {"value": quote(text)})
     header = columns.header(split[0])
     body = split[1:] if header else split
     order = header or columns.ids
@@ -193,9 +193,9 @@ def _parts(text: str) -> list[str]:
 
 def _sequences(
     lines: Sequence[Sequence[Any]], order: Sequence[str], columns: Columns
-) -> tuple[WrittenRow, ...] | Unread:
+) -> tuple[WrittenRow, ...] | UnreadableTable:
     if len(lines) > MAX_ROWS:
-        return Unread("table.size", {"limit": str(MAX_ROWS)})
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
     return tuple(_sequence(line, order, columns) for line in lines)
 
 

@@ -63,16 +63,20 @@ def observation(
     _only(answer, _OF_ANSWER)
     if (reply.get("n"), reply.get("call")) != (number, call) or not isinstance(answer, dict):
         raise wire.ProtocolError("the reply does not fit the scenario")
-    found = values.decode_observation(answer, values.trusted_decoder(values.Once(arrays)))
+    found = values.decode_observation(answer, values.trusted_decoder(values.SingleUseArrays(arrays)))
     if found.error == SKIPPED.error:
         return Observation(ok=False, error="Exception", message=found.message)
     return found
 
 
-def told(answer: object) -> tuple[str, ...]:
+def reported_limits(answer: object) -> tuple[str, ...]:
     """What an answer says of limits it met: a few short words, or none where something else stands."""
     words = answer.get("met") if isinstance(answer, dict) else None
-    return tuple(values.word(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
+    return (
+        tuple(values.bounded_text(word, 20) for word in words[:_MOST_WORDS])
+        if isinstance(words, list)
+        else ()
+    )
 
 
 def believable_seconds(told: object) -> float:
@@ -91,14 +95,16 @@ def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
     _only(reply, _OF_CELL)
     for output in reply["outputs"][:MAX_OUTPUTS]:
         _only(output, _OF_OUTPUT)
-        data = {values.word(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
-        outputs.append(CellOutput(kind=values.word(output["kind"], 20), data=data))
+        data = {
+            values.bounded_text(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()
+        }
+        outputs.append(CellOutput(kind=values.bounded_text(output["kind"], 20), data=data))
     if printed:
         # Printed past the shell, by C code or a forked process.
         outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
     return CellRun(
         outputs=tuple(outputs),
-        error=values.word(reply["error"], 80),
+        error=values.bounded_text(reply["error"], 80),
         seconds=believable_seconds(reply["seconds"]),
         truncated=reply["truncated"] is True,
     )

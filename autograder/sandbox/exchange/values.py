@@ -60,7 +60,7 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
     }
 
 
-def word(told: object, most: int) -> str:
+def bounded_text(told: object, most: int) -> str:
     """A text out of a reply, well formed and of bounded length; empty where something else stands."""
     return wire.well_formed(told[:most]) if isinstance(told, str) else ""
 
@@ -68,19 +68,19 @@ def word(told: object, most: int) -> str:
 def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
     if tree["$"] == "numpy":
         return array
-    dtype, device = word(tree.get("dtype"), 20), word(tree.get("device"), 20)
+    dtype, device = bounded_text(tree.get("dtype"), 20), bounded_text(tree.get("device"), 20)
     return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
 
 
 def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     if tag == "ref":
-        return Ref(word(tree.get("v"), 80))
+        return Ref(bounded_text(tree.get("v"), 80))
     if tag == "opaque":
-        return Opaque(word(tree.get("type"), 80), word(tree.get("text"), MAX_TEXT))
+        return Opaque(bounded_text(tree.get("type"), 80), bounded_text(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
 
-class Once(dict[str, np.ndarray]):
+class SingleUseArrays(dict[str, np.ndarray]):
     """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -109,7 +109,7 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
     """
     if "v" in answer:
         return Observation(ok=True, value=decoder.decode(answer["v"]))
-    error = word(answer["error"], 80) or "Exception"
+    error = bounded_text(answer["error"], 80) or "Exception"
     kinds = answer.get("kinds")
-    named = tuple(word(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
-    return Observation(ok=False, error=error, message=word(answer.get("message"), 600), kinds=named)
+    named = tuple(bounded_text(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
+    return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600), kinds=named)

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.checks import compared
 from autograder.checks.compared import ComparedCheck
-from autograder.checks.judging.oracle import Wrong, named, said
+from autograder.checks.judging.oracle import MistakeValue, mistake_finding, read_reply
 from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
 from autograder.kinds import kinds
@@ -169,7 +169,7 @@ def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
         (("config = { model", "confg = { model"), "did you mean 'config'"),
     ],
 )
-def test_slips_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """A config without a reference, and one beside cases, are refused."""
     with pytest.raises(RubricError, match=message):
         check_of(COUNT.replace(*change))
@@ -177,15 +177,15 @@ def test_slips_in_a_rubric_are_named(change: tuple[str, str], message: str) -> N
 
 def test_several_names_are_never_one() -> None:
     """Of two mistakes of different sorts, or of one beside another explanation, none is named."""
-    one, other = Wrong("no-gate", "less", 1), Wrong("multi-head", "heads", 1)
+    one, other = MistakeValue("no-gate", "less", 1), MistakeValue("multi-head", "heads", 1)
     codes = [
         finding.code if finding is not None else ""
         for finding in (
-            named([], "", {}, others=False),
-            named([one], "", {}, others=False),
-            named([one], "", {}, others=True),
-            named([one, other], "", {}, others=False),
-            named([one, one], "", {}, others=False),
+            mistake_finding([], "", {}, others=False),
+            mistake_finding([one], "", {}, others=False),
+            mistake_finding([one], "", {}, others=True),
+            mistake_finding([one, other], "", {}, others=False),
+            mistake_finding([one, one], "", {}, others=False),
         )
     ]
     assert ["", "counting.no-gate", "counting.several", "counting.several", "counting.no-gate"] == codes
@@ -203,24 +203,24 @@ def test_every_sentence_can_be_rendered() -> None:
 def test_a_path_leads_into_nested_entries() -> None:
     """Of a table: by row, then by column; a path that leads nowhere says nothing."""
     oracle = {"right": {"row": {"count": 5}}}
-    assert 5 == said(oracle, ("row", "count")).right
-    assert said(oracle, ("row", "shape")).right is None
-    assert said(oracle, ("row", "count", "deeper")).right is None
+    assert 5 == read_reply(oracle, ("row", "count")).right
+    assert read_reply(oracle, ("row", "shape")).right is None
+    assert read_reply(oracle, ("row", "count", "deeper")).right is None
     assert render(told(COUNT, 70).student, "de").startswith("counts: Ein MLP mit Gate")
 
 
 def test_every_area_names_its_own_mistakes() -> None:
     """The sentence is that of the area a mistake is of; where the area has none, nothing is said."""
-    wrong = Wrong("one-layer", "one-layer", 1)
-    of_numbers = named([wrong], "staff", {"what": "x"}, others=False)
-    of_matrices = named([wrong], "staff", {"what": "x"}, others=False, area="visibility")
+    wrong = MistakeValue("one-layer", "one-layer", 1)
+    of_numbers = mistake_finding([wrong], "staff", {"what": "x"}, others=False)
+    of_matrices = mistake_finding([wrong], "staff", {"what": "x"}, others=False, area="visibility")
     assert of_numbers is not None
     assert of_matrices is not None
     assert ("counting.one-layer", "visibility.one-layer") == (of_numbers.code, of_matrices.code)
     assert render(of_numbers.message, "en") != render(of_matrices.message, "en")
-    several = [wrong, Wrong("prefix-causal", "prefix-causal", 1)]
-    assert None is named(several, "staff", {"what": "x"}, others=False, area="visibility")
-    assert None is named([wrong], "staff", {"what": "x"}, others=False, area="shape")
+    several = [wrong, MistakeValue("prefix-causal", "prefix-causal", 1)]
+    assert None is mistake_finding(several, "staff", {"what": "x"}, others=False, area="visibility")
+    assert None is mistake_finding([wrong], "staff", {"what": "x"}, others=False, area="shape")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_every_kind_writes_into_its_own_area(kind: type[ComparedCheck[Any, Any]]
     check = object.__new__(kind)
     finding = failed("value.number", "", what="x", value="1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compared, "named", asked)
+        patch.setattr(compared, "mistake_finding", asked)
         target = SimpleNamespace(what="x")
         ComparedCheck._explained(check, 1, (), finding, cast("Any", None), cast("Any", target))
     assert [kind.area] == told

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.records import Ending, ItemResult, Met, Observation, Status, Tensor
+from autograder.records import Ending, ItemResult, LimitKind, Observation, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, ended, error, met, value
 from tests.support.local_box import LocalBox
 
@@ -358,9 +358,9 @@ text = { en = "Doubles" }
     [
         (ended(Ending.CRASHED), Status.FAILED, "ending.crashed"),
         (error("NameError", "name 'Attention' is not defined"), Status.NO_ANSWER, "name.missing"),
-        (met(Met.REPLY_SIZE, "ReplyTooLarge"), Status.FAILED, "limit.reply-size"),
-        (met(Met.MEMORY, "MemoryError"), Status.FAILED, "limit.memory"),
-        (met(Met.DISK, "NotImplementedError"), Status.NO_ANSWER, "not-implemented"),
+        (met(LimitKind.REPLY_SIZE, "ReplyTooLarge"), Status.FAILED, "limit.reply-size"),
+        (met(LimitKind.MEMORY, "MemoryError"), Status.FAILED, "limit.memory"),
+        (met(LimitKind.DISK, "NotImplementedError"), Status.NO_ANSWER, "not-implemented"),
         ((Observation(ok=False),), Status.NEEDS_REVIEW, "review.fault"),
         ((), Status.NEEDS_REVIEW, "review.fault"),
     ],
@@ -401,7 +401,7 @@ def test_an_unchanged_cell_is_no_answer() -> None:
         (('[2, 5, "d_model"] }', '[2, 5, "d_model"], dtype = "float31" }'), "float31"),
     ],
 )
-def test_slips_in_a_behaviour_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_behaviour_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """What cannot be asked is refused when the rubric is read."""
     with pytest.raises(RubricError, match=message):
         check_of(ATTENTION.replace(*change))

@@ -202,7 +202,7 @@ def test_a_reference_that_fails_costs_nothing() -> None:
         ("", "at least one"),
     ],
 )
-def test_slips_in_a_rubric_are_named(more: str, match: str) -> None:
+def test_errors_in_a_rubric_are_named(more: str, match: str) -> None:
     """Arguments without positions, too many of them, or none that can change are refused."""
     with pytest.raises(RubricError, match=match):
         check_of(f"{HEAD}{more}{ITEM}")

@@ -188,7 +188,7 @@ def test_what_is_no_choice_is_refused(given: object) -> None:
         (TICK, ('"yes-no"', '"yesno"'), "yesno"),
     ],
 )
-def test_slips_in_a_choice_rubric_are_named(question: str, change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_choice_rubric_are_named(question: str, change: tuple[str, str], message: str) -> None:
     """Options that do not exist or cannot be told apart are refused."""
     with pytest.raises(RubricError, match=message):
         check_of(question.replace(*change))
@@ -249,7 +249,7 @@ def test_an_answer_counts_once(first: str, second: str, points: str, code: str) 
 
 @pytest.mark.parametrize("name", ["e.cause", "d.other", "f.cause", "cause"])
 def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
-    """A rule about an item that does not come before is a slip in the rubric."""
+    """A rule about an item that does not come before is an error in the rubric."""
     rubric = parse(CAUSES.replace('["d.cause"]', f'["{name}"]').encode())
     with pytest.raises(RubricError, match=r"not an item of an earlier choice question; known are: d\.cause"):
         make_check(rubric.questions[1], rubric)

@@ -282,7 +282,7 @@ def test_an_entry_of_a_dictionary() -> None:
         (("shares its weights.", "shares {its} weights."), "write braces twice"),
     ],
 )
-def test_slips_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """A rubric that cannot be right is refused when it is read, with question and reason."""
     with pytest.raises(RubricError, match=message):
         check_of(TOTAL.replace(*change))

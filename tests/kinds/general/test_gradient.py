@@ -1,4 +1,4 @@
-"""The kind ``gradient``: right ones pass in any form, slips are named, doubt goes to a person."""
+"""The kind ``gradient``: right ones pass in any form, misconceptions are named, doubt goes to a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.checks.base import Check
-from autograder.checks.judging.oracle import suspects
+from autograder.checks.judging.oracle import matching_mistakes
 from autograder.errors import RubricError
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Status, Tensor
@@ -113,8 +113,8 @@ def test_wrong_ones_are_named_gradient_by_gradient(returned: str, codes: tuple[s
         assert all(render(one.student, language) for language in languages())
 
 
-def test_every_slip_is_named_and_worth_what_the_rubric_says() -> None:
-    """Each slip of the softmax has its own sentence; one earns part of the points."""
+def test_every_misconception_is_named_and_worth_what_the_rubric_says() -> None:
+    """Each misconception of the softmax has its own sentence; one earns part of the points."""
     for trial in gradients.softmax_trials():
         source = "import torch\nfrom torch import Tensor\n" + trial["source"].replace(
             "softmax_backward", "softmax"
@@ -207,8 +207,8 @@ def cross_entropy(z, y):
         ("cross_entropy", ENTROPY, "(z - hot) / len(y)", "gradient.softmax-missing"),
     ],
 )
-def test_slips_written_otherwise_are_named(name: str, source: str, returned: str, code: str) -> None:
-    """Each slip, written here from its formula alone, is recognised by what it computes."""
+def test_misconceptions_written_otherwise_are_named(name: str, source: str, returned: str, code: str) -> None:
+    """Each misconception, written here from its formula alone, is recognised by what it computes."""
     sizes = {
         "layer_norm": ([4, 6], [6], [6], [4, 6]),
         "attention": ([5, 4],) * 4,
@@ -275,9 +275,9 @@ def test_mistakes_are_read_strictly() -> None:
     """Tables of a code and gradients count; everything else an oracle may say does not."""
     right = {"code": "a", "values": [np.zeros((2, 2))]}
     odd = [right, {"code": "b"}, 3, {"code": 3, "values": []}, ["c", [1]]]
-    assert ["a"] == suspects(told(mistakes=odd), lambda _: True)
+    assert ["a"] == matching_mistakes(told(mistakes=odd), lambda _: True)
     for nothing in (None, 3, "x", {"a": 1}):
-        assert [] == suspects(told(mistakes=nothing), lambda _: True)
+        assert [] == matching_mistakes(told(mistakes=nothing), lambda _: True)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_mistakes_are_read_strictly() -> None:
         ('reference = "tracing.gradients:matmul"', "", "oracle"),
     ],
 )
-def test_slips_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
+def test_errors_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
     """Names that are none, a tolerance that hides everything, and what cannot be seen are refused."""
     with pytest.raises(RubricError, match=match):
         check_of(MATMUL.replace(before, after, 1))

@@ -119,7 +119,7 @@ def test_notations_of_one_quantity(written: object) -> None:
     ],
 )
 def test_a_wrong_quantity_is_explained(written: object, code: str, points: str) -> None:
-    """Named mistakes first, then what kind of slip it is; nothing tells the right number."""
+    """Named mistakes first, then what kind of misconception it is; nothing tells the right number."""
     item = one(MEMORY, written)
     assert (Status.FAILED, code, Decimal(points)) == (item.status, item.code, item.points)
     if "497" not in str(written):
@@ -373,7 +373,7 @@ def test_further_answers_and_the_most_telling_explanation() -> None:
         (("diagnosis:binary-prefix", "diagnosis:unit-missing"), "no diagnosis 'unit-missing' of this item"),
     ],
 )
-def test_slips_in_a_quantity_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_quantity_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """A rubric that cannot be right is refused when it is read, with question and reason."""
     with pytest.raises(RubricError, match=f"question 'q'.*{message}"):
         check_of(MEMORY.replace(*change))

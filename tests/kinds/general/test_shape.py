@@ -164,7 +164,7 @@ def test_an_object_is_no_shape() -> None:
         (("when = [8, 128, 64]", "when = 3"), "mistake 'one-head': when"),
     ],
 )
-def test_slips_in_a_shape_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_shape_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """Axes, sizes and mistakes are checked when the rubric is read."""
     with pytest.raises(RubricError, match=message):
         check_of(SCORES.replace(*change))
@@ -363,7 +363,7 @@ def test_the_number_of_heads_may_be_a_drawn_size(name: str) -> None:
         (SCORES, ("value =", "axis = []\nvalue ="), "did you mean 'axes'"),
     ],
 )
-def test_slips_in_a_symbolic_shape_rubric_are_named(
+def test_errors_in_a_symbolic_shape_rubric_are_named(
     rubric: str, change: tuple[str, str], message: str
 ) -> None:
     """Diagnoses, relations and heads are checked when the rubric is read."""

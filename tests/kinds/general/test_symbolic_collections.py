@@ -133,7 +133,7 @@ def test_doubt_about_an_element_goes_to_a_person() -> None:
         ('form = "list"\naccept = ["n, x"]\n', "not readable"),
     ],
 )
-def test_slips_in_the_rubric(item: str, message: str) -> None:
+def test_errors_in_the_rubric(item: str, message: str) -> None:
     """Points that cannot be divided, and options of another form, are refused."""
     with pytest.raises(RubricError, match=message):
         check_of(item)

@@ -224,7 +224,7 @@ def test_elements_of_a_shape_that_was_asked_for_beside(shape: str, entries: str,
     ],
 )
 def test_terms_that_may_be_there(three: str, points: str, code: str) -> None:
-    """All of them or none are right; some are a slip with a name; other slips are found beside them."""
+    """All of them or none are right; some are a mistake with a name; other mistakes are found beside them."""
     found = graded(third=f"three = {three!r}")["third.sum"]
     assert (Decimal(points), code) == (found.points, found.code)
 
@@ -293,7 +293,7 @@ def test_verify_plants_what_follows_from_each_named_mistake() -> None:
         ("first", 'accept = ["2*w"]', 'accept = ["2*w"]\nfollow = ["columns"]', "which comes later"),
     ],
 )
-def test_slips_in_the_rubric(question: str, old: str, new: str, message: str) -> None:
+def test_errors_in_the_rubric(question: str, old: str, new: str, message: str) -> None:
     """What could never count, or could not be told, is refused with the place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):

@@ -104,7 +104,7 @@ def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
         ('credit = "each"', 'credit: belongs to form = "list" or form = "set", not to \'formula\''),
     ],
 )
-def test_slips_in_the_rubric(options: str, message: str) -> None:
+def test_errors_in_the_rubric(options: str, message: str) -> None:
     """Options that cannot be meant are refused with their name."""
     with pytest.raises(RubricError, match=message):
         check_of(f"{LAYER}{options}\n")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from autograder.algebra.key import AnswerKey
+from autograder.algebra.key import FormulaKey
 from autograder.errors import RubricError, Undecided
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, Situation, checked
@@ -193,8 +193,8 @@ def test_doubt_goes_to_a_person() -> None:
         ('id = "nothing"\n', 'id = "nothing"\npoint = 1\n', "point"),
     ],
 )
-def test_slips_in_a_graph_are_refused(old: str, new: str, message: str) -> None:
-    """A graph with a slip is refused with the step's name and the reason."""
+def test_errors_in_a_graph_are_refused(old: str, new: str, message: str) -> None:
+    """A graph with an error is refused with the step's name and the reason."""
     rubric = altered(old, new)
     with pytest.raises(RubricError, match=message):
         check(rubric)
@@ -213,7 +213,7 @@ def _outcomes(steps: tuple[CreditStep, ...]) -> Iterator[tuple[tuple[str, ...], 
         yield tuple(step.id for step in outcome.taken), outcome.points
 
 
-SITUATION = Situation(AnswerKey.__new__(AnswerKey))  # type: ignore[arg-type]  # no condition looks at it
+SITUATION = Situation(FormulaKey.__new__(FormulaKey))  # type: ignore[arg-type]  # no condition looks at it
 
 
 @st.composite

@@ -182,14 +182,14 @@ def test_the_reference_is_the_exact_cost() -> None:
         (f'{COST}mistake = [{{ code = "x", when = "O(n", text = {{ en = "x" }} }}]\n', "not readable"),
     ],
 )
-def test_slips_in_the_rubric(item: str, message: str) -> None:
+def test_errors_in_the_rubric(item: str, message: str) -> None:
     """Options that cannot be meant are refused with their name."""
     with pytest.raises(RubricError, match=message):
         check_of(item)
 
 
 def test_symbols_that_may_be_negative() -> None:
-    """Growth is told of positive symbols only: another one in the key is a slip, in an answer a doubt."""
+    """Growth is told of positive symbols only: another one in the key is an error, in an answer a doubt."""
     text = HEAD.replace("n = {", 'x = { domain = "real" }\nn = {') + COST
     rubric = parse(text.encode())
     assert Status.NEEDS_REVIEW is result_of(SymbolicCheck(rubric.questions[0], rubric), "O(n*x)").status

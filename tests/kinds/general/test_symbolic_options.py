@@ -1,4 +1,4 @@
-"""The kind ``symbolic``: rubrics with a slip."""
+"""The kind ``symbolic``: rubrics with an error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ STEP = 'step = [{ id = "all", when = "right", points = 2 }]'
     ],
 )
 def test_bad_options_are_refused(question: str, old: str, new: str, message: str) -> None:
-    """A rubric with a slip is refused with the question's name and the reason."""
+    """A rubric with an error is refused with the question's name and the reason."""
     rubric = altered(old, new)
     with pytest.raises(RubricError, match=message):
         SymbolicCheck(rubric.question(question), rubric)

@@ -391,7 +391,7 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
         (('answer = "table"', 'answer = "table"\nreference = "a:b"'), "what is the reference called with"),
     ],
 )  # fmt: skip
-def test_slips_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """Question, row and column of what cannot be are named."""
     assert change[0] in TABLE
     with pytest.raises(RubricError, match=message):

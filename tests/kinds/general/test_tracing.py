@@ -1,4 +1,4 @@
-"""The kind ``tracing``: lines are judged one by one, and a slip is followed through the lines after it."""
+"""The kind ``tracing``: lines are judged one by one, and a mistake is followed through the lines after it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks.base import AsksAgain, Evidence
+from autograder.checks.base import Evidence, HasSecondRound
 from autograder.errors import RubricError
 from autograder.kinds.general.tracing import TracingCheck
 from autograder.messages import languages, render
@@ -65,7 +65,7 @@ FOLLOWING = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": SHORT, "weig
 
 def test_right_shapes_are_not_asked_about_again() -> None:
     """All right is all points, and the reference is asked once."""
-    assert isinstance(TOLD, AsksAgain)
+    assert isinstance(TOLD, HasSecondRound)
     rows = list(RIGHT.items())
     evidence = Evidence(answer(f"shapes = {rows!r}"), (), REFERENCE.ask(TOLD.reference_plan(DRAW)), draw=DRAW)
     assert () == TOLD.second_round(evidence).reference
@@ -88,8 +88,10 @@ def test_right_shapes_are_not_asked_about_again() -> None:
         (CREDITED, {"all_keys": (1, 2, 3), "scores": (0,) * 16}, 4, ""),
     ],
 )
-def test_a_slip_is_followed(check: TracingCheck, own: Mapping[str, Any], points: int, words: str) -> None:
-    """A line that follows from own shapes is told or credited; a second slip is one of its own."""
+def test_a_misconception_is_followed(
+    check: TracingCheck, own: Mapping[str, Any], points: int, words: str
+) -> None:
+    """A line that follows from own shapes is told or credited; a second misconception is one of its own."""
     result = judged(check, own)
     assert Decimal(points) == result.points, result.staff
     assert words in render(result.student, "en")
@@ -146,7 +148,7 @@ def test_answers_that_are_no_table_are_not_asked_about() -> None:
         ('config = { listing = "attention" }', 'following = "counted"', "following"),
     ],
 )
-def test_slips_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
+def test_errors_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
     """The column, the listing, and what is credited must be as they should."""
     text = (
         '[[question]]\nid = "q"\nkind = "tracing"\npoints = 1\nanswer = "shapes"\n'

@@ -95,7 +95,7 @@ def test_nothing_is_run() -> None:
         (("guide = ", 'suggest = "a"\nguide = '), "suggest"),
     ],
 )
-def test_slips_in_a_written_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_written_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """Only a person can judge a text, and the rubric has to say so."""
     with pytest.raises(RubricError, match=message):
         check_of(WRITTEN.replace(*change))

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from autograder.checks.base import AsksAgain, Check, Draw, Evidence
+from autograder.checks.base import Check, Draw, Evidence, HasSecondRound
 from autograder.kinds import make_check
 from autograder.records import Answer, ItemResult, Observation
 from autograder.rubric import load
@@ -39,7 +39,7 @@ def reference_of(question: str) -> Any:
 def asked(question: str, source: str) -> Evidence:
     """Everything that is known of an answer once both rounds were asked."""
     check = check_of(question)
-    assert isinstance(check, AsksAgain)
+    assert isinstance(check, HasSecondRound)
     answer = Answer(f"{question}-answer", "code", source, changed=True)
     box, reference = LocalBox("import torch", source), LocalBox()
     reference.namespace[ASKED[question][0].answer] = reference_of(question)

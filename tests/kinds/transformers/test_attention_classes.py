@@ -94,7 +94,7 @@ def test_the_order_of_declaration_changes_nothing(wiring: tuple[str, str, frozen
     assert 1 == len(seen)
 
 
-def test_what_a_named_slip_costs_is_all_it_costs() -> None:
+def test_what_a_named_misconception_costs_is_all_it_costs() -> None:
     """Points of the classes whose values come from the wrong argument: two of eight are lost."""
     results = marks("mha", WRONG["values made of keys"].source, assignment="attention")
     assert Decimal(6) == sum(one.points for one in results.values())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autograder.checks.base import AsksAgain, Evidence
+from autograder.checks.base import Evidence, HasSecondRound
 from autograder.messages import languages, render
 from autograder.records import Observation
 from tests.kinds.transformers.audit_questions import asked, check_of
@@ -33,7 +33,7 @@ FULL = {
 def test_any_second_round_is_judged(question: str, seed: int) -> None:
     """Values of any form in either round give results that can be said, and no exception."""
     check, evidence = check_of(question), FULL[question]
-    assert isinstance(check, AsksAgain)
+    assert isinstance(check, HasSecondRound)
     numbers = random.Random(seed)
     some = [
         numbers.choice((Observation(ok=True, value=anything.value(numbers)), anything.observation(numbers)))

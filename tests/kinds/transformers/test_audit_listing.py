@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks.base import AsksAgain
+from autograder.checks.base import HasSecondRound
 from autograder.errors import RubricError
 from autograder.kinds.transformers.audit.listing import (
     Defined,
+    FaultLocation,
     Site,
-    ToldPlace,
     defined,
     read_inputs,
     violates,
@@ -146,7 +146,7 @@ def test_a_reference_that_fails_costs_nobody_a_point() -> None:
 def test_only_checked_inputs_reach_the_reference() -> None:
     """A second round is asked for findings with inputs that were accepted, and for no others."""
     check = check_of("translator")
-    assert isinstance(check, AsksAgain)
+    assert isinstance(check, HasSecondRound)
     bad = PROVED.replace("torch.tensor([[0, 0, 6, 7]])", "torch.tensor([[0.0, float('nan')]])")
     second = check.second_round(asked("translator", bad))
     assert ["finding 2"] == [scenario.name for scenario in second.reference]
@@ -255,7 +255,7 @@ def test_a_violation_is_a_difference_that_counts(value: Any, wrong: bool) -> Non
 def test_places_may_be_lines_or_components(place: Any, met: bool) -> None:
     """Spelling does not matter; a list of everything is no place."""
     names = ("make_target_mask", "Model.make_target_mask", "target mask")
-    assert met is Site.of(ToldPlace((23,), names)).met_by(place)
+    assert met is Site.of(FaultLocation((23,), names)).met_by(place)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_places_may_be_lines_or_components(place: Any, met: bool) -> None:
         ('name = "x"', 'name = "y"', "same name"),
     ],
 )
-def test_slips_in_a_rubric_are_named(old: str, new: str, said: str) -> None:
+def test_errors_in_a_rubric_are_named(old: str, new: str, said: str) -> None:
     """Options that are misspelt, or do not fit the form, are refused."""
     text = """
 [[question]]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks.base import AsksAgain
+from autograder.checks.base import HasSecondRound
 from autograder.messages import languages, render
 from autograder.records import Observation, Status
 from reference.audits import trials
@@ -100,7 +100,7 @@ def test_classes_are_not_seen_side_by_side(source: str) -> None:
 def test_each_class_is_asked_about_in_a_box_of_its_own() -> None:
     """The scenarios differ in nothing but the text of the class: no number, no seed, no other class."""
     check = check_of("test")
-    assert isinstance(check, AsksAgain)
+    assert isinstance(check, HasSecondRound)
     scenarios = check.second_round(asked("test", "def audit(cls): return True")).student
     assert all(scenario.alone for scenario in scenarios)
     rests = {repr([replace(call, args=()) for call in scenario.calls]) for scenario in scenarios}
@@ -243,7 +243,7 @@ def test_why_a_test_gives_no_word_is_told(body: str, said: str) -> None:
 
 
 def test_missed_classes_are_told_by_what_they_do() -> None:
-    """A test that never uses a mask is told so in words, without the name of a slip."""
+    """A test that never uses a mask is told so in words, without the name of a misconception."""
     trial = next(one for one in trials.test() if one["name"] == "without a mask")
     text = render(sit("test", trial["source"])["masks"].student, "en")
     assert "a blocked key still matters" in text
@@ -261,7 +261,7 @@ def test_what_is_no_test_earns_nothing(source: str) -> None:
 def test_classes_come_in_another_order_for_another_draw() -> None:
     """Order and text of the classes follow the course secret."""
     check = check_of("test")
-    assert isinstance(check, AsksAgain)
+    assert isinstance(check, HasSecondRound)
     first, second = (
         [call.args for scenario in check.reference_plan(draw) for call in scenario.calls]
         for draw in (DRAW, type(DRAW)(b"another"))

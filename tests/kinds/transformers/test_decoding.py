@@ -10,7 +10,14 @@ import pytest
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.kinds.transformers.decoding.contracts import Filters, Kept, Samples, Searches, Tally, rarer
+from autograder.kinds.transformers.decoding.contracts import (
+    Filters,
+    FilterTarget,
+    Samples,
+    Searches,
+    Tally,
+    rarer,
+)
 from autograder.records import Ending, ItemResult, Observation, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, ended, error, value
 from tests.support.local_box import LocalBox
@@ -286,7 +293,7 @@ def test_judges_are_total() -> None:
         for contract in (Filters("logits"), Searches(), Samples(5)):
             assert contract.right(one) is None
         kept = np.ones((2, 3))
-        assert Filters("logits").read([one], Kept(kept, kept > 0, kept > 0, kept[0]))[1] is not None
+        assert Filters("logits").read([one], FilterTarget(kept, kept > 0, kept > 0, kept[0]))[1] is not None
         assert Searches().read([one], [{(1,)}] * 2)[1] is not None
         assert Samples(5).read([one], {(1,): 1.0})[1] is not None
 
@@ -310,7 +317,7 @@ def test_judges_are_total() -> None:
         ("rounds = 2", 'rounds = 2\ncontract = "sample"', "one row is drawn from, got 3"),
     ],
 )
-def test_slips_in_a_rubric_are_named(old: str, new: str, told: str) -> None:
+def test_errors_in_a_rubric_are_named(old: str, new: str, told: str) -> None:
     """A wrong option stops with the question's name and what to do."""
     with pytest.raises(RubricError, match=told) as caught:
         check_of(TOP_K.replace(old, new))

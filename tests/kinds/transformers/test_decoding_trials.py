@@ -1,4 +1,4 @@
-"""Every slip of the catalogue is found and named; what is right in another way loses nothing."""
+"""Every misconception of the catalogue is found and named; what is right in another way loses nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from autograder.messages import languages, render, sentences
 from autograder.records import ItemResult, Observation, Status
 from autograder.rubric import Question, load
 from reference import decoding_questions, gpt2
-from reference.faults.decoding import SLIPS
-from reference.faults.slip import Slip, planted
+from reference.faults.decoding import MISCONCEPTIONS
+from reference.faults.misconception import Misconception, planted
 from tests.checks.asking import answer
 from tests.support.local_box import LocalBox
 
@@ -39,7 +39,7 @@ def _told(name: str, secret: bytes) -> list[tuple[Observation, ...]]:
 
 
 def told(question: Question, secret: bytes) -> list[tuple[Observation, ...]]:
-    """What the oracle says, asked once for all slips."""
+    """What the oracle says, asked once for all misconceptions."""
     return _told(question.id, secret)
 
 
@@ -54,26 +54,30 @@ def sit(question: Question, source: str, secret: bytes) -> dict[str, ItemResult]
 
 
 CASES = [
-    pytest.param(question, slip, secret, id=f"{question.id}-{slip.name}-{secret.decode()}")
+    pytest.param(question, misconception, secret, id=f"{question.id}-{misconception.name}-{secret.decode()}")
     for question in QUESTIONS
-    for slip in SLIPS[question.answer]
+    for misconception in MISCONCEPTIONS[question.answer]
     for secret in SECRETS
 ]
 
 
-@pytest.mark.parametrize(("question", "slip", "secret"), CASES)
-def test_a_slip_loses_exactly_its_items_and_is_named(question: Question, slip: Slip, secret: bytes) -> None:
-    """Whatever the secret draws, a slip loses the items it says, by name, and no other."""
-    results = sit(question, planted(oracle(question).source, slip), secret)
+@pytest.mark.parametrize(("question", "misconception", "secret"), CASES)
+def test_a_misconception_loses_exactly_its_items_and_is_named(
+    question: Question, misconception: Misconception, secret: bytes
+) -> None:
+    """Whatever the secret draws, a misconception loses the items it says, by name, and no other."""
+    results = sit(question, planted(oracle(question).source, misconception), secret)
     lost = {name for name, one in results.items() if one.status is not Status.PASSED}
-    assert set(slip.loses) == lost, {name: one.staff for name, one in results.items()}
-    for name in slip.loses:
+    assert set(misconception.loses) == lost, {name: one.staff for name, one in results.items()}
+    for name in misconception.loses:
         seen = results[name].student.code in {
             "decoding.impossible",
             "decoding.not-random",
             "decoding.one-draw",
         }
-        assert seen or slip.code in results[name].staff.partition("the same as ")[2], results[name].staff
+        assert seen or misconception.code in results[name].staff.partition("the same as ")[2], results[
+            name
+        ].staff
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
@@ -84,24 +88,29 @@ def test_the_right_answer_earns_everything(question: Question, secret: bytes) ->
     assert {Status.PASSED} == {one.status for one in results.values()}
 
 
-def test_every_slip_has_a_sentence() -> None:
+def test_every_misconception_has_a_sentence() -> None:
     """Each code of the catalogue is explained in every language."""
-    for code in {slip.code for slips in SLIPS.values() for slip in slips if slip.code}:
+    for code in {
+        misconception.code
+        for misconceptions in MISCONCEPTIONS.values()
+        for misconception in misconceptions
+        if misconception.code
+    }:
         assert f"decoding.{code}" in sentences()
 
 
-def test_every_item_is_lost_by_a_slip() -> None:
+def test_every_item_is_lost_by_a_misconception() -> None:
     """No item of the practice assignment is one that cannot be lost."""
     for question in QUESTIONS:
-        lost = {item for slip in SLIPS[question.answer] for item in slip.loses}
+        lost = {item for misconception in MISCONCEPTIONS[question.answer] for item in misconception.loses}
         assert {item.id for item in question.items} == lost
 
 
 def test_sentences_fill_in() -> None:
     """What a student reads has no gap left in it."""
     question = next(one for one in QUESTIONS if one.id == "top-p")
-    slip = next(one for one in SLIPS["top_p"] if one.code == "crossing-excluded")
-    result = sit(question, planted(oracle(question).source, slip), b"first")["exact"]
+    misconception = next(one for one in MISCONCEPTIONS["top_p"] if one.code == "crossing-excluded")
+    result = sit(question, planted(oracle(question).source, misconception), b"first")["exact"]
     for language in languages():
         assert "top_p [" in render(result.student, language)
     assert result.points == 2

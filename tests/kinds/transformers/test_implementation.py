@@ -1,4 +1,4 @@
-"""Attention that students write: right in any style, and what is said of slips."""
+"""Attention that students write: right in any style, and what is said of misconceptions."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ PROBES = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_slip_loses_what_its_probe_says(fault: str) -> None:
-    """Where everything is stated and asked, every slip is noticed by the item of its probe."""
+def test_every_misconception_loses_what_its_probe_says(fault: str) -> None:
+    """Where everything is stated and asked, every misconception is noticed by the item of its probe."""
     results = sit(listing([fault]), "strict")
     assert PROBES[FAULTS[fault].probe] <= set(lost(results))
     assert Status.NEEDS_REVIEW not in {one.status for one in results.values()}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_slip_is_taken_for_another_way_of_storing_weights(fault: str) -> None:
-    """Without any statement, too, no assignment of the parameters makes a slip right."""
+def test_no_misconception_is_taken_for_another_way_of_storing_weights(fault: str) -> None:
+    """Without any statement, too, no assignment of the parameters makes a misconception right."""
     assert (fault in NOT_ASKED) == (not lost(sit(listing([fault]))))
 
 
@@ -84,8 +84,8 @@ def test_every_right_style_keeps_full_marks(style: str) -> None:
         ("query=query, key=key, value=value, mask=None", "masks"),
     ],
 )
-def test_a_slip_shows_in_every_style(style: str, called: str, item: str) -> None:
-    """The same slip around each right class is noticed, however the weights are stored."""
+def test_a_misconception_shows_in_every_style(style: str, called: str, item: str) -> None:
+    """The same misconception around each right class is noticed, however the weights are stored."""
     source = re.sub(r"\bMultiHeadAttention\b", "Inner", STYLES[style])
     names = re.search(r"class Inner.*?def forward\(self, ([^)]*)\)", source, re.DOTALL)
     assert names is not None
@@ -142,7 +142,7 @@ def test_the_formula_is_the_reference() -> None:
     ],
 )
 def test_a_student_reads_which_property_fails(fault: str, said: str) -> None:
-    """The sentence of a lost item names the slip in words."""
+    """The sentence of a lost item names the misconception in words."""
     results = sit(listing([fault]))
     assert said in " ".join(render(one.student, "en") for one in results.values())
 
@@ -157,8 +157,8 @@ def test_a_gradient_that_is_missing_is_named() -> None:
     assert {"gradients": "property.no-gradient"} == lost(sit(fused))
 
 
-def test_every_code_of_a_slip_has_a_sentence() -> None:
-    """Every slip that can be recognised is in the vocabulary, in both languages."""
+def test_every_code_of_a_misconception_has_a_sentence() -> None:
+    """Every misconception that can be recognised is in the vocabulary, in both languages."""
     from autograder.kinds.transformers.implementation.formula import MASKS, VALUES, WIRINGS
 
     for code in (
@@ -251,7 +251,7 @@ def test_odd_evidence_is_judged(question: str) -> None:
         (('answer = "MultiHeadAttention"', 'answer = "Multi Head"'), "the name of the class is missing"),
     ],
 )
-def test_slips_in_the_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_the_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """What cannot be asked is refused when the rubric is read."""
     assert change[0] in STRICT
     with pytest.raises(RubricError, match=message):

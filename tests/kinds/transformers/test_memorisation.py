@@ -1,4 +1,4 @@
-"""The kind ``memorisation`` on answers of every form, and on rubrics with slips."""
+"""The kind ``memorisation`` on answers of every form, and on rubrics with misconceptions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_reports_of_every_form(report: str, code: str) -> None:
         ('measure = "longest"', 'measure = "longest"\nmistake = [{ code = "x" }]', "not known; known are"),
     ],
 )
-def test_slips_in_a_rubric_are_named(old: str, new: str, told: str) -> None:
+def test_errors_in_a_rubric_are_named(old: str, new: str, told: str) -> None:
     """A wrong option stops with the question's name and what to do."""
     with pytest.raises(RubricError, match=told) as caught:
         check_of(TOML.replace(old, new))

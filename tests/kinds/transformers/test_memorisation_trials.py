@@ -17,7 +17,7 @@ from autograder.records import ItemResult, Status
 from autograder.rubric import load
 from reference import corpus
 from reference import memorisation as key
-from reference.faults.memorisation import SLIPS
+from reference.faults.memorisation import MISCONCEPTIONS
 from reference.memorisation_questions import memorisation_trials
 from tests.checks.asking import answer
 from tests.support.local_box import LocalBox
@@ -47,15 +47,17 @@ def test_a_trial_loses_exactly_its_items(trial: dict[str, Any], secret: bytes) -
     results = sit(trial["source"], secret)
     lost = {name for name, one in results.items() if one.status is not Status.PASSED}
     assert set(trial["loses"]) == lost, {name: one.staff for name, one in results.items()}
-    slip = next((slip for slip in SLIPS if slip.name == trial["name"]), None)
-    if slip is not None:
-        assert f"memorisation.{slip.code}" == results[slip.loses[0]].student.code
+    misconception = next(
+        (misconception for misconception in MISCONCEPTIONS if misconception.name == trial["name"]), None
+    )
+    if misconception is not None:
+        assert f"memorisation.{misconception.code}" == results[misconception.loses[0]].student.code
 
 
-def test_every_slip_has_a_sentence() -> None:
+def test_every_misconception_has_a_sentence() -> None:
     """Each code of the catalogue is explained in every language."""
-    for slip in SLIPS:
-        assert f"memorisation.{slip.code}" in sentences()
+    for misconception in MISCONCEPTIONS:
+        assert f"memorisation.{misconception.code}" in sentences()
 
 
 @given(generated=TOKENS, texts=st.lists(TOKENS, max_size=3), n=st.integers(1, 4))

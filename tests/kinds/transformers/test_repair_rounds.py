@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from autograder.checks.base import AsksStudentAgain, Evidence, Observations
+from autograder.checks.base import Evidence, HasStudentSecondRound, Observations
 from autograder.kinds.transformers.repair.plan import SERVES
 from autograder.kinds.transformers.repair.verdicts import PROBES, probes
 from autograder.messages import render
@@ -42,7 +42,7 @@ def _judged(source: str, observed: Sequence[Observations]) -> dict[str, ItemResu
 def test_a_right_repair_is_asked_once() -> None:
     """Nothing is left open by the first round, and the reference never has to stay for a second."""
     assert _names(RIGHT) == []
-    assert isinstance(check(), AsksStudentAgain)
+    assert isinstance(check(), HasStudentSecondRound)
 
 
 def test_what_is_asked_again_follows_from_what_is_left() -> None:

@@ -1,4 +1,4 @@
-"""The kind ``training`` on trainers that cheat, break or lie, and on rubrics with slips."""
+"""The kind ``training`` on trainers that cheat, break or lie, and on rubrics with misconceptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
 from autograder.kinds.transformers import training as losses
 from autograder.records import Ending, Status, Tensor
-from reference.faults.slip import planted
+from reference.faults.misconception import planted
 from reference.faults.training import LOSS, RESUME
 from reference.training_questions import SOURCE
 from tests.checks.asking import answer, check_of, ended, error, value
@@ -177,7 +177,7 @@ margin = 0.9
         ("margin = 0.9", 'mistake = [{ code = "lost" }]', "not known; known are"),
     ],
 )
-def test_slips_in_a_rubric_are_named(old: str, new: str, told: str) -> None:
+def test_errors_in_a_rubric_are_named(old: str, new: str, told: str) -> None:
     """A wrong option stops with the question's name and what to do."""
     assert old in TOML
     with pytest.raises(RubricError, match=told) as caught:

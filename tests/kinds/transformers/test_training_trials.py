@@ -1,4 +1,4 @@
-"""Every slip of a trainer is found and named; what is right in another way loses nothing."""
+"""Every misconception of a trainer is found and named; what is right in another way loses nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from autograder.messages import sentences
 from autograder.records import ItemResult, Status
 from autograder.rubric import load
 from reference import gpt2, training
-from reference.faults.slip import Slip, planted
-from reference.faults.training import SLIPS
+from reference.faults.misconception import Misconception, planted
+from reference.faults.training import MISCONCEPTIONS
 from reference.training_questions import SOURCE
 from tests.checks.asking import answer
 from tests.support.local_box import LocalBox
@@ -52,17 +52,19 @@ def test_the_right_trainer_earns_everything(secret: bytes) -> None:
     assert set() == lost(sit(SOURCE, secret))
 
 
-@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
+@pytest.mark.parametrize("misconception", MISCONCEPTIONS, ids=lambda misconception: misconception.name)
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_slip_loses_exactly_its_items_and_is_named(slip: Slip, secret: bytes) -> None:
-    """A slip loses the items it says and no other, and the first of them names it."""
-    results = sit(planted(SOURCE, slip), secret)
-    assert set(slip.loses) == lost(results), {name: one.staff for name, one in results.items()}
-    if slip.loses:
-        assert f"training.{slip.code}" == results[slip.loses[0]].student.code
+def test_a_misconception_loses_exactly_its_items_and_is_named(
+    misconception: Misconception, secret: bytes
+) -> None:
+    """A misconception loses the items it says and no other, and the first of them names it."""
+    results = sit(planted(SOURCE, misconception), secret)
+    assert set(misconception.loses) == lost(results), {name: one.staff for name, one in results.items()}
+    if misconception.loses:
+        assert f"training.{misconception.code}" == results[misconception.loses[0]].student.code
 
 
-def test_every_slip_has_a_sentence() -> None:
+def test_every_misconception_has_a_sentence() -> None:
     """Each code of the catalogue is explained in every language."""
-    for slip in SLIPS:
-        assert not slip.code or f"training.{slip.code}" in sentences()
+    for misconception in MISCONCEPTIONS:
+        assert not misconception.code or f"training.{misconception.code}" in sentences()

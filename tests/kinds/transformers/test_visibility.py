@@ -158,7 +158,7 @@ def test_a_named_mistake_is_worth_what_the_rubric_says() -> None:
 
 
 def test_functions_are_compared_in_every_case() -> None:
-    """A mask function is asked in every case; a slip in one of them is enough."""
+    """A mask function is asked in every case; a misconception in one of them is enough."""
     check = check_of(
         '[[question]]\nid = "q"\nkind = "visibility"\npoints = 1\nanswer = "mask"\n'
         'reference = "tracing.visibility:window_mask"\n[[question.case]]\nargs = [5, 3]\n'
@@ -194,7 +194,7 @@ def test_functions_are_compared_in_every_case() -> None:
         ),
     ],
 )
-def test_slips_in_a_rubric_are_named(config: str, more: str, match: str) -> None:
+def test_errors_in_a_rubric_are_named(config: str, more: str, match: str) -> None:
     """A matrix that is none, and diagnoses that do not exist, are refused."""
     with pytest.raises(RubricError, match=match):
         question(config, more)

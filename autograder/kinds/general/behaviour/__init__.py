@@ -17,10 +17,10 @@ from autograder.checks.judging.results import (
     combine,
     differing,
     failed,
+    first_failure,
     observations_at,
     reference_value,
     same_value,
-    trouble,
 )
 from autograder.checks.kind import Kind
 from autograder.checks.options import (
@@ -167,7 +167,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
             if finding is not None:
                 return finding
         observations = observations_at(evidence.observed, self._used.index(name))
-        finding = trouble(observations, calls, self.question.answer, what)
+        finding = first_failure(observations, calls, self.question.answer, what)
         if finding is not None:
             return finding
         absent, beyond = self._subject.missing_weights(observations)

@@ -18,11 +18,11 @@ from autograder.checks.judging.results import (
     Finding,
     combine,
     failed,
+    first_failure,
     no_answer,
     observations_at,
     reference_value,
     review,
-    trouble,
 )
 from autograder.checks.kind import Kind
 from autograder.checks.options import (
@@ -129,7 +129,7 @@ class CausalityCheck(ItemwiseCheck[CausalityQuestion, CausalityItem]):
         if isinstance(right, Finding):
             return review(f"the reference: {right.staff}")
         observations = observations_at(evidence.observed, index)
-        finding = trouble(observations, count, self.question.answer, what)
+        finding = first_failure(observations, count, self.question.answer, what)
         if finding is not None:
             return finding
         given = self._measured(observations, order, examples, what)

@@ -214,7 +214,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return self._targets.plan(answer, draw)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """Every other option, alone or beside right ones; see `autograder.checks.base.TriesItself`."""
+        """Every other option, alone or beside right ones; see `autograder.checks.base.HasTrials`."""
         reads = {
             item.id: ReadPlace(self._targets.of_item(item)[0].name, options.key)
             for item, options in self.automatic

@@ -2,7 +2,7 @@
 
 The reference is an oracle (``reference/tracing/gradients.py``): asked with the arguments of the student's
 function it differentiates in two ways that share no code, says how far the two may be apart, and what known
-slips give. Where its witnesses disagree nobody loses points.
+misconceptions give. Where its witnesses disagree nobody loses points.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from msgspec import Struct
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.oracle import MistakeWorth, suspects
+from autograder.checks.judging.oracle import MistakeWorth, matching_mistakes
 from autograder.checks.judging.results import (
     Finding,
-    answered,
     combine,
     differing,
     failed,
     observations_at,
     reference_value,
+    repeated_value,
     review,
 )
 from autograder.checks.kind import Kind
@@ -155,7 +155,7 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
     def _case(
         self, name: str, options: GradientItem, evidence: Evidence
     ) -> tuple[Finding | None, Sequence[str]]:
-        """What is wrong in one case, and the slips that give the same."""
+        """What is wrong in one case, and the misconceptions that give the same."""
         index = list(self.cases).index(name)
         what = self.cases[name].asked(self.question.answer, name)
         reply, finding = reference_value(observations_at(evidence.expected, index), 0)
@@ -165,7 +165,7 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
         if witnesses is None or not witnesses.agree():
             return review(f"{what}: autograd and central differences of the reference do not agree"), ()
         observations = observations_at(evidence.observed, index)
-        value, finding = answered(observations, 0, self.options.times, self.question.answer, what)
+        value, finding = repeated_value(observations, 0, self.options.times, self.question.answer, what)
         given = self._parts(value, what) if finding is None else finding
         if isinstance(given, Finding):
             return given, ()
@@ -204,7 +204,7 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
         for at in wanted:
             difference = self._difference(given[at], witnesses.right[at])
             if difference is not None:
-                return differing(difference, what + f", {names[at]}"), suspects(reply, came)
+                return differing(difference, what + f", {names[at]}"), matching_mistakes(reply, came)
         return None, ()
 
     def _difference(self, value: Any, right: np.ndarray) -> Mismatch | None:

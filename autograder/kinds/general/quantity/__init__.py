@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autograder.algebra.sizes.quantities import (
     DecimalMark,
     Quantity,
-    Written,
+    ReadQuantity,
     of_number,
     read_quantity,
     write_quantity,
@@ -174,7 +174,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
                 return read_quantity(text, rules.asked, mark), None
             number = _number_of(value)
             if number is not None:
-                return Written((of_number(number, rules.asked),)), None
+                return ReadQuantity((of_number(number, rules.asked),)), None
         except Unreadable as error:
             return None, _unreadable(error, shown, target)
         code = "quantity.comma" if _decimal_comma(value) else "quantity.form"
@@ -184,7 +184,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         """What is right has one meaning."""
         if isinstance(value, Decimal | Fraction):
             try:
-                return Written((of_number(value, self._rules[item.id].asked),)), None
+                return ReadQuantity((of_number(value, self._rules[item.id].asked),)), None
             except Unreadable as error:
                 return None, _unreadable(error, type_name(value), target)
         written, finding = self.read(value, item, target)
@@ -219,7 +219,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             if not written.settled or one.dimension != first.dimension or one.amount < 0:
                 return None
             amount += factor * one.amount
-        return Written((replace(first, number=amount / first.factor),))
+        return ReadQuantity((replace(first, number=amount / first.factor),))
 
     def as_answer(self, value: Any, item: Item) -> Any:
         """With its unit, where one is required."""

@@ -15,7 +15,7 @@ from autograder.algebra.notation.parse import parse_relation
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.sizes import shapes
-from autograder.algebra.sizes.shapes import Axes, Difference, Roles
+from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
 from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import ComparedCheck
@@ -238,14 +238,14 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         (heads,) = sizes_in((stated,), Inputs(self.options, draw).sizes)
         return Num(heads) if isinstance(heads, int) else None
 
-    def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> Difference | None:
+    def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> ShapeDifference | None:
         """How it differs under what is granted, explained with every relation there is."""
         granted = self._granted[self.items[item.id].assume]
         difference = shapes.differ(given, right, _equal(granted), roles)
         if difference is None or not self._relations:
             return difference
         try:
-            return shapes.differ(given, right, _equal(self._beyond), roles) or Difference("early")
+            return shapes.differ(given, right, _equal(self._beyond), roles) or ShapeDifference("early")
         except Undecided:
             return difference
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.equality.cases import idle
-from autograder.algebra.key import AnswerKey
+from autograder.algebra.key import FormulaKey
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
@@ -42,7 +42,13 @@ from autograder.kinds.general.symbolic.answers import (
     text_of,
 )
 from autograder.kinds.general.symbolic.graph import Credit, Situation
-from autograder.kinds.general.symbolic.key import PreparedItem, asserted, chain_trouble, prepare, sign_trouble
+from autograder.kinds.general.symbolic.key import (
+    PreparedItem,
+    chain_failure,
+    judged_side,
+    prepare,
+    sign_failure,
+)
 from autograder.kinds.general.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
 from autograder.kinds.general.symbolic.special import Special
 from autograder.kinds.general.symbolic.steps import (
@@ -63,7 +69,7 @@ MAX_DRAWS = 4
 """Draws that the check is kept ready for; grading has one."""
 
 
-class _Judged(Struct, frozen=True):
+class _Judgement(Struct, frozen=True):
     """What came of one item; ``finding`` is None for full points."""
 
     finding: Finding | None
@@ -105,7 +111,7 @@ class SymbolicCheck:
         prepared = prepare(self._question, self._rubric, draw)
         self._vocabulary, self._items = prepared.vocabulary, prepared.items
         self._spoken = prepared.spoken
-        self._keys: dict[tuple[str, _Basis], AnswerKey] = {}
+        self._keys: dict[tuple[str, _Basis], FormulaKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
 
     def _with(self, draw: Draw | None) -> SymbolicCheck:
@@ -177,7 +183,7 @@ class SymbolicCheck:
         return tuple(found.values())
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, the key in other notations, and slips of the key."""
+        """What the rubric names, the key in other notations, and misconceptions of the key."""
         options = item_options(self._question, SymbolicItem)
         reads = {name: ReadPlace(item.answer) for name, item in self._items.items()}
         made = (
@@ -194,7 +200,7 @@ class SymbolicCheck:
 
     def _asked(self, answer: Answer) -> tuple[str, ...]:
         """The variables that only the student's box can tell, in the order of the plan."""
-        if answer.cell_type != "code" or results.blank(answer):
+        if answer.cell_type != "code" or results.is_blank(answer):
             return ()
         return tuple(name for name in self._names if answer_literal(answer.source, name) is None)
 
@@ -209,43 +215,45 @@ class SymbolicCheck:
             result = msgspec.structs.replace(result, student=judged.word, staff=judged.code)
         return result
 
-    def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judged:
-        if results.blank(evidence.answer):
-            return _Judged(results.no_answer())
+    def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judgement:
+        if results.is_blank(evidence.answer):
+            return _Judgement(results.no_answer())
         several = item.special is not None and item.special.several
         value, finding = self._value(item.answer, evidence, several=several)
         if finding is not None:
-            return _Judged(finding)
+            return _Judgement(finding)
         try:
             if item.special is not None:
                 return self._specially(item.special, value, item, evidence)
             sides = read(value, item.form, self._spoken)
         except NoFormula:
-            return _Judged(results.no_answer())
+            return _Judgement(results.no_answer())
         except NotAFormula as error:
-            return _Judged(results.failed("formula.not-a-formula", name=item.answer, type=str(error)))
+            return _Judgement(results.failed("formula.not-a-formula", name=item.answer, type=str(error)))
         except Unreadable as error:
             message = unreadable(error, shown(value))
-            return _Judged(Finding(Status.FAILED, message, f"not readable: {error}"))
+            return _Judgement(Finding(Status.FAILED, message, f"not readable: {error}"))
         reading = to_text(sides[-1])
         reference, finding = self._reference(item, evidence)
         if finding is None:
-            finding = chain_trouble(sides, item) if item.form == "relation" else _sides(sides, item)
+            finding = chain_failure(sides, item) if item.form == "relation" else _sides(sides, item)
         if finding is not None:
-            return _Judged(finding, reading)
+            return _Judgement(finding, reading)
         earlier = {
             name: earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
             for name, source in item.sources.items()
         }
-        return self._compared(asserted(sides, item), item, reference, earlier, reading)
+        return self._compared(judged_side(sides, item), item, reference, earlier, reading)
 
-    def _specially(self, special: Special, value: object, item: PreparedItem, evidence: Evidence) -> _Judged:
+    def _specially(
+        self, special: Special, value: object, item: PreparedItem, evidence: Evidence
+    ) -> _Judgement:
         reference, finding = self._reference(item, evidence)
         if finding is not None:
-            return _Judged(finding)
+            return _Judgement(finding)
         outcome = special.judge(value, reference)
         code = outcome.word.code if outcome.word is not None else ""
-        return _Judged(outcome.finding, outcome.reading, code, outcome.word)
+        return _Judgement(outcome.finding, outcome.reading, code, outcome.word)
 
     def _value(
         self, name: str, evidence: Evidence, *, several: bool = False
@@ -265,7 +273,7 @@ class SymbolicCheck:
         if literal is not None:
             return literal.value, None
         observations = results.observations_at(evidence.observed, self._asked(answer).index(name))
-        finding = results.trouble(observations, 1, name, name)
+        finding = results.first_failure(observations, 1, name, name)
         return (None, finding) if finding is not None else (observations[0].value, None)
 
     def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
@@ -280,7 +288,7 @@ class SymbolicCheck:
         except (Unreadable, NotAFormula, NoFormula) as error:
             return None, results.review(f"the reference's formula is not readable: {error!r}")
 
-    def _key(self, item: PreparedItem, basis: _Basis) -> AnswerKey:
+    def _key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
         known = self._keys.get((item.item.id, basis))
         if known is None:
             shared = self._diagnoses.get((item.item.id, basis.reference))
@@ -297,7 +305,7 @@ class SymbolicCheck:
         reference: Node | None,
         earlier: Mapping[str, EarlierResult],
         reading: str,
-    ) -> _Judged:
+    ) -> _Judgement:
         keys = [
             (self._key(item, _Basis(reference, one)), one)
             for one in ways_carried(earlier, item.sources, main_form=item.optional is not None)
@@ -306,29 +314,29 @@ class SymbolicCheck:
         try:
             outcome, mixed = _outcome(item, answer, keys, known=all(one.known for one in earlier.values()))
         except Undecided as error:
-            return _Judged(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
+            return _Judgement(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
         if mixed is not None and self._follows_as_written(answer, item, reference, earlier):
-            return _Judged(None, reading, CARRIED, Message(CARRIED))
+            return _Judgement(None, reading, CARRIED, Message(CARRIED))
         if mixed is not None:
             message = Message(mixed.code, text=mixed.text)
             some = Finding(Status.FAILED, message, f"read as {reading}; {mixed.code}", mixed.points)
-            return _Judged(some, reading, mixed.code)
+            return _Judgement(some, reading, mixed.code)
         if item.earns_all(outcome):
             code = CARRIED if outcome.carries else outcome.code
-            return _Judged(None, reading, code, outcome.message)
+            return _Judgement(None, reading, code, outcome.message)
         if item.rule is not None and outcome.unfinished:
             finding = item.rule.finding(answer, reading)
             if finding is not None:
-                return _Judged(msgspec.structs.replace(finding, points=outcome.points), reading)
+                return _Judgement(msgspec.structs.replace(finding, points=outcome.points), reading)
         if outcome.message is not None:
             staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
-            return _Judged(finding, reading, outcome.code)
-        trouble = sign_trouble(answer, item, reading)
+            return _Judgement(finding, reading, outcome.code)
+        trouble = sign_failure(answer, item, reading)
         if trouble is not None:
-            return _Judged(msgspec.structs.replace(trouble, points=outcome.points), reading)
+            return _Judgement(msgspec.structs.replace(trouble, points=outcome.points), reading)
         finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
-        return _Judged(finding, reading, outcome.code or code)
+        return _Judgement(finding, reading, outcome.code or code)
 
     def _follows_as_written(
         self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, EarlierResult]
@@ -346,7 +354,7 @@ class SymbolicCheck:
 
 
 def _outcome(
-    item: PreparedItem, answer: Tree, keys: Sequence[tuple[AnswerKey, Carried]], *, known: bool
+    item: PreparedItem, answer: Tree, keys: Sequence[tuple[FormulaKey, Carried]], *, known: bool
 ) -> tuple[Credit, OptionalTerms | None]:
     """What an answer earns by the credit graph, and whether it has some optional terms without others.
 
@@ -370,7 +378,7 @@ def _outcome(
 
 
 def _walked(
-    item: PreparedItem, answer: Tree, key: AnswerKey, carried: Carried
+    item: PreparedItem, answer: Tree, key: FormulaKey, carried: Carried
 ) -> tuple[Credit, OptionalTerms | None]:
     """The best way through the graph, with or without optional terms.
 

@@ -17,7 +17,7 @@ from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
-from autograder.checks.base import Way
+from autograder.checks.base import CreditPath
 from autograder.checks.options import CENT
 from autograder.errors import RubricError, Undecided, inside
 from autograder.kinds.general.symbolic.options import FormRule
@@ -196,7 +196,7 @@ class OneNumber(_Words, frozen=True):
     """The answer has the right terms, and a wrong number before one of them: a sum was worked out wrongly.
 
     Only after results that are not wrong, and with a number that is not far off: beyond half and twice it
-    is no slip.
+    is no error.
     """
 
     built_on: frozenset[str] = frozenset()
@@ -508,11 +508,13 @@ class CreditGraph(Struct, frozen=True, eq=False):
             raise doubt
         return Credit(tuple(taken), sum((step.points for step in taken), NO_POINTS))
 
-    def ways(self) -> Iterator[Way]:
+    def ways(self) -> Iterator[CreditPath]:
         """Every way through the graph, whatever the conditions are; the better ones first."""
         for places in self._onward(0):
             steps = [self.steps[place] for place in places]
-            yield Way(tuple(step.id for step in steps), sum((step.points for step in steps), NO_POINTS))
+            yield CreditPath(
+                tuple(step.id for step in steps), sum((step.points for step in steps), NO_POINTS)
+            )
 
     def _onward(self, start: int) -> Iterator[tuple[int, ...]]:
         for place in range(start, len(self.steps)):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder.algebra.equality.cases import always
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.equality.inequalities import turned, with_sign
-from autograder.algebra.key import AnswerKey, Named
+from autograder.algebra.key import FormulaKey, NamedAnswer
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Fn, Node, Relation, Tree, symbols, walk
@@ -137,7 +137,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
         reference: Node | None,
         carried: Carried,
         diagnosis: Diagnosis | RelationDiagnosis | None = None,
-    ) -> AnswerKey:
+    ) -> FormulaKey:
         """The answer key.
 
         Args:
@@ -150,8 +150,8 @@ class PreparedItem(Struct, frozen=True, eq=False):
         for foreseen in self.foreseen:
             tree = carried.put_into(foreseen.tree, foreseen.names) if foreseen.fits(carried) else None
             readings = () if tree is None else foreseen.readings
-            named.append(Named("", foreseen.tree if tree is None else tree, readings))
-        return AnswerKey(right, self.readings, named, self.beyond, diagnosis)
+            named.append(NamedAnswer("", foreseen.tree if tree is None else tree, readings))
+        return FormulaKey(right, self.readings, named, self.beyond, diagnosis)
 
 
 class Prepared(Struct, frozen=True, eq=False):
@@ -192,7 +192,7 @@ def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
         for name, text in rubric.assignment.assume.items()
     }
     spoken = vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
-    maker = _Maker(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
+    maker = _ItemPreparer(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
     options = item_options(question, SymbolicItem)
     items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
     if carry is not None and all(OWN not in item.sources for item in items.values()):
@@ -227,7 +227,7 @@ def _right(text: str, form: str, vocabulary: Vocabulary, where: str) -> Tree:
     return read_tree(text, "tuple" if form == "tuple" else "formula", vocabulary, where)
 
 
-class _Maker(Struct, frozen=True, eq=False):
+class _ItemPreparer(Struct, frozen=True, eq=False):
     """What all items of a question are made from."""
 
     question: Question
@@ -395,7 +395,7 @@ def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree
         raise RubricError(f"the formula {text!r} is not readable{place}: {reason(error)}", where) from error
 
 
-def asserted(sides: Sequence[Tree], item: PreparedItem) -> Tree:
+def judged_side(sides: Sequence[Tree], item: PreparedItem) -> Tree:
     """What is judged: the last side, or of a chain of relations the first that says something.
 
     A link such as ``2*d = d + d`` in a chain holds always and says nothing, and so does ``0 < n`` for a
@@ -409,7 +409,7 @@ def asserted(sides: Sequence[Tree], item: PreparedItem) -> Tree:
     return next(telling, next(asked, links[0]))
 
 
-def chain_trouble(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
+def chain_failure(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
     """Two links of a chain that say different things."""
     links = [side for side in sides if isinstance(side, Relation) and not _holds_always(side, item)]
     for left, right in pairwise(links):
@@ -429,7 +429,7 @@ def _bounds_several(right: Tree) -> bool:
     return any(isinstance(node, Fn) and node.name in ("max", "min") for node in walk(right))
 
 
-def sign_trouble(answer: Tree, item: PreparedItem, reading: str) -> Finding | None:
+def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | None:
     """A wrong relation that is right with another sign."""
     if not isinstance(answer, Relation):
         return None

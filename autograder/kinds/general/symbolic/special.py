@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.growth import Comparison, Order, compared, constant, order, surplus
+from autograder.algebra.growth import GrowthComparison, Order, compared, constant, order, surplus
 from autograder.algebra.nodes import Node, Tree, Tuple, symbols
 from autograder.algebra.notation.landau import parse_statements, sign_of
 from autograder.algebra.notation.lists import parse_list
@@ -202,7 +202,7 @@ class Asymptotics:
         orders = _Orders(answer)
         sign = sign_of(answer)
         doubt: Undecided | None = None
-        found: list[tuple[_Key, Comparison]] = []
+        found: list[tuple[_Key, GrowthComparison]] = []
         for key in keys:
             try:
                 found.extend((key, comparison) for comparison in _comparisons(key, orders))
@@ -225,7 +225,7 @@ class Asymptotics:
             raise doubt
         return SpecialVerdict(_wrong(found[-1][1], answer, keys[0].sign, reading), reading)
 
-    def _enough(self, comparison: Comparison) -> bool:
+    def _enough(self, comparison: GrowthComparison) -> bool:
         return comparison.alike or (self._options.bound == "upper" and comparison.at_most)
 
     def _fits(self, asked: str, written: str) -> bool:
@@ -285,14 +285,14 @@ class _Orders:
         return known
 
 
-def _comparisons(key: _Key, orders: _Orders) -> list[Comparison]:
+def _comparisons(key: _Key, orders: _Orders) -> list[GrowthComparison]:
     """How an answer compares with a key, under each reading until it is alike.
 
     Raises:
         Undecided: it is like the key under no reading, and under one that is not sure.
     """
     doubt: Undecided | None = None
-    found: list[Comparison] = []
+    found: list[GrowthComparison] = []
     for comparer, asked in key.orders:
         try:
             found.append(compared(asked, orders.under(comparer)))
@@ -306,7 +306,7 @@ def _comparisons(key: _Key, orders: _Orders) -> list[Comparison]:
     return found
 
 
-def _wrong(comparison: Comparison, answer: Node, asked: str, reading: str) -> Finding:
+def _wrong(comparison: GrowthComparison, answer: Node, asked: str, reading: str) -> Finding:
     """Why an order of growth is not the one asked for."""
     faster, slower = comparison.faster_in, comparison.slower_in
     growing = f"faster in {', '.join(faster) or 'none'}, slower in {', '.join(slower) or 'none'}"

@@ -378,9 +378,9 @@ def _simple(making: Making) -> CreditGraph:
     if options.number_points:
         check_points(options.number_points, max(item.points, CENT), where, "number_points")
         built_on = early[0][1] if early else frozenset[str]()
-        slip: Condition = OneNumber(built_on)
-        slip = slip if rule is None else Every((slip, HasForm(rule=rule)))
-        steps.append(CreditStep("one-number", slip, options.number_points, silent=True))
+        misconception: Condition = OneNumber(built_on)
+        misconception = misconception if rule is None else Every((misconception, HasForm(rule=rule)))
+        steps.append(CreditStep("one-number", misconception, options.number_points, silent=True))
     return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
 
 

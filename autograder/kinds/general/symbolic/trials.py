@@ -1,4 +1,4 @@
-"""Trials of a formula: the rubric's own mistakes, slips near the right one, and other spellings."""
+"""Trials of a formula: the rubric's own mistakes, misconceptions near the right one, and other spellings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.bases import Base
-from autograder.algebra.mistakes.slips import Slip
+from autograder.algebra.mistakes.misconceptions import Misconception
 from autograder.algebra.nodes import (
     FUNCTIONS,
     Add,
@@ -50,8 +50,8 @@ from autograder.kinds.general.symbolic.options import (
 from autograder.kinds.general.symbolic.steps import Source, formulas_of, with_value
 from autograder.rubric import Question, Rubric
 
-MOST_SLIPS = 60
-"""Slips of one formula that sit the exam, as many of each sort as there are."""
+MOST_MISCONCEPTIONS = 60
+"""Misconceptions of one formula that sit the exam, as many of each sort as there are."""
 
 
 _BREAKS = {
@@ -80,15 +80,15 @@ class FormulaVariant(Struct, frozen=True):
     tree: Tree | None = None
 
 
-def slips(base: Base) -> Iterator[FormulaVariant]:
-    """Slips of a formula, a few of each sort; each differs from the formula at a secret point."""
-    sorts: dict[str, list[Slip]] = {}
-    for slip in base.table.values():
-        sorts.setdefault(slip.code, []).append(slip)
+def misconceptions(base: Base) -> Iterator[FormulaVariant]:
+    """Misconceptions of a formula, a few of each sort; each differs from the formula at a secret point."""
+    sorts: dict[str, list[Misconception]] = {}
+    for misconception in base.table.values():
+        sorts.setdefault(misconception.code, []).append(misconception)
     taken = 0
     for turn in range(max(map(len, sorts.values()), default=0)):
         for code, found in sorts.items():
-            if turn < len(found) and taken < MOST_SLIPS:
+            if turn < len(found) and taken < MOST_MISCONCEPTIONS:
                 taken += 1
                 yield _variant(code, found[turn].tree)
 
@@ -216,7 +216,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             for text in self.prepared.follow:
                 yield from self._carried(text, self.prepared.follow_points, "carried on from")
         yield from self._optional()
-        yield from self._slips()
+        yield from self._misconceptions()
 
     def _optional(self) -> Iterator[Trial]:
         """All optional terms, and some of them without the others."""
@@ -349,7 +349,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             tree = with_value(tree, name, parse(value, self.vocabulary))
         return to_text(tree)
 
-    def _slips(self) -> Iterator[Trial]:
+    def _misconceptions(self) -> Iterator[Trial]:
         """Wrong variants of what is right, which must not earn everything."""
         tree = self._of_key() or next(iter(self.prepared.accept), None)
         if tree is None:
@@ -357,7 +357,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         made = wrong_forms(tree, self.options)
         if self.options.form == "formula" and not isinstance(tree, Relation | Tuple):
             base = Base.of(tree, self.prepared.readings[-1])
-            made = iter(()) if base is None else slips(base)
+            made = iter(()) if base is None else misconceptions(base)
         right = [
             (one, reading) for one in (tree, *self.prepared.accept) for reading in self.prepared.readings
         ]
@@ -365,8 +365,8 @@ class ItemTrials(Struct, frozen=True, eq=False):
             right += [(foreseen.tree, reading) for reading in foreseen.readings]
         for variant in made:
             if variant.tree is None or not any_equal(variant.tree, right):
-                trial = self.planter.trial(f"slip, {variant.name}: {variant.text}", variant.text)
-                yield self.planter.of_family("slips", trial)
+                trial = self.planter.trial(f"misconception, {variant.name}: {variant.text}", variant.text)
+                yield self.planter.of_family("misconceptions", trial)
         if self.prepared.rule is not None:
             for variant in unformed(tree, self.prepared.rule):
                 name = f"another form, {variant.name}: {variant.text}"

@@ -14,7 +14,14 @@ from typing import ClassVar, Literal
 from autograder.algebra.nodes import Node
 from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.base import Evidence, SecondRound
-from autograder.checks.judging.results import Finding, blank, failed, observations_at, reference_value, review
+from autograder.checks.judging.results import (
+    Finding,
+    failed,
+    is_blank,
+    observations_at,
+    reference_value,
+    review,
+)
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.checks.planning.drawing import plain
@@ -62,7 +69,7 @@ class TracingCheck(TabularCheck[TracingQuestion]):
 
     def second_round(self, evidence: Evidence) -> SecondRound:
         """The listing once more with the student's own shapes, if one of them is wrong."""
-        if blank(evidence.answer) or not self.items:
+        if is_blank(evidence.answer) or not self.items:
             return SecondRound()
         target = next(self._targets.of_item(item)[0] for item in self.question.items if item.id in self.items)
         table = self.read(target, evidence)

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from autograder.checks.base import Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.cues import Cue, cues_of
 from autograder.checks.judging.manual import ManualItem
 from autograder.checks.judging.results import Finding, review
-from autograder.checks.judging.signs import Sign, signs_of
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.errors import RubricError
@@ -21,7 +21,7 @@ from autograder.rubric import Item
 class WrittenQuestion(Struct, frozen=True):
     """Options of a ``written`` question."""
 
-    sign: tuple[Sign, ...] = ()
+    cue: tuple[Cue, ...] = ()
     """What graders look for; items say which of them, and how often."""
 
 
@@ -33,8 +33,8 @@ class WrittenCheck(ItemwiseCheck[WrittenQuestion, ManualItem]):
     item_type = ManualItem
 
     def prepare(self) -> None:
-        """Refuse signs that cannot be looked for, and items that nobody decides on."""
-        signs_of(self.question)
+        """Refuse cues that cannot be looked for, and items that nobody decides on."""
+        cues_of(self.question)
         for item, _ in self.automatic:
             raise RubricError("a written answer needs manual = true", place(self.question, item), "manual")
 

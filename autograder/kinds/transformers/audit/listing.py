@@ -14,11 +14,11 @@ from autograder.checks.base import Draw, Evidence, Observations, SecondRound
 from autograder.checks.judging.results import (
     Finding,
     failed,
+    first_failure,
     no_answer,
     observations_at,
     reference_value,
     review,
-    trouble,
 )
 from autograder.checks.values.quoting import quote_value, type_name
 from autograder.kinds.transformers.audit.options import AuditItem, AuditQuestion, Input
@@ -30,7 +30,7 @@ MOST_LINES = 5
 """So many lines may be named at once; more are no place."""
 
 
-class ToldPlace(Struct, frozen=True):
+class FaultLocation(Struct, frozen=True):
     """Where a fault or a remark sits, as the reference says."""
 
     lines: tuple[int, ...]
@@ -44,7 +44,7 @@ class Site(Struct, frozen=True):
     names: frozenset[str]
 
     @classmethod
-    def of(cls, told: ToldPlace) -> Site:
+    def of(cls, told: FaultLocation) -> Site:
         """From what the reference says."""
         return cls(frozenset(told.lines), frozenset(_plain(name.replace("-", " ")) for name in told.names))
 
@@ -100,11 +100,11 @@ def read_inputs(value: Any, wanted: Sequence[Input], number: str) -> tuple[Input
         if given is None and one.optional:
             continue
         array = _array(given)
-        trouble = _trouble(array, one)
-        if array is None or trouble:
-            staff = f"finding {number}: {one.name}: {trouble}: {type_name(given)}"
+        problem = _trouble(array, one)
+        if array is None or problem:
+            staff = f"finding {number}: {one.name}: {problem}: {type_name(given)}"
             params = {"number": number, "name": one.name, "got": type_name(given)}
-            return {}, failed(f"audit.input.{trouble}", staff, **params, axes=str(one.axes))
+            return {}, failed(f"audit.input.{problem}", staff, **params, axes=str(one.axes))
         made[one.name] = _as_wanted(array, one)
     return made, None
 
@@ -251,7 +251,7 @@ class FaultClaim(Struct, frozen=True, eq=False):
 
     number: str
     place: Any = None
-    trouble: Finding | None = None
+    problem: Finding | None = None
     """Why its inputs are no evidence at all."""
     differs: bool = False
     """The listing as handed out violates the definition on its inputs."""
@@ -266,11 +266,11 @@ class ListingFacts(Struct, frozen=True):
     remarks: Mapping[str, Site]
 
 
-class _Told(Struct, frozen=True):
+class _ReportedFaults(Struct, frozen=True):
     """The same, as it comes."""
 
-    faults: dict[str, ToldPlace]
-    remarks: dict[str, ToldPlace]
+    faults: dict[str, FaultLocation]
+    remarks: dict[str, FaultLocation]
 
 
 class ListingForm:
@@ -341,7 +341,7 @@ class ListingForm:
         about = options.about or item.id
         if about not in {"fault": facts.faults, "remark": facts.remarks}.get(options.judges, (about,)):
             return review(f"the listing has no {options.judges} {about!r}")
-        missing = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
+        missing = first_failure(observations_at(evidence.observed, 0), 1, self._name, self._name)
         if missing is not None and options.judges != "remark":
             return missing
         if options.judges == "remark":
@@ -382,7 +382,7 @@ class ListingForm:
     def _inputs(self, evidence: Evidence, number: int) -> tuple[Inputs, Finding | None]:
         observations = observations_at(evidence.observed, _BEFORE + number)
         what = f"{self._name}[{number}]"
-        bad = trouble(observations, 4, self._name, what)
+        bad = first_failure(observations, 4, self._name, what)
         if bad is not None:
             return {}, bad
         return read_inputs(observations[3].value, self._options.inputs, str(number + 1))
@@ -392,7 +392,7 @@ class ListingForm:
         if bad is not None:
             return None, bad
         try:
-            told = msgspec.convert(value, _Told, strict=True)
+            told = msgspec.convert(value, _ReportedFaults, strict=True)
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             return None, review(f"the reference does not say where the faults are: {error}")
         sites = (
@@ -407,7 +407,7 @@ class ListingForm:
     ) -> Finding | None:
         observations = observations_at(evidence.observed, 1)
         name = self._options.verdict
-        bad = trouble(observations, 1, name, name)
+        bad = first_failure(observations, 1, name, name)
         if bad is not None:
             return bad
         said = observations[0].value
@@ -441,7 +441,7 @@ class ListingForm:
     def _remark(self, site: Site, evidence: Evidence) -> Finding | None:
         name = self._options.remarks
         observations = observations_at(evidence.observed, 2)
-        bad = trouble(observations, 1, name, name)
+        bad = first_failure(observations, 1, name, name)
         if bad is not None:
             return bad
         said = observations[0].value
@@ -501,8 +501,8 @@ def _fault(about: str, facts: ListingFacts, claims: Sequence[FaultClaim]) -> Fin
 
 def _why(claim: FaultClaim) -> Finding:
     """Why a finding is not proved."""
-    if claim.trouble is not None:
-        return claim.trouble
+    if claim.problem is not None:
+        return claim.problem
     if not claim.differs:
         return failed("audit.same", number=claim.number)
     return failed("audit.other", number=claim.number, place=quote_value(claim.place))

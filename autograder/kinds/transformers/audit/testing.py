@@ -19,10 +19,10 @@ from msgspec import Struct
 from autograder.checks.base import Draw, Evidence, Observations, SecondRound
 from autograder.checks.judging.results import (
     Finding,
+    first_failure,
     observations_at,
     reference_value,
     review,
-    trouble,
 )
 from autograder.checks.options import CENT
 from autograder.checks.values.quoting import quote, quote_value
@@ -71,7 +71,7 @@ class TestForm:
     def second_round(self, evidence: Evidence) -> SecondRound:
         """Each class in a box and a module of its own; nothing there says which of them it is."""
         specimens, bad = _specimens(evidence)
-        found = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
+        found = first_failure(observations_at(evidence.observed, 0), 1, self._name, self._name)
         if bad is not None or found is not None:
             return SecondRound()
         return SecondRound(student=tuple(self._scenario(number, one) for number, one in enumerate(specimens)))
@@ -95,7 +95,7 @@ class TestForm:
         specimens, bad = _specimens(evidence)
         if bad is not None:
             return bad
-        found = trouble(observations_at(evidence.observed, 0), 1, self._name, self._name)
+        found = first_failure(observations_at(evidence.observed, 0), 1, self._name, self._name)
         if found is not None:
             return found
         asked = [
@@ -189,7 +189,7 @@ def _our_fault(specimen: Specimen, observations: Observations) -> Finding | None
 def _failure(observations: Observations) -> str:
     """Why there is no word: what was raised, with its text; how the call ended; or what was returned.
 
-    The test has seen a hidden class, and could tell of it here; see `checks.judging.withheld`.
+    The test has seen a hidden class, and could tell of it here; see `checks.judging.redaction`.
     """
     last: Observation = next((one for one in observations if not one.ok), observations[-1])
     if last.ending is not None:

@@ -14,16 +14,16 @@ from msgspec import Meta
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
-from autograder.checks.judging.oracle import MistakeWorth, said, suspects
+from autograder.checks.judging.oracle import MistakeWorth, matching_mistakes, read_reply
 from autograder.checks.judging.results import (
     Finding,
-    answered,
     combine,
     differing,
+    first_failure,
     observations_at,
     reference_value,
+    repeated_value,
     review,
-    trouble,
 )
 from autograder.checks.kind import Kind
 from autograder.checks.options import (
@@ -200,13 +200,15 @@ class DecodingCheck(OracleCheck[DecodingQuestion, DecodingItem]):
         reply, finding = reference_value(observations_at(evidence.expected, index), start)
         if finding is not None:
             return finding, []
-        right = self._contract.right(said(reply).right)
+        right = self._contract.right(read_reply(reply).right)
         if right is None:
             return review(f"{what}: the reference is no oracle of the contract {self.options.contract}"), []
         observations = observations_at(evidence.observed, index)
         drawn = self.options.contract == "sample"  # two calls that differ, as they should
-        value, finding = answered(observations, start, 1 if drawn else calls, self.question.answer, what)
-        finding = finding or trouble(observations, start + calls, self.question.answer, what)
+        value, finding = repeated_value(
+            observations, start, 1 if drawn else calls, self.question.answer, what
+        )
+        finding = finding or first_failure(observations, start + calls, self.question.answer, what)
         if finding is not None:
             return finding, []
         values = [one.value for one in observations[start : start + calls]] if drawn else [value]
@@ -217,7 +219,7 @@ class DecodingCheck(OracleCheck[DecodingQuestion, DecodingItem]):
         difference = self._contract.differs(given, right, tests, support=item.measure == "support")
         if difference is None:
             return None, []
-        return differing(difference, what), suspects(
+        return differing(difference, what), matching_mistakes(
             reply, lambda wrong: self._contract.same(given, wrong, tests)
         )
 

@@ -59,7 +59,7 @@ class DecodingContract(Protocol):
         """Whether what was read is what a mistake gives."""
 
 
-class Kept(Struct, frozen=True, eq=False):
+class FilterTarget(Struct, frozen=True, eq=False):
     """What is right.
 
     Attributes:
@@ -85,7 +85,7 @@ class Filters:
     def __init__(self, returns: str) -> None:
         self._returns = returns
 
-    def right(self, value: Any) -> Kept | None:
+    def right(self, value: Any) -> FilterTarget | None:
         """What the reference said; None when it is nothing of the kind."""
         if not isinstance(value, dict):
             return None
@@ -95,9 +95,9 @@ class Filters:
         values, must, may, least = (part.array for part in parts if part is not None)
         if values.ndim != 2 or must.shape != values.shape or may.shape != values.shape:
             return None
-        return Kept(values.astype(np.float64), must.astype(bool), may.astype(bool), least)
+        return FilterTarget(values.astype(np.float64), must.astype(bool), may.astype(bool), least)
 
-    def read(self, values: Sequence[Any], right: Kept) -> tuple[np.ndarray, Mismatch | None]:
+    def read(self, values: Sequence[Any], right: FilterTarget) -> tuple[np.ndarray, Mismatch | None]:
         """The answer as an array of the right shape, or why it is none."""
         value, shape = values[0], right.values.shape
         found = numbers(value)
@@ -120,7 +120,7 @@ class Filters:
         return array, None
 
     def differs(
-        self, given: np.ndarray, right: Kept, tests: int, *, support: bool = False
+        self, given: np.ndarray, right: FilterTarget, tests: int, *, support: bool = False
     ) -> Mismatch | None:
         """The first way in which an answer without NaN is not right."""
         del tests, support

@@ -25,9 +25,9 @@ from autograder.checks.judging.results import (
     combine,
     differing,
     failed,
+    first_failure,
     observations_at,
     review,
-    trouble,
 )
 from autograder.checks.kind import Kind
 from autograder.checks.options import (
@@ -38,7 +38,7 @@ from autograder.checks.options import (
     share,
 )
 from autograder.checks.planning.drawing import Inputs, describe
-from autograder.checks.properties import Changes, Raises, Unfit
+from autograder.checks.properties import Changes, Raises, UnsuitableCase
 from autograder.checks.values.arrays import compare_values
 from autograder.checks.values.quoting import quote, quote_value
 from autograder.errors import RubricError
@@ -49,7 +49,7 @@ from autograder.kinds.transformers.implementation.layer import (
     ImplementationQuestion,
     read,
 )
-from autograder.kinds.transformers.implementation.plan import WEIGHTS, Passed, Plan, ProbeKey, by_keyword
+from autograder.kinds.transformers.implementation.plan import WEIGHTS, PassResults, Plan, ProbeKey, by_keyword
 from autograder.kinds.transformers.implementation.recognition import Recognised, near, recognise
 from autograder.records import Answer, ItemResult, Scenario, Status
 from autograder.rubric import Item
@@ -58,11 +58,11 @@ from autograder.wording import Phrase
 _PASSED_THROUGH = ("attention.dropout-evaluation", "attention.state")
 """What is wrong with a class that can be called; its parameters may be right."""
 _NONE_OF_ITS_OWN = ("attention.shared-weights", "attention.not-projected")
-"""Slips with which a projection is missing, whatever gets a gradient."""
+"""Misconceptions with which a projection is missing, whatever gets a gradient."""
 _DOES_NOT_LEARN = "property.no-gradient"
 
 
-def kept(
+def contract_result(
     recognised: Recognised, learning: Finding | None, d_model: int, points: Decimal, credit: str
 ) -> Finding | None:
     """What a contract comes to.
@@ -135,7 +135,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
             self._check_item(item, options)
         try:
             self._plan = Plan(self.question.answer, self.options, self.items, self.cases)
-        except Unfit as error:
+        except UnsuitableCase as error:
             raise RubricError(f"{error}", where) from error
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -200,7 +200,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         if isinstance(probe, Changes):
             return probe.verdict(observations, self._plan.layer(key).what(observations), evidence.draw)
         layer, count = self._plan.layer(key), self._plan.counts[key]
-        return probe.verdict(Passed(observations, layer, seen.inputs, seen.recognised, count))
+        return probe.verdict(PassResults(observations, layer, seen.inputs, seen.recognised, count))
 
     def _property(
         self, item: Item, options: ImplementationItem, evidence: Evidence, seen: _Seen
@@ -210,7 +210,9 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         key = next((one for one in keys if one.convention == seen.convention), keys[0])
         if options.property == "contract":
             learning = self._probed(key, evidence, seen)
-            return kept(recognised, learning, seen.inputs.sizes["d_model"], item.points, options.credit)
+            return contract_result(
+                recognised, learning, seen.inputs.sizes["d_model"], item.points, options.credit
+            )
         if recognised.finding is not None and options.property in ("gradients", "precision"):
             return recognised.finding
         finding = self._probed(key, evidence, seen)
@@ -227,7 +229,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
         what = self.cases[name].asked(self.question.answer, name, describe(passes[0]))
         observations = observations_at(evidence.observed, self._plan.keys.index(key))
         start = self._plan.counts[key] - 2
-        finding = trouble(observations, start + 2, self.question.answer, layer.what(observations, what))
+        finding = first_failure(observations, start + 2, self.question.answer, layer.what(observations, what))
         recognised = seen.recognised
         if finding is None and recognised.finding is not None:
             finding = recognised.finding
@@ -240,7 +242,7 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
                 "attention.parts", f"{what}: {quote_value(whole)}", what=what, count=str(len(whole))
             )
         results = [layer.result(one.value) for one in observations[start : start + 2]]
-        if self._paid_elsewhere(name) and _same_slip(recognised, results, given, seen.inputs):
+        if self._paid_elsewhere(name) and _same_misconception(recognised, results, given, seen.inputs):
             return None
         rules = item.compare or self.options.compare
         n_heads = seen.inputs.sizes["n_heads"]
@@ -248,21 +250,29 @@ class ImplementationCheck(ItemwiseCheck[ImplementationQuestion, ImplementationIt
             form = compare_values(results[0], np.zeros_like(given[0].query), rules)
             if form is not None and form.code not in ("value.differs", "value.nan"):
                 return differing(form, what)
-            slip = _slip(recognised, results[0], given[0], n_heads)
-            return failed(slip, f"{what}: {slip}", what=what) if slip else _unexplained(recognised, what)
+            misconception = _misconception(recognised, results[0], given[0], n_heads)
+            return (
+                failed(misconception, f"{what}: {misconception}", what=what)
+                if misconception
+                else _unexplained(recognised, what)
+            )
         weights = recognised.weights(n_heads)
         first, second = (
             compare_values(came, formula.attention(weights, n_heads, one), rules)
             for came, one in zip(results, given, strict=True)
         )
         if first is not None:
-            slip = _slip(recognised, results[0], given[0], n_heads)
-            slip = slip or _mask_slip(results[0], weights, n_heads, given[0])
-            return failed(slip, f"{what}: {first.staff}", what=what) if slip else differing(first, what)
+            misconception = _misconception(recognised, results[0], given[0], n_heads)
+            misconception = misconception or _mask_misconception(results[0], weights, n_heads, given[0])
+            return (
+                failed(misconception, f"{what}: {first.staff}", what=what)
+                if misconception
+                else differing(first, what)
+            )
         if second is not None:
-            slip = _slip(recognised, results[1], given[1], n_heads)
-            slip = slip or _kept(results[1], weights, n_heads, given)
-            return failed(slip, f"{what}: second call: {second.staff}", what=what)
+            misconception = _misconception(recognised, results[1], given[1], n_heads)
+            misconception = misconception or _kept(results[1], weights, n_heads, given)
+            return failed(misconception, f"{what}: second call: {second.staff}", what=what)
         return None
 
     def _paid_elsewhere(self, name: str) -> bool:
@@ -330,19 +340,19 @@ def _inputs(arguments: Mapping[str, Any]) -> formula.AttentionInputs:
     return formula.AttentionInputs(**wide, visible=None if mask is None else mask.astype(bool))
 
 
-def _slip(recognised: Recognised, came: Any, given: formula.AttentionInputs, n_heads: int) -> str:
-    """The code of the slip that explains the class, where it explains this result as well."""
+def _misconception(recognised: Recognised, came: Any, given: formula.AttentionInputs, n_heads: int) -> str:
+    """The code of the misconception that explains the class, where it explains this result as well."""
     found = recognised.explanation
     array = getattr(came, "array", None)
     return found.code if found is not None and found.explains(array, given, n_heads) else ""
 
 
-def _same_slip(
+def _same_misconception(
     recognised: Recognised, results: Sequence[Any], given: Sequence[formula.AttentionInputs], inputs: Inputs
 ) -> bool:
-    """Whether all that is wrong is the slip that shows without a mask, and the mask is applied for all that.
+    """Whether only the mistake that shows without a mask is made, and the mask is applied all the same.
 
-    So one slip costs once. A slip that lets blocked keys through is one about the mask as well.
+    So one mistake costs once. A misconception that lets blocked keys through is one about the mask as well.
     """
     n_heads, found = inputs.sizes["n_heads"], recognised.explanation
     if found is None or not all(
@@ -350,7 +360,7 @@ def _same_slip(
         for came, one in zip(results, given, strict=True)
     ):
         return False
-    return formula.heeds_mask(found.weights, n_heads, given[0], found.slip)
+    return formula.heeds_mask(found.weights, n_heads, given[0], found.misconception)
 
 
 def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[formula.AttentionInputs]) -> str:
@@ -363,15 +373,17 @@ def _kept(came: Any, weights: formula.Weights, n_heads: int, given: Sequence[for
     return "attention.second-call"
 
 
-def _mask_slip(came: Any, weights: formula.Weights, n_heads: int, given: formula.AttentionInputs) -> str:
-    """The code of the slip that explains the result of a case with a mask."""
+def _mask_misconception(
+    came: Any, weights: formula.Weights, n_heads: int, given: formula.AttentionInputs
+) -> str:
+    """The code of the misconception that explains the result of a case with a mask."""
     if given.visible is None or not hasattr(came, "array"):
         return ""
     shape = (given.query.shape[0], n_heads, given.query.shape[1], given.key.shape[1])
     seen = formula.AttentionInputs(given.query, given.key, given.value, np.broadcast_to(given.visible, shape))
-    for code, slip in MASKS.items():
+    for code, misconception in MASKS.items():
         try:
-            right = formula.attention(weights, n_heads, seen, slip)
+            right = formula.attention(weights, n_heads, seen, misconception)
         except ValueError:  # a transposed mask that does not fit
             continue
         if near(came.array, right):

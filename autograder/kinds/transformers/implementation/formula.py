@@ -94,7 +94,7 @@ def merged_as(*axes: int) -> Callable[[np.ndarray], np.ndarray]:
     return merged_there
 
 
-class AttentionSlip(Struct, frozen=True, eq=False):
+class AttentionMisconception(Struct, frozen=True, eq=False):
     """What is done otherwise; the defaults are right."""
 
     scale: tuple[float, float] = (-0.5, 0.0)
@@ -115,24 +115,24 @@ class AttentionSlip(Struct, frozen=True, eq=False):
     residual: bool = False
 
 
-RIGHT = AttentionSlip()
+RIGHT = AttentionMisconception()
 
 
 def attention(
-    weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip = RIGHT
+    weights: Weights, n_heads: int, given: AttentionInputs, misconception: AttentionMisconception = RIGHT
 ) -> np.ndarray:
     """The result of a forward pass, (batch, queries, d).
 
     Raises:
         ValueError: the shapes of the arguments do not fit one another.
     """
-    together, output = slip.merge(context(weights, n_heads, given, slip)), weights["output"]
+    together, output = misconception.merge(context(weights, n_heads, given, misconception)), weights["output"]
     result = together if output is None else output(together)
-    return result + given.query if slip.residual else result
+    return result + given.query if misconception.residual else result
 
 
 def context(
-    weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip = RIGHT
+    weights: Weights, n_heads: int, given: AttentionInputs, misconception: AttentionMisconception = RIGHT
 ) -> np.ndarray:
     """What the heads give, (batch, h, queries, d_head), before they are merged.
 
@@ -140,25 +140,32 @@ def context(
         ValueError: the shapes of the arguments do not fit one another.
     """
     projected = []
-    for role, source in zip(ROLES, slip.inputs, strict=False):
+    for role, source in zip(ROLES, misconception.inputs, strict=False):
         argument = getattr(given, source)
         projection = weights[role]
         x = argument if projection is None else projection(argument)
         projected.append(
-            slip.split(np.maximum(x, 0.0) if slip.activation else x, 1 if slip.one_head else n_heads)
+            misconception.split(
+                np.maximum(x, 0.0) if misconception.activation else x,
+                1 if misconception.one_head else n_heads,
+            )
         )
     q, k, v = projected  # (batch, h, length, d_head)
-    k = k[:1] if slip.one_sequence else k
+    k = k[:1] if misconception.one_sequence else k
     d_head = given.query.shape[-1] // n_heads
-    turned = k.reshape(*k.shape[:2], k.shape[3], k.shape[2]) if slip.key_reshaped else k.swapaxes(-1, -2)
-    scores = q @ turned * d_head ** slip.scale[0] * n_heads ** slip.scale[1]
-    if slip.scaled_late:
+    turned = (
+        k.reshape(*k.shape[:2], k.shape[3], k.shape[2]) if misconception.key_reshaped else k.swapaxes(-1, -2)
+    )
+    scores = q @ turned * d_head ** misconception.scale[0] * n_heads ** misconception.scale[1]
+    if misconception.scaled_late:
         v = v / np.sqrt(d_head)
-    return np.asarray(slip.weigh(scores, given.visible) @ v)
+    return np.asarray(misconception.weigh(scores, given.visible) @ v)
 
 
-def heeds_mask(weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip) -> bool:
-    """Whether with a slip no head takes anything from a key that is blocked for its query.
+def heeds_mask(
+    weights: Weights, n_heads: int, given: AttentionInputs, misconception: AttentionMisconception
+) -> bool:
+    """Whether with a misconception no head takes anything from a key that is blocked for its query.
 
     This is asked of the mask that was given, and of two that block the first or the last key for everyone, so
     that it does not depend on what was drawn.
@@ -170,12 +177,14 @@ def heeds_mask(weights: Weights, n_heads: int, given: AttentionInputs, slip: Att
         return False
     keys = np.arange(given.key.shape[1])
     masks = (given.visible, (keys != 0)[None, None, None], (keys != keys[-1])[None, None, None])
-    return all(_inert(weights, n_heads, replace(given, visible=mask), slip) for mask in masks)
+    return all(_inert(weights, n_heads, replace(given, visible=mask), misconception) for mask in masks)
 
 
-def _inert(weights: Weights, n_heads: int, given: AttentionInputs, slip: AttentionSlip) -> bool:
+def _inert(
+    weights: Weights, n_heads: int, given: AttentionInputs, misconception: AttentionMisconception
+) -> bool:
     """Each key and value is changed in turn: who may not see it, and other sequences, keep what they had."""
-    before = context(weights, n_heads, given, slip)
+    before = context(weights, n_heads, given, misconception)
     if not np.isfinite(before).all():
         return False
     batch, keys = given.key.shape[:2]
@@ -184,7 +193,7 @@ def _inert(weights: Weights, n_heads: int, given: AttentionInputs, slip: Attenti
         key, value = given.key.copy(), given.value.copy()
         key[sequence, place] += 1.0
         value[sequence, place] -= 1.0
-        after = context(weights, n_heads, replace(given, key=key, value=value), slip)
+        after = context(weights, n_heads, replace(given, key=key, value=value), misconception)
         kept = np.ones(before.shape[:3], bool)
         kept[sequence] = ~visible[sequence, ..., place]
         if not np.allclose(before[kept], after[kept]):
@@ -239,8 +248,8 @@ def _heads_mean(context: np.ndarray) -> np.ndarray:
     return merged(np.broadcast_to(context.mean(1, keepdims=True), context.shape))
 
 
-def _over(axis: int) -> AttentionSlip:
-    return AttentionSlip(weigh=lambda scores, visible: softmax(_blocked(scores, visible), axis))
+def _over(axis: int) -> AttentionMisconception:
+    return AttentionMisconception(weigh=lambda scores, visible: softmax(_blocked(scores, visible), axis))
 
 
 def _blocked(scores: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
@@ -252,28 +261,28 @@ def _restacked(context: np.ndarray) -> np.ndarray:
     return merged(context.swapaxes(0, 1).reshape(context.shape))
 
 
-def _axes() -> Iterator[tuple[str, AttentionSlip]]:
+def _axes() -> Iterator[tuple[str, AttentionMisconception]]:
     """Splits and merges that take the axes in another order, each named by what it mixes."""
     apart = {
         "interleaved": ("batch", "length", "feature", "head"),
         "split": ("batch", "head", "length", "feature"),
     }
     split, interleaved = split_as(*apart["split"]), split_as(*apart["interleaved"])
-    yield "attention.split", AttentionSlip(split=split)
-    yield "attention.merge", AttentionSlip(merge=merged_as(0, 1, 2, 3))
-    yield "attention.split-merge", AttentionSlip(split=split, merge=merged_as(0, 1, 2, 3))
-    yield "attention.interleaved", AttentionSlip(split=interleaved, merge=merged_as(0, 2, 3, 1))
-    yield "attention.interleaved-split", AttentionSlip(split=interleaved)
-    yield "attention.interleaved-merge", AttentionSlip(merge=merged_as(0, 2, 3, 1))
+    yield "attention.split", AttentionMisconception(split=split)
+    yield "attention.merge", AttentionMisconception(merge=merged_as(0, 1, 2, 3))
+    yield "attention.split-merge", AttentionMisconception(split=split, merge=merged_as(0, 1, 2, 3))
+    yield "attention.interleaved", AttentionMisconception(split=interleaved, merge=merged_as(0, 2, 3, 1))
+    yield "attention.interleaved-split", AttentionMisconception(split=interleaved)
+    yield "attention.interleaved-merge", AttentionMisconception(merge=merged_as(0, 2, 3, 1))
     for axes in itertools.permutations(("batch", "length", "head", "feature")):
         if axes not in (("batch", "length", "head", "feature"), *apart.values()):
             code = "attention.split-axes" if axes[0] == "batch" else "attention.split-batch"
-            yield code, AttentionSlip(split=split_as(*axes))
+            yield code, AttentionMisconception(split=split_as(*axes))
     for places in itertools.permutations(range(4)):
         if places not in ((0, 2, 1, 3), (0, 1, 2, 3), (0, 2, 3, 1)):
             code = "attention.merge-axes" if places[0] == 0 else "attention.merge-batch"
-            yield code, AttentionSlip(merge=merged_as(*places))
-    yield "attention.merge-batch", AttentionSlip(merge=_restacked)
+            yield code, AttentionMisconception(merge=merged_as(*places))
+    yield "attention.merge-batch", AttentionMisconception(merge=_restacked)
 
 
 _UNSTEADY = ("attention.softmax-heads", "attention.softmax-batch", "attention.no-softmax")
@@ -281,48 +290,48 @@ _UNSTEADY = ("attention.softmax-heads", "attention.softmax-batch", "attention.no
 
 
 def single_key_counts_once(code: str) -> bool:
-    """Whether with a slip the weight of a single key is one: the result then tells nothing of the scores."""
+    """Whether a mistake makes the weight of a single key one: the result then says nothing of the scores."""
     return code not in _UNSTEADY
 
 
-_VALUES: Mapping[str, AttentionSlip] = {
-    "attention.no-scaling": AttentionSlip(scale=(0.0, 0.0)),
-    "attention.scale-width": AttentionSlip(scale=(-0.5, -0.5)),
-    "attention.scale-inverted": AttentionSlip(scale=(0.5, 0.0)),
-    "attention.scale-root": AttentionSlip(scale=(-1.0, 0.0)),
-    "attention.scale-late": AttentionSlip(scale=(0.0, 0.0), scaled_late=True),
+_VALUES: Mapping[str, AttentionMisconception] = {
+    "attention.no-scaling": AttentionMisconception(scale=(0.0, 0.0)),
+    "attention.scale-width": AttentionMisconception(scale=(-0.5, -0.5)),
+    "attention.scale-inverted": AttentionMisconception(scale=(0.5, 0.0)),
+    "attention.scale-root": AttentionMisconception(scale=(-1.0, 0.0)),
+    "attention.scale-late": AttentionMisconception(scale=(0.0, 0.0), scaled_late=True),
     "attention.softmax-queries": _over(-2),
     "attention.softmax-heads": _over(1),
     "attention.softmax-batch": _over(0),
-    "attention.causal": AttentionSlip(weigh=_causal),
-    "attention.one-head": AttentionSlip(one_head=True),
-    "attention.heads-averaged": AttentionSlip(
+    "attention.causal": AttentionMisconception(weigh=_causal),
+    "attention.one-head": AttentionMisconception(one_head=True),
+    "attention.heads-averaged": AttentionMisconception(
         weigh=lambda scores, visible: masked_softmax(scores, visible).mean(1, keepdims=True)
     ),
-    "attention.no-softmax": AttentionSlip(weigh=_blocked),
-    "attention.first-head": AttentionSlip(merge=_first_head),
-    "attention.heads-mean": AttentionSlip(merge=_heads_mean),
-    "attention.key-reshape": AttentionSlip(key_reshaped=True),
-    "attention.one-sequence": AttentionSlip(one_sequence=True),
-    "attention.residual": AttentionSlip(residual=True),
-    "attention.activation": AttentionSlip(activation=True),
+    "attention.no-softmax": AttentionMisconception(weigh=_blocked),
+    "attention.first-head": AttentionMisconception(merge=_first_head),
+    "attention.heads-mean": AttentionMisconception(merge=_heads_mean),
+    "attention.key-reshape": AttentionMisconception(key_reshaped=True),
+    "attention.one-sequence": AttentionMisconception(one_sequence=True),
+    "attention.residual": AttentionMisconception(residual=True),
+    "attention.activation": AttentionMisconception(activation=True),
 }
 
-VALUES: tuple[tuple[str, AttentionSlip], ...] = (*_VALUES.items(), *_axes())
-"""Slips that show without a mask; a code may stand for several."""
+VALUES: tuple[tuple[str, AttentionMisconception], ...] = (*_VALUES.items(), *_axes())
+"""Misconceptions that show without a mask; a code may stand for several."""
 
-MASKS: Mapping[str, AttentionSlip] = {
-    "attention.mask-ignored": AttentionSlip(weigh=_ignored),
-    "attention.mask-inverted": AttentionSlip(weigh=_inverted),
-    "attention.mask-late": AttentionSlip(weigh=_afterwards),
-    "attention.mask-multiplied": AttentionSlip(weigh=_multiplied),
-    "attention.mask-high": AttentionSlip(weigh=partial(_fill, number=1e20)),
-    "attention.mask-weak": AttentionSlip(weigh=partial(_fill, number=-1.0)),
-    "attention.mask-added": AttentionSlip(weigh=_added),
-    "attention.mask-transposed": AttentionSlip(weigh=_transposed),
-    "attention.mask-first": AttentionSlip(weigh=_first_sequence),
+MASKS: Mapping[str, AttentionMisconception] = {
+    "attention.mask-ignored": AttentionMisconception(weigh=_ignored),
+    "attention.mask-inverted": AttentionMisconception(weigh=_inverted),
+    "attention.mask-late": AttentionMisconception(weigh=_afterwards),
+    "attention.mask-multiplied": AttentionMisconception(weigh=_multiplied),
+    "attention.mask-high": AttentionMisconception(weigh=partial(_fill, number=1e20)),
+    "attention.mask-weak": AttentionMisconception(weigh=partial(_fill, number=-1.0)),
+    "attention.mask-added": AttentionMisconception(weigh=_added),
+    "attention.mask-transposed": AttentionMisconception(weigh=_transposed),
+    "attention.mask-first": AttentionMisconception(weigh=_first_sequence),
 }
-"""Slips that only a mask shows."""
+"""Misconceptions that only a mask shows."""
 
 _RIGHT_WAY: tuple[str, str, str] = ("query", "key", "value")
 _WIRED: Mapping[tuple[str, str, str], str] = {

@@ -15,7 +15,7 @@ from autograder.checks.options import Case, CaseItem, Rules
 from autograder.checks.planning.drawing import Arguments, Inputs
 from autograder.checks.planning.subject import MODEL, Callee, CalleeOptions, Construct
 from autograder.checks.values.literal import code_tree
-from autograder.messages import told
+from autograder.messages import localised
 from autograder.records import Call, Ending, Ref, Tensor
 from autograder.wording import Phrase
 
@@ -215,7 +215,7 @@ def gradients(model):
 number, or a vector of one constant, is a scale or a gain, and keeps what it has: whoever stored the factor of
 the scores as a parameter computes with that factor."""
 SIZES = ("d_model", "n_heads", "dropout")
-ROOM = 3
+PARAMETER_FACTOR = 3
 """How many times the numbers of four projections are drawn; a class with more parameters is not loaded."""
 
 
@@ -306,8 +306,8 @@ class AttentionLayer(Callee):
         if failed == 0 and tried:
             return self.name
         if 1 < failed <= FILLED:
-            return told("phrase.reading-parameters", name=self.name)
-        return call or told("phrase.pass", name=self.name)
+            return localised("phrase.reading-parameters", name=self.name)
+        return call or localised("phrase.pass", name=self.name)
 
     def construct(self, arguments: Arguments) -> Call:
         """The call that makes the object; arguments are ``d_model`` and ``n_heads`` by keyword."""
@@ -375,7 +375,7 @@ def stored(observations: Observations) -> tuple[Stored, ...]:
 def hidden_numbers(inputs: Inputs) -> Tensor:
     """The numbers that fill parameters, of a spread that keeps activations at unit variance."""
     d_model = inputs.sizes["d_model"]
-    numbers = inputs.generator("parameters").standard_normal(ROOM * 4 * d_model * (d_model + 1))
+    numbers = inputs.generator("parameters").standard_normal(PARAMETER_FACTOR * 4 * d_model * (d_model + 1))
     return Tensor(np.asarray(numbers / np.sqrt(d_model), inputs.precision), inputs.precision)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograder.checks.base import Draw, Observations
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.results import Finding, failed, trouble
+from autograder.checks.judging.results import Finding, failed, first_failure
 from autograder.checks.options import CallOptions, Case
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.planning.subject import MODEL, Construct
@@ -44,7 +44,7 @@ SINGLE = 1e-3
 """What is further off than this is not a matter of precision."""
 
 
-class Passed(Struct, frozen=True, eq=False):
+class PassResults(Struct, frozen=True, eq=False):
     """What came of a probe's calls, and of which layer."""
 
     observations: Observations
@@ -57,7 +57,9 @@ class Passed(Struct, frozen=True, eq=False):
     @property
     def finding(self) -> Finding | None:
         """The first call that gave no value."""
-        return trouble(self.observations, self.count, self.layer.name, self.layer.what(self.observations))
+        return first_failure(
+            self.observations, self.count, self.layer.name, self.layer.what(self.observations)
+        )
 
     def results(self, count: int) -> list[Any]:
         """What the last calls returned."""
@@ -70,7 +72,7 @@ class OwnProbe(Protocol):
     def calls(self, layer: AttentionLayer, inputs: Inputs) -> tuple[Call, ...]:
         """The calls of the scenario, in order."""
 
-    def verdict(self, passed: Passed) -> Finding | None:
+    def verdict(self, passed: PassResults) -> Finding | None:
         """None when the property holds."""
 
 
@@ -96,7 +98,7 @@ class LayerGradients:
             *layer.gradients(),
         )
 
-    def verdict(self, passed: Passed) -> Finding | None:
+    def verdict(self, passed: PassResults) -> Finding | None:
         """Every projection needs a gradient that is finite and not zero."""
         what, recognised, finding = passed.layer.name, passed.recognised, passed.finding
         if finding is not None and not self._only_backward_raised(passed.observations, passed.count):
@@ -165,7 +167,7 @@ class BlockedRows:
             *(layer.call(((), {**given, "mask": Tensor(mask, "bool")})) for given, mask in asked),
         )
 
-    def verdict(self, passed: Passed) -> Finding | None:
+    def verdict(self, passed: PassResults) -> Finding | None:
         """Finite, and nothing else changed, though other inputs do change it."""
         if passed.finding is not None:
             return passed.finding
@@ -194,7 +196,7 @@ class Precision:
         layer, inputs = layer.in_precision("float64"), inputs.in_precision("float64")
         return (*layer.prologue(inputs, weights=True), layer.call(((), _tokens(inputs, "precision"))))
 
-    def verdict(self, passed: Passed) -> Finding | None:
+    def verdict(self, passed: PassResults) -> Finding | None:
         """The result of the assignment that explains the class, but for the rounding of double precision."""
         if passed.finding is not None:
             return passed.finding
@@ -241,7 +243,7 @@ class Dropout:
             layer.call(((), other), seed=1),
         )
 
-    def verdict(self, passed: Passed) -> Finding | None:
+    def verdict(self, passed: PassResults) -> Finding | None:
         """The passes must differ, or be equal and not equal to the other one."""
         if passed.finding is not None:
             return passed.finding

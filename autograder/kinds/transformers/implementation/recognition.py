@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.checks.base import Observations
-from autograder.checks.judging.results import Finding, failed, review, trouble
+from autograder.checks.judging.results import Finding, failed, first_failure, review
 from autograder.checks.planning.drawing import Inputs as Drawing
 from autograder.checks.properties import outputs, same
 from autograder.checks.values.quoting import quote
@@ -22,7 +22,7 @@ from autograder.kinds.transformers.implementation.formula import (
     VALUES,
     WIRINGS,
     AttentionInputs,
-    AttentionSlip,
+    AttentionMisconception,
     Projection,
     Weights,
     WeightUnit,
@@ -81,14 +81,14 @@ class Explanation(Struct, frozen=True, eq=False):
 
     code: str
     weights: Weights
-    slip: AttentionSlip = RIGHT
+    misconception: AttentionMisconception = RIGHT
 
     def explains(self, result: Any, given: AttentionInputs, n_heads: int) -> bool:
         """Whether this is what came out."""
         if not isinstance(result, np.ndarray):
             return False
         try:
-            return near(result, attention(self.weights, n_heads, given, self.slip))
+            return near(result, attention(self.weights, n_heads, given, self.misconception))
         except (ValueError, IndexError):  # the shapes of these inputs do not allow it
             return False
 
@@ -142,7 +142,7 @@ def query_and_key(units: Sequence[WeightUnit], pair: Assignment) -> Iterator[Ass
 
 
 def explained(weights: Weights, passes: Passes, n_heads: int) -> Explanation | None:
-    """What attention with these projections becomes by one slip, or by a confusion of arguments, or by both.
+    """What attention with these projections becomes by a mistake, by confused arguments, or by both.
 
     Args:
         weights: the projections by role.
@@ -155,8 +155,8 @@ def explained(weights: Weights, passes: Passes, n_heads: int) -> Explanation | N
     asked = passes.several_equal or passes.several
     if asked is None:
         return None
-    for code, slip in (("", RIGHT), *VALUES):
-        found = Explanation(code, weights, slip)
+    for code, misconception in (("", RIGHT), *VALUES):
+        found = Explanation(code, weights, misconception)
         if found.explains(asked.result, asked.given, n_heads):
             return wired(found, passes, n_heads)
     for code, others in _modified(weights):
@@ -172,7 +172,7 @@ def wired(found: Explanation, passes: Passes, n_heads: int) -> Explanation:
     if several is None or found.explains(several.result, several.given, n_heads):
         return found
     for wiring, code in WIRINGS.items():
-        other = Explanation(found.code or code, found.weights, replace(found.slip, inputs=wiring))
+        other = Explanation(found.code or code, found.weights, replace(found.misconception, inputs=wiring))
         if other.explains(several.result, several.given, n_heads):
             return other
     return found
@@ -181,17 +181,17 @@ def wired(found: Explanation, passes: Passes, n_heads: int) -> Explanation:
 def searched(
     units: Sequence[WeightUnit], passes: Passes, n_heads: int
 ) -> tuple[Assignment | None, Explanation] | None:
-    """An assignment with which some slip explains the passes, whatever the order of the units.
+    """An assignment with which some misconception explains the passes, whatever the order of the units.
 
     Where a unit stands in two places, or in none, there is an explanation and no assignment.
     """
     single, several = passes.single_equal or passes.single, passes.several_equal or passes.several
     if single is None or several is None:
         return None
-    for code, slip in VALUES:
-        for pair in _pairs_with(slip, units, single, n_heads, told=single_key_counts_once(code)):
+    for code, misconception in VALUES:
+        for pair in _pairs_with(misconception, units, single, n_heads, told=single_key_counts_once(code)):
             for candidate in query_and_key(units, pair):
-                found = Explanation(code, projections(units, candidate, n_heads), slip)
+                found = Explanation(code, projections(units, candidate, n_heads), misconception)
                 if found.explains(several.result, several.given, n_heads):
                     return candidate, wired(found, passes, n_heads)
     for loose in _loosely(units, single, n_heads):
@@ -201,15 +201,20 @@ def searched(
 
 
 def _pairs_with(
-    slip: AttentionSlip, units: Sequence[WeightUnit], single: Pass, n_heads: int, *, told: bool
+    misconception: AttentionMisconception,
+    units: Sequence[WeightUnit],
+    single: Pass,
+    n_heads: int,
+    *,
+    told: bool,
 ) -> Iterator[Assignment]:
-    """Value and output that explain a pass with a single key with the slip made; all, if it tells nothing."""
+    """Value and output that explain a pass with a single key and this mistake; all, if it says nothing."""
     for value, output in _plain_pairs(units):
         pair = {"value": value, "output": output}
         if told:
             weights = {**projections(units, pair, n_heads), "query": None, "key": None}
             try:
-                right = attention(weights, n_heads, single.given, slip)
+                right = attention(weights, n_heads, single.given, misconception)
             except ValueError:
                 continue
             if not near(single.result, right):
@@ -294,7 +299,7 @@ def _projection(units: Sequence[WeightUnit], place: UnitPlace, role: str, n_head
 MOST_READINGS = 12
 """Of parameters that hold several projections: the orders of projection, head and feature."""
 MOST_GUESSED = 6
-"""Readings in which a slip is looked for."""
+"""Readings in which a misconception is looked for."""
 
 _SINGLE = {"query": (2, 1), "key": (2, 1), "value": (2, 1)}
 _SEVERAL = {"query": (2, 4), "key": (2, 4), "value": (2, 4)}
@@ -314,12 +319,13 @@ class Recognised(Struct, frozen=True, eq=False):
     parameters: tuple[Stored, ...] = ()
     """In order, as the class lists them."""
     assignment: Assignment | None = None
-    """What its parameters are: by the contract, or because it explains the results, perhaps with a slip."""
+    """What its parameters are: by the contract, or because it explains the results, perhaps with a
+    mistake."""
     units: tuple[WeightUnit, ...] = ()
     reading: int = 0
     """Which of the `readings` the units are; -1: those of the contract."""
     explanation: Explanation | None = None
-    """The slip that explains the results; None when they are right, or nothing does."""
+    """The misconception that explains the results; None when they are right, or nothing does."""
     finding: Finding | None = None
     """Why nothing could be observed."""
     unlike: Finding | None = None
@@ -355,7 +361,7 @@ def recognise(
     start = count - PASSES
     parameters = stored(observations)
     unlike = unlike_contract(parameters, question.contract, inputs.sizes, layer.name)
-    finding = trouble(observations, count, layer.name, what)
+    finding = first_failure(observations, count, layer.name, what)
     results = [
         outputs([layer.result(one.value)]) if one.ok else None for one in observations[start : start + PASSES]
     ]
@@ -490,8 +496,8 @@ def _explained(
     for number, units in enumerate(read[:MOST_GUESSED]):
         guessed = searched(units, passes, n_heads)
         if guessed is not None:
-            assigned, slip = guessed
-            return Recognised(parameters, assigned, units, number, slip, unlike=unlike, sure=True)
+            assigned, misconception = guessed
+            return Recognised(parameters, assigned, units, number, misconception, unlike=unlike, sure=True)
         sure = sure or (single is not None and any(value_and_output(units, single, n_heads)))
     return Recognised(parameters, unlike=unlike, sure=sure)
 

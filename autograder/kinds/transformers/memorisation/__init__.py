@@ -14,15 +14,15 @@ from msgspec import Meta, Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
-from autograder.checks.judging.oracle import MistakeWorth, suspects
+from autograder.checks.judging.oracle import MistakeWorth, matching_mistakes
 from autograder.checks.judging.results import (
     Finding,
-    answered,
     failed,
+    first_failure,
     observations_at,
     reference_value,
+    repeated_value,
     review,
-    trouble,
 )
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
@@ -197,13 +197,13 @@ class MemorisationCheck(OracleCheck[MemorisationQuestion, MemorisationItem]):
     def _round(self, number: int, measure: str, evidence: Evidence) -> tuple[Finding | None, list[str]]:
         asked, name = self.round(number, evidence.drawn), self.question.answer
         what = f"{name} [n = {asked.n}, {len(asked.generated)} tokens]"
-        value, finding = answered(observations_at(evidence.observed, number), 0, 1, name, what)
+        value, finding = repeated_value(observations_at(evidence.observed, number), 0, 1, name, what)
         right = _measured(asked.generated, asked.corpus, asked.n)
         finding = finding or _differs(value, measure, right, what)
         if value is None or finding is None:
             return finding, []
         reply, _ = reference_value(observations_at(evidence.expected, number), 0)
-        return finding, suspects(
+        return finding, matching_mistakes(
             reply,
             lambda wrong: isinstance(wrong, Mapping) and _differs(value, measure, wrong, what) is None,
         )
@@ -217,7 +217,7 @@ class MemorisationCheck(OracleCheck[MemorisationQuestion, MemorisationItem]):
         if finding is not None or not texts or len(texts) < len(corpus):
             return finding or review(f"{name}: the reference has no corpus")
         observations = observations_at(evidence.observed, options.rounds)
-        finding = trouble(observations, 1, name, name)
+        finding = first_failure(observations, 1, name, name)
         if finding is not None:
             return finding
         value = observations[0].value

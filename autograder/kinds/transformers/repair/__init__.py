@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Observations, SecondRound
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, blank, result, review
+from autograder.checks.judging.results import Finding, is_blank, result, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.checks.values.quoting import quote
@@ -76,7 +76,7 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
 
     def second_round(self, evidence: Evidence) -> SecondRound:
         """What only some submissions have to be asked, given what the first round gave."""
-        if blank(evidence.answer) or evidence.draw is None:
+        if is_blank(evidence.answer) or evidence.draw is None:
             return SecondRound()
         observed = Observed(self.question.answer, self._probes, evidence.observed)
         return SecondRound(student=observed.second_round(evidence.draw))

@@ -58,7 +58,7 @@ class WeightChange(enum.Enum):
     """The same, then make all small: scores are nearly equal, and attention is nearly a plain mean."""
 
 
-class Ask(Struct, frozen=True, eq=False):
+class ForwardPass(Struct, frozen=True, eq=False):
     """One forward pass: the label its output is found under, and its inputs."""
 
     label: str
@@ -68,7 +68,7 @@ class Ask(Struct, frozen=True, eq=False):
     target_mask: np.ndarray
     seed: int = 1
 
-    def to(self, access: Access) -> Ask:
+    def to(self, access: Access) -> ForwardPass:
         """The same with masks as the model takes them."""
         return msgspec.structs.replace(
             self,
@@ -115,7 +115,7 @@ class Count(Struct, frozen=True, eq=False):
 class Slopes(Struct, frozen=True, eq=False):
     """Calls that need the model's output in between: `make` is given the calls of a forward pass."""
 
-    make: Callable[[Callable[[Ask, str], list[Call]]], list[Call | Count]]
+    make: Callable[[Callable[[ForwardPass, str], list[Call]]], list[Call | Count]]
 
 
 class Remake(Struct, frozen=True):
@@ -124,7 +124,7 @@ class Remake(Struct, frozen=True):
     dropout: float
 
 
-Step = Call | Ask | Count | Slopes | Remake
+Step = Call | ForwardPass | Count | Slopes | Remake
 
 
 class Experiment(Struct, frozen=True, eq=False):
@@ -159,15 +159,15 @@ class Model(Struct, frozen=True):
         With several modes, labels begin with the mode's name.
         """
         made, make = self.made()
-        rows = [_Row("", made, (), call) for call in (make, *self._spy(), *self._changed())]
+        rows = [_ExperimentRow("", made, (), call) for call in (make, *self._spy(), *self._changed())]
         for mode in modes:
-            rows.append(_Row("", made, (), put(mode)))
+            rows.append(_ExperimentRow("", made, (), put(mode)))
             prefix = f"{mode} " if len(modes) > 1 else ""
             for step in steps:
                 if isinstance(step, Remake):
                     made, make = msgspec.structs.replace(self, dropout=step.dropout).made()
                     remade = (make, *self._spy(), *_LISTED, written(), put(mode))
-                    rows += [_Row("", made, (), call) for call in remade]
+                    rows += [_ExperimentRow("", made, (), call) for call in remade]
                 else:
                     rows += self._rows(step, made, prefix)
         return Experiment(
@@ -188,21 +188,23 @@ class Model(Struct, frozen=True):
         )  # fmt: skip
         return f"{self.access.name}({', '.join(str(size) for size in sizes)})", make
 
-    def _rows(self, step: Call | Ask | Count | Slopes, made: str, prefix: str) -> list[_Row]:
+    def _rows(
+        self, step: Call | ForwardPass | Count | Slopes, made: str, prefix: str
+    ) -> list[_ExperimentRow]:
         if isinstance(step, Slopes):
             return [row for each in step.make(self._output) for row in self._rows(each, made, prefix)]
         if isinstance(step, Count):
-            return [_Row(prefix + step.label, made, (), step.call)]
+            return [_ExperimentRow(prefix + step.label, made, (), step.call)]
         if isinstance(step, Call):
-            return [_Row("", made, (), step)]
+            return [_ExperimentRow("", made, (), step)]
         words = step.words(made)
         *before, last = step.to(self.access).calls(self.seed, self.dtype, spied=self.access.spied)
         return [
-            *(_Row("", words, (), call) for call in before),
-            _Row(prefix + step.label, words, step.tokens.shape, last),
+            *(_ExperimentRow("", words, (), call) for call in before),
+            _ExperimentRow(prefix + step.label, words, step.tokens.shape, last),
         ]
 
-    def _output(self, ask: Ask, keep: str) -> list[Call]:
+    def _output(self, ask: ForwardPass, keep: str) -> list[Call]:
         return ask.to(self.access).calls(self.seed, self.dtype, spied=self.access.spied, keep=keep)
 
     def _spy(self) -> list[Call]:
@@ -234,7 +236,7 @@ class Model(Struct, frozen=True):
         return [*calls, written()]
 
 
-class _Row(Struct, frozen=True, eq=False):
+class _ExperimentRow(Struct, frozen=True, eq=False):
     """One call of an experiment."""
 
     label: str
@@ -274,11 +276,11 @@ HUGE = 1e6
 ROUNDING = 1e-10
 """Share of slopes below which their sum is nothing."""
 
-Output = Callable[[Ask, str], list[Call]]
+Output = Callable[[ForwardPass, str], list[Call]]
 """The calls that keep the output of a forward pass under a name."""
 
 
-def counted(ask: Ask, columns: int) -> list[Count | Slopes]:
+def counted(ask: ForwardPass, columns: int) -> list[Count | Slopes]:
     """Count, as ``weights`` and ``used``, the model's weights and those with a part in some columns.
 
     Args:
@@ -296,7 +298,7 @@ def counted(ask: Ask, columns: int) -> list[Count | Slopes]:
     return [ALL_WEIGHTS, Slopes(calls)]
 
 
-def counted_of(own: Ref, ask: Ask, columns: int, label: str, *, texts: int = 0) -> Slopes:
+def counted_of(own: Ref, ask: ForwardPass, columns: int, label: str, *, texts: int = 0) -> Slopes:
     """Count how many weights of a mask have a part in some columns, of some texts or (0) of all."""
 
     def calls(output: Output) -> list[Call | Count]:
@@ -326,7 +328,9 @@ def balanced(label: str) -> list[Call | Count]:
     ]
 
 
-def found_own(usual: Ask, special: Ask, columns: int, own: Ref, *, first: bool = True) -> Slopes:
+def found_own(
+    usual: ForwardPass, special: ForwardPass, columns: int, own: Ref, *, first: bool = True
+) -> Slopes:
     """Keep, as a mask under the name of `own`, what has a part in the output for special inputs alone.
 
     A hidden feature that only special inputs wake would drown everything else when made huge. So a weight
@@ -374,7 +378,7 @@ def multiplied(own: Ref, factor: float, *, sign: bool = False) -> list[Call]:
     ]
 
 
-def _idle(output: Output, ask: Ask, columns: int) -> list[Call]:
+def _idle(output: Output, ask: ForwardPass, columns: int) -> list[Call]:
     """Keep, as `IDLE`, the weights without a part for these inputs, whatever the weights are."""
     noise, zero = Ref("noise"), Ref("zero")
     calls = [*_gradients(output, ask, columns), Call(SLOPES, "eq", args=(0,), keep=IDLE.name)]
@@ -390,7 +394,7 @@ def _idle(output: Output, ask: Ask, columns: int) -> list[Call]:
     return [*calls, written()]
 
 
-def _gradients(output: Output, ask: Ask, columns: int, texts: int = 0) -> list[Call]:
+def _gradients(output: Output, ask: ForwardPass, columns: int, texts: int = 0) -> list[Call]:
     """Keep, as `SLOPES`, how much every weight moves the sum of the squares of the output's first columns.
 
     In the order of `WEIGHTS`, exactly zero for a weight that has no part in it. Only after a `WeightChange`.

@@ -15,9 +15,9 @@ from autograder.kinds.transformers.repair.experiment import (
     PARAMETERS,
     TORCH,
     Access,
-    Ask,
     Count,
     Experiment,
+    ForwardPass,
     Model,
     Remake,
     Step,
@@ -170,28 +170,28 @@ class DecoderInputs:
         self.memories = numbers.standard_normal((MANY, MANY, D_MODEL))
         self.huge = numbers.integers(ORDINARY, D_MODEL, (N, N))
 
-    def memory_alone(self) -> list[Ask]:
+    def memory_alone(self) -> list[ForwardPass]:
         """One token and one memory position."""
         tokens, one = self.tokens[:1, :1], np.ones((1, 1, 1, 1), bool)
         moved = self.memory + self.step
         return [
-            Ask("one", tokens, self.memory[:1, :1], one, one),
-            Ask("one again", tokens, self.memory[:1, :1], one, one),
-            Ask("one, memory moved", tokens, moved[:1, :1], one, one),
-            Ask("one, other token", self.other[:1, :1], self.memory[:1, :1], one, one),
+            ForwardPass("one", tokens, self.memory[:1, :1], one, one),
+            ForwardPass("one again", tokens, self.memory[:1, :1], one, one),
+            ForwardPass("one, memory moved", tokens, moved[:1, :1], one, one),
+            ForwardPass("one, other token", self.other[:1, :1], self.memory[:1, :1], one, one),
         ]
 
-    def usual(self, label: str, seed: int = 1) -> Ask:
+    def usual(self, label: str, seed: int = 1) -> ForwardPass:
         """Masks of all kinds in one batch."""
-        return Ask(label, self.tokens, self.memory, _memory_mask(), _target_mask(), seed=seed)
+        return ForwardPass(label, self.tokens, self.memory, _memory_mask(), _target_mask(), seed=seed)
 
-    def plain(self) -> list[Ask]:
+    def plain(self) -> list[ForwardPass]:
         """What shows that outputs repeat themselves and read the tokens."""
         masks = _memory_mask(), _target_mask()
         return [
             self.usual("usual"),
             self.usual("again"),
-            Ask("other tokens", self.other, self.memory, *masks),
+            ForwardPass("other tokens", self.other, self.memory, *masks),
             self.usual("other seed", seed=2),
         ]
 
@@ -201,7 +201,7 @@ class DecoderInputs:
         tokens[:, MOVED] = self.other[:, MOVED]
         return tokens
 
-    def attention(self) -> list[Ask]:
+    def attention(self) -> list[ForwardPass]:
         """One thing exchanged in each; two positions of the memory where none is blocked."""
         masks = _memory_mask(), _target_mask()
         opened = all_open(N, N)[0], causal(N, N)
@@ -209,63 +209,65 @@ class DecoderInputs:
         moved[:, MOVED] += self.step[:, MOVED]
         first[:, 0] += self.step[:, MOVED]
         return [
-            Ask("token", self.exchanged_token(), self.memory, *masks),
-            Ask("moved", self.tokens, moved, *masks),
-            Ask("moved, first", self.tokens, first, *masks),
-            Ask("open", self.tokens, self.memory, *opened),
-            Ask("open, swapped", self.tokens, self.memory[:, [1, 0, *range(2, N)]], *opened),
+            ForwardPass("token", self.exchanged_token(), self.memory, *masks),
+            ForwardPass("moved", self.tokens, moved, *masks),
+            ForwardPass("moved, first", self.tokens, first, *masks),
+            ForwardPass("open", self.tokens, self.memory, *opened),
+            ForwardPass("open, swapped", self.tokens, self.memory[:, [1, 0, *range(2, N)]], *opened),
         ]
 
-    def other_masks(self) -> list[Ask]:
+    def other_masks(self) -> list[ForwardPass]:
         """One mask of ``usual`` exchanged in each."""
         masks, other = (_memory_mask(), _target_mask()), _memory_mask(~MEMORY_BLOCKED)
         return [
             self.usual("usual"),
-            Ask("other memory mask", self.tokens, self.memory, other, masks[1]),
-            Ask("other memory mask, token", self.exchanged_token(), self.memory, other, masks[1]),
-            Ask("other target mask", self.tokens, self.memory, masks[0], _target_mask(~TARGET_BLOCKED)),
+            ForwardPass("other memory mask", self.tokens, self.memory, other, masks[1]),
+            ForwardPass("other memory mask, token", self.exchanged_token(), self.memory, other, masks[1]),
+            ForwardPass(
+                "other target mask", self.tokens, self.memory, masks[0], _target_mask(~TARGET_BLOCKED)
+            ),
         ]
 
-    def silenced(self) -> list[Ask]:
+    def silenced(self) -> list[ForwardPass]:
         """The exchanged token once more, for a model of which one attention is silent."""
         asks = {ask.label: ask for ask in (*self.plain(), *self.attention())}
         return [asks["usual"], asks["token"]]
 
-    def small(self) -> list[Ask]:
+    def small(self) -> list[ForwardPass]:
         """A token exchanged where nothing is blocked but what is later."""
         masks = all_open(N, N)[0], causal(N, N)
         return [
-            Ask("small", self.tokens, self.memory, *masks),
-            Ask("small, token", self.exchanged_token(), self.memory, *masks),
+            ForwardPass("small", self.tokens, self.memory, *masks),
+            ForwardPass("small, token", self.exchanged_token(), self.memory, *masks),
         ]
 
-    def unequal(self) -> list[Ask]:
+    def unequal(self) -> list[ForwardPass]:
         """Every text is one and the same token, beside a memory that is the same everywhere."""
         asks = []
         for batch, length in UNEQUAL:
             tokens = np.full((batch, length), self.token)
             memory = np.broadcast_to(self.memory[0, 0], (batch, length, D_MODEL))
             masks = all_open(batch, length)[0], causal(batch, length)
-            asks.append(Ask(at_sizes(batch, length), tokens, memory, *masks))
+            asks.append(ForwardPass(at_sizes(batch, length), tokens, memory, *masks))
         return asks
 
-    def longer_source(self) -> Ask:
+    def longer_source(self) -> ForwardPass:
         """A memory longer than the target."""
         memory = self.memories[:N, :LONG_SOURCE]
         masks = np.ones((N, 1, 1, LONG_SOURCE), bool), causal(N, SHORT_TARGET)
-        return Ask("source", self.tokens[:, :SHORT_TARGET], memory, *masks)
+        return ForwardPass("source", self.tokens[:, :SHORT_TARGET], memory, *masks)
 
-    def positions(self, n: int) -> Ask:
+    def positions(self, n: int) -> ForwardPass:
         """One token everywhere: positions differ by themselves alone, as everything is open."""
         memory = np.resize(self.memory[0], (1, n, D_MODEL)).repeat(n, axis=0)
         same = np.full((n, n), self.token)
-        return Ask("positions", same, memory, *all_open(n, n))
+        return ForwardPass("positions", same, memory, *all_open(n, n))
 
-    def vocabulary(self) -> Ask:
+    def vocabulary(self) -> ForwardPass:
         """Texts that differ in their first token alone, which is one of the last of the vocabulary."""
         tokens = np.full((N, N), self.token)
         tokens[:, 0] = LAST_TOKENS
-        return Ask("vocabulary", tokens, self.memory[:1].repeat(N, axis=0), *all_open(N, N))
+        return ForwardPass("vocabulary", tokens, self.memory[:1].repeat(N, axis=0), *all_open(N, N))
 
     def features(self, *, first: bool) -> list[Step]:
         """Which features of tokens that stand in one place each have a part, in evaluation and in training.
@@ -276,7 +278,7 @@ class DecoderInputs:
         tokens = self.ordinary.copy()
         special = np.arange(ORDINARY, D_MODEL)
         tokens[: len(special), 0] = special
-        asked = Ask("", tokens, self.memory, all_open(N, N)[0], causal(N, N))
+        asked = ForwardPass("", tokens, self.memory, all_open(N, N)[0], causal(N, N))
         return [
             found_own(self._usual(), asked, ORDINARY, OWN_ONCE, first=first),
             Call(OWN_ONCE, "count_nonzero", keep="number"),
@@ -296,7 +298,7 @@ class DecoderInputs:
         """
         n = MANY + D_MODEL
         tokens, memory = np.resize(self.many, (n, n)), np.resize(self.memories, (n, n, D_MODEL))
-        asked = Ask("", tokens, memory, *all_open(n, n), seed=2)
+        asked = ForwardPass("", tokens, memory, *all_open(n, n), seed=2)
         return [
             found_own(self._usual(), asked, ORDINARY, OWN_PLACES, first=False),
             Call(OWN_PLACES, "count_nonzero", keep="number"),
@@ -317,16 +319,16 @@ class DecoderInputs:
         return [
             found_own(self._usual(), special, ORDINARY, OWN),
             *multiplied(OWN, HUGE),
-            Ask("deep", np.where(last, self.huge, self.ordinary), self.memory, *masks),
-            Ask("deep, others", np.where(last, self.huge, self.exchanged), self.memory, *masks),
+            ForwardPass("deep", np.where(last, self.huge, self.ordinary), self.memory, *masks),
+            ForwardPass("deep, others", np.where(last, self.huge, self.exchanged), self.memory, *masks),
         ]
 
-    def dropped(self) -> list[Ask]:
+    def dropped(self) -> list[ForwardPass]:
         """Another memory."""
         masks = _memory_mask(), _target_mask()
         return [
             self.usual("usual"),
-            Ask("moved", self.tokens, self.memory + self.step, *masks),
+            ForwardPass("moved", self.tokens, self.memory + self.step, *masks),
         ]
 
     def rate(self) -> list[Step]:
@@ -354,8 +356,8 @@ class DecoderInputs:
         masks[0][..., -1] = False
         masks[1][..., -1, 1:] = False
 
-        def asked(label: str, tokens: np.ndarray) -> Ask:
-            return Ask(label, tokens, memory, *masks)
+        def asked(label: str, tokens: np.ndarray) -> ForwardPass:
+            return ForwardPass(label, tokens, memory, *masks)
 
         return [
             found_own(self._usual(), asked("", ordinary), ORDINARY, OWN_LAST),
@@ -385,21 +387,21 @@ class DecoderInputs:
         earlier[..., 0, 0] = True
         masks = all_open(N, N)[0], causal(N, N)
         moved = self.memory + self.step
-        asked = Ask("", self.huge, self.memory, *masks)
+        asked = ForwardPass("", self.huge, self.memory, *masks)
         return [
             found_own(self._usual(), asked, ORDINARY, OWN, first=False),
             *multiplied(OWN, HUGE),
-            Ask("last huge", only_last, self.memory, hidden, earlier),
-            Ask("last huge, others", others, moved, hidden, earlier),
-            Ask("all huge", self.huge, self.memory, *masks),
-            Ask("all huge, moved", self.huge, moved, *masks),
-            Ask("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
+            ForwardPass("last huge", only_last, self.memory, hidden, earlier),
+            ForwardPass("last huge, others", others, moved, hidden, earlier),
+            ForwardPass("all huge", self.huge, self.memory, *masks),
+            ForwardPass("all huge, moved", self.huge, moved, *masks),
+            ForwardPass("first huge", only_first, self.memory[:, :1].repeat(N, axis=1), *masks),
             written(),
         ]
 
-    def _usual(self) -> Ask:
+    def _usual(self) -> ForwardPass:
         """Ordinary tokens beside large memories; with many of them, few weights are idle by chance."""
-        return Ask("", self.many, LARGE * self.memories, all_open(MANY, MANY)[0], causal(MANY, MANY))
+        return ForwardPass("", self.many, LARGE * self.memories, all_open(MANY, MANY)[0], causal(MANY, MANY))
 
 
 def at_sizes(batch: int, length: int) -> str:
@@ -457,9 +459,9 @@ def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     one = Model(access, drawn.seed)
     tokens = np.full((1, VERY_LONG), drawn.token)
     masks = np.ones((1, 1, 1, 1), bool), np.ones((1, 1, 1, VERY_LONG), bool)
-    very_long = Ask("long", tokens, drawn.memory[:1, :1], *masks)
+    very_long = ForwardPass("long", tokens, drawn.memory[:1, :1], *masks)
     memory = np.resize(drawn.memory[0], (1, LONG, D_MODEL))
-    long = Ask("long", tokens[:, :LONG], memory, *all_open(1, LONG))
+    long = ForwardPass("long", tokens[:, :LONG], memory, *all_open(1, LONG))
     few = Model(access, drawn.seed, n_tokens=FEW_TOKENS, max_len=VERY_LONG)
     made = Count("made", Call(MODEL, "training.__int__"))
     return (

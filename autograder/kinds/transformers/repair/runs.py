@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from autograder.checks.base import Observations
-from autograder.checks.judging.results import Finding, failed, review, trouble
+from autograder.checks.judging.results import Finding, failed, first_failure, review
 from autograder.checks.values.quoting import quote_shape, type_name
 from autograder.kinds.transformers.repair.experiment import Experiment
 from autograder.records import Observation, Status, Tensor
@@ -189,7 +189,7 @@ class Runs:
             words = experiment.words[index]
             here = observations[index : index + 1]
             if stop is None:
-                stop = trouble(here, 1, self._entry, words)
+                stop = first_failure(here, 1, self._entry, words)
                 if not here and ended is not None:
                     stop = ended
                 elif here and here[0].ending is not None:

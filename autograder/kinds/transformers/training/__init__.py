@@ -17,15 +17,15 @@ from msgspec import Meta, Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import OracleCheck
-from autograder.checks.judging.oracle import MistakeWorth, said
+from autograder.checks.judging.oracle import MistakeWorth, read_reply
 from autograder.checks.judging.results import (
     Finding,
     differing,
     failed,
+    first_failure,
     observations_at,
     reference_value,
     review,
-    trouble,
 )
 from autograder.checks.kind import Kind
 from autograder.checks.options import CallOptions, GivenClass, place
@@ -235,7 +235,7 @@ def first_difference(given: Sequence[float], right: Sequence[float]) -> int | No
     return next((step for step, (a, b) in pairs if not abs(a - b) <= ATOL + RTOL * abs(b)), None)
 
 
-def told(table: Any, name: str, steps: int) -> list[float] | None:
+def reported_losses(table: Any, name: str, steps: int) -> list[float] | None:
     """Losses that the reference told; None when there are none under this name."""
     value = table.get(name) if isinstance(table, Mapping) else None
     losses, difference = read_losses(value, steps)
@@ -367,7 +367,7 @@ class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
         """The loss on the texts, from the logits before and after training."""
         observations = observations_at(evidence.observed, PLAIN)
         what = self.question.answer
-        finding = trouble(observations, AFTER + 1, what, what)
+        finding = first_failure(observations, AFTER + 1, what, what)
         if finding is not None:
             return finding
         task = task_of(self.options, evidence.drawn)
@@ -419,7 +419,7 @@ class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
         index = RESUMED_LOSSES if interrupted else LOSSES
         steps = self.options.steps - (self.options.stop if interrupted else 0)
         what, observations = self.question.answer, observations_at(evidence.observed, run)
-        finding = trouble(observations, (RESUMED_AFTER if interrupted else AFTER) + 1, what, what)
+        finding = first_failure(observations, (RESUMED_AFTER if interrupted else AFTER) + 1, what, what)
         if finding is not None:
             return [], finding
         given, difference = read_losses(observations[index].value, steps)
@@ -434,7 +434,7 @@ class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
         if not {"plain", "dropout"} <= set(right):
             return {}, review(f"{self.question.answer}: the reference is no oracle of losses")
         follow = [self._told(one) for one in _entries(value.get("follow"))]
-        mistakes = [(wrong.code, self._told(wrong.value)) for wrong in said(value).wrong]
+        mistakes = [(wrong.code, self._told(wrong.value)) for wrong in read_reply(value).wrong]
         whole = [one for one in follow if {"plain", "dropout"} <= set(one)]
         return {"right": right, "follow": whole, "mistakes": mistakes}, None
 
@@ -444,7 +444,7 @@ class TrainingCheck(OracleCheck[TrainingQuestion, TrainingItem]):
             "dropout": self.options.steps,
             "resumed": self.options.steps - self.options.stop,
         }
-        read = {name: told(table, name, count) for name, count in steps.items()}
+        read = {name: reported_losses(table, name, count) for name, count in steps.items()}
         return {name: losses for name, losses in read.items() if losses is not None}
 
     @staticmethod

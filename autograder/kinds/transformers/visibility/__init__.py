@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.compared import Compared, ComparedCheck
-from autograder.checks.judging.oracle import Wrong
+from autograder.checks.judging.oracle import MistakeValue
 from autograder.checks.judging.results import Finding, failed, no_answer, observations_at
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions
@@ -136,7 +136,7 @@ class VisibilityCheck(ComparedCheck[VisibilityQuestion, VisibilityItem]):
         return frozenset(code.removeprefix(f"{AREA}.") for code in codes)
 
     def _explained(
-        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: ValueTarget
+        self, given: Any, wrongs: Sequence[MistakeValue], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
         """The first mistake known to the reference that leads to this matrix."""
         if difference.code in _ABOUT_FORM:
