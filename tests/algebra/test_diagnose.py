@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -51,11 +52,18 @@ class Case:
         except Undecided:
             return False
 
-    def wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
+    @functools.cached_property
+    def wrong(self) -> list[tuple[Node, str, Difference | None]]:
         """Every mutant that is wrong, its kind, and what is said about it."""
+        return list(self._wrong())
+
+    def _wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
         for mutant, kind in mutants(self.formula).items():
             if not self.equal(mutant, self.right[0]):
                 yield mutant, kind, self.diagnosis.difference(mutant)
+
+
+case_of = functools.cache(Case)
 
 
 @pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
@@ -63,7 +71,7 @@ def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
     """Of all answers with one mistake at least 95 % are named, from the rubric's one right formula alone."""
     found = [
         (kind, to_text(mutant), difference)
-        for mutant, kind, difference in Case(formula, granted=granted).wrong()
+        for mutant, kind, difference in case_of(formula, granted=granted).wrong
     ]
     unnamed = [(kind, text) for kind, text, difference in found if difference is None]
     assert len(found) > 50
@@ -73,7 +81,7 @@ def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
 @pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     """What every sentence claims is true, found out at other points from the sentence alone."""
-    case = Case(formula, granted=granted)
+    case = case_of(formula, granted=granted)
     oracles = [
         Oracle(right, VOCABULARY.domains, reading.assumptions)
         for right in case.right[:1]
@@ -81,7 +89,7 @@ def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     ]
     said: Counter[str] = Counter()
     false = []
-    for mutant, kind, difference in case.wrong():
+    for mutant, kind, difference in case.wrong:
         if difference is None or said[difference.sentence] >= MOST_OF_ONE:
             continue
         said[difference.sentence] += 1
@@ -93,7 +101,7 @@ def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
 @pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted: bool) -> None:
     """Sentences exist in every language, and name no symbol and no term that is not in the answer."""
-    for mutant, _, difference in Case(formula, granted=granted).wrong():
+    for mutant, _, difference in case_of(formula, granted=granted).wrong:
         if difference is None:
             continue
         assert difference.code in CODES

@@ -126,8 +126,15 @@ def test_the_import_graph_is_followed() -> None:
     assert len(SOURCES) > 25
 
 
-OF_FILES = {"autograder/atomic.py": {"errno", "fcntl", "os", "stat"}}
-"""What opens the rubric's file, and nothing else."""
+OF_FILES = {
+    "autograder/atomic.py": {"errno", "fcntl", "os", "stat"},
+    "autograder/checks/kind.py": {"sys"},
+    "autograder/messages/catalogue.py": {"babel", "gettext", "importlib"},
+    "autograder/wording.py": {"babel"},
+}
+"""What opens the rubric's file, finds the folder of a kind, reads our sentences, writes numbers."""
+TABLES = "autograder/messages/catalogue.py"
+"""Runs the modules that hold our sentences, by their names in the program."""
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
@@ -135,7 +142,7 @@ def test_no_source_names_what_runs_text(name: str) -> None:
     """Neither `eval`, `exec`, `compile`, `sympify`, `parse_expr` nor their kin occur in any of them."""
     trusted = not name.startswith(("autograder/algebra", "autograder/checks/literal"))
     forbidden = FORBIDDEN if trusted else FORBIDDEN | BY_NAME
-    assert set() == mentioned(SOURCES[name]) & forbidden
+    assert ({"exec_module"} if name == TABLES else set()) == mentioned(SOURCES[name]) & forbidden
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))

@@ -57,7 +57,7 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
     """Any observations of any form give one result per item that keeps the rules; nothing is raised."""
@@ -73,7 +73,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
     """A run that answers every call, with anything, is judged by the rules as well."""

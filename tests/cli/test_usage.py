@@ -121,8 +121,11 @@ def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
     assert "important" == (tmp_path / "thesis.txt").read_text()
 
 
-@pytest.mark.parametrize("system", ["Darwin", "Windows"])
-@pytest.mark.parametrize("words", NEED_CONFINEMENT, ids=[words[0] for words in NEED_CONFINEMENT])
+@pytest.mark.parametrize(
+    ("words", "system"),
+    [*((words, "Windows") for words in NEED_CONFINEMENT), (NEED_CONFINEMENT[0], "Darwin")],
+    ids=str,
+)
 def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> None:
     """Elsewhere than on Linux every command that would run student code exits with 4 and says what to do."""
     done = run(*words, cwd=course, system=system)

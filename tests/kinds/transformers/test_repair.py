@@ -21,7 +21,7 @@ from tests.support.repair_question import DRAW, ITEM, answer, check, check_of, e
 from tests.support.repair_variants import FILES, Variant, variants
 from tests.support.thorough import sample
 
-SUBSETS = sample([frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)], 86)
+SUBSETS = sample([frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)], 40)
 
 
 def _with(results: dict[str, object], *statuses: Status) -> set[str]:
@@ -37,7 +37,7 @@ def test_every_combination_of_repairs_gets_its_eight_verdicts(size: int) -> None
     assert {subset: set(subset) for subset in subsets} == found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", sample(range(8), 3))
 def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
     """Under other hidden inputs, single faults and single repairs are told as exactly."""
     draw = Draw(bytes([seed]) * 32)
@@ -48,11 +48,14 @@ def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "variant",
-    [variant for file in FILES for variant in variants(file)],
+    sample([variant for file in FILES for variant in variants(file)], 66),
     ids=lambda variant: variant.name,
 )
 def test_each_variant_loses_exactly_what_it_says(variant: Variant) -> None:
-    """Right repairs earn all, wrong ones lose the named points, and staff read what else is odd."""
+    """Right repairs earn all, wrong ones lose the named points, and staff read what else is odd.
+
+    Whatever they are told can be said in both languages.
+    """
     results = sit(variant.source(), *variant.cells_after(), made=check_of(tuple(variant.planted)))
     assert set(variant.loses) == _with(results, Status.FAILED, Status.NO_ANSWER)
     assert set(variant.review) == _with(results, Status.NEEDS_REVIEW)
@@ -60,6 +63,8 @@ def test_each_variant_loses_exactly_what_it_says(variant: Variant) -> None:
     assert set(variant.notes) == set(noted)
     for item, part in variant.notes.items():
         assert part in noted[item]
+    for result in results.values():
+        assert render(result.student, "en") != render(result.student, "de")
 
 
 def test_the_exam_has_enough_variants() -> None:
@@ -186,14 +191,6 @@ def test_each_draw_has_inputs_of_its_own() -> None:
 
     assert tokens(DRAW) == tokens(DRAW)
     assert tokens(DRAW) != tokens(Draw(bytes(32)))
-
-
-def test_every_verdict_has_a_sentence() -> None:
-    """Whatever the 256 listings and the variants are told can be said in both languages."""
-    sources = [listing(), *(variant.source() for variant in variants("wrong"))]
-    messages = [result.student for source in sources for result in sit(source).values()]
-    for message in messages:
-        assert render(message, "en") != render(message, "de")
 
 
 def test_no_sentence_gives_the_repair_away() -> None:
