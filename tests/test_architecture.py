@@ -97,14 +97,19 @@ def module_name(path: Path) -> str:
 
 
 FILES = {module_name(path): path for folder in (PROGRAM, REFERENCE) for path in sorted(folder.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text("utf-8")) for name, path in FILES.items()}
+
+
+@functools.cache
+def tree(name: str) -> ast.Module:
+    """A module's syntax tree."""
+    return ast.parse(FILES[name].read_text("utf-8"))
 
 
 @functools.cache
 def imports(name: str) -> frozenset[str]:
     """Everything a module imports, also inside functions; a submodule is named as such."""
     found = set()
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree(name)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -142,7 +147,7 @@ def calls(name: str) -> set[str]:
     """The plain names a module calls."""
     return {
         node.func.id
-        for node in ast.walk(TREES[name])
+        for node in ast.walk(tree(name))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
 
@@ -223,7 +228,7 @@ def test_nobody_names_a_kind_of_the_subject() -> None:
         f"{name}: {node.value}"
         for name in OURS
         if part(name) not in {"demo", "messages"} and not name.startswith("autograder.kinds.transformers.")
-        for node in ast.walk(TREES[name])
+        for node in ast.walk(tree(name))
         if isinstance(node, ast.Constant) and node.value in names
     ]
     assert [] == named
@@ -243,15 +248,15 @@ def test_general_kinds_know_nothing_of_transformers() -> None:
     """No code of a general kind, or of what kinds share, names anything of the course's subject."""
     general = [name for name in OURS if name.startswith(("autograder.kinds.general", "autograder.checks"))]
     found = {
-        name: sorted(set(map(str.lower, SUBJECT.findall(without_docstrings(TREES[name])))))
+        name: sorted(set(map(str.lower, SUBJECT.findall(without_docstrings(tree(name))))))
         for name in general
     }
     assert {} == {name: words for name, words in found.items() if words}
 
 
-def without_docstrings(tree: ast.Module) -> str:
+def without_docstrings(module: ast.Module) -> str:
     """The code of a module, with its texts but not those that only describe it."""
-    bare = copy.deepcopy(tree)
+    bare = copy.deepcopy(module)
     for node in ast.walk(bare):
         body = getattr(node, "body", None)
         if isinstance(body, list):
@@ -267,7 +272,7 @@ def test_no_class_name_means_several_things() -> None:
     """A class has a name of its own in the whole program; what others still have to rename is listed."""
     places: dict[str, set[str]] = {}
     for name in OURS:
-        for node in ast.walk(TREES[name]):
+        for node in ast.walk(tree(name)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, set()).add(name)
     assert SHARED_NAMES == {name for name, modules in places.items() if len(modules) > 1}
@@ -365,8 +370,8 @@ def test_functions_fit_a_screen() -> None:
     """No function is longer than 60 lines."""
     lengths = {
         f"{name}.{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
-        for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for name in FILES
+        for node in ast.walk(tree(name))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert {} == {name: length for name, length in lengths.items() if length > MOST_LINES_IN_A_FUNCTION}

@@ -16,6 +16,7 @@ from autograder.records import Status
 from reference.faults import attention
 from tests.demo.marking import ROOT, marks, shipped
 from tests.support.attention_samples import ITEMS, RIGHT, WRONG, Sample
+from tests.support.cases import each
 from tests.support.thorough import sample
 
 NAME = "attention"
@@ -50,7 +51,7 @@ def test_the_answer_key_earns_everything() -> None:
     assert dict(ITEMS) == {item: result.points for item, result in results.items()}
 
 
-@pytest.mark.parametrize("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
+@each("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
 def test_every_sample_earns_what_it_says(sample: Sample) -> None:
     """Each style and each misconception gets exactly the points stated beside it; only mistakes lose any."""
     results = marks("mha", sample.source, assignment=NAME)

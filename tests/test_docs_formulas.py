@@ -14,6 +14,7 @@ from autograder.algebra.printing.text import to_text
 from autograder.authoring import grammar
 from autograder.errors import Unreadable
 from autograder.messages import sentences
+from tests.support.cases import each
 
 PAGE = (Path(__file__).parents[1] / "docs" / "formulas.md").read_text("utf-8")
 
@@ -30,7 +31,7 @@ def test_page_is_current() -> None:
     assert grammar.page() == PAGE
 
 
-@pytest.mark.parametrize(("written", "read"), [row for row in rows("Examples") if len(row) == 2])
+@each(("written", "read"), [row for row in rows("Examples") if len(row) == 2])
 def test_examples_are_read_as_shown(written: str, read: str) -> None:
     """Every example on the page is read as it says there, and what it says is read back the same."""
     known = grammar.vocabulary()
@@ -39,7 +40,7 @@ def test_examples_are_read_as_shown(written: str, read: str) -> None:
     assert tree == parse(read.strip("`"), known)
 
 
-@pytest.mark.parametrize("text", grammar.REFUSED)
+@each("text", grammar.REFUSED)
 def test_refused_examples_are_refused(text: str) -> None:
     """Every example of an error is one."""
     with pytest.raises(Unreadable):

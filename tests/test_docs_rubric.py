@@ -19,6 +19,7 @@ from autograder.rubric import Rubric, parse, scales
 from autograder.rubric.exam import Exam, Task
 from autograder.rubric.visible import ConstructorArguments, Visible
 from autograder.variants import options as variant_options
+from tests.support.cases import each
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMON = {
@@ -61,9 +62,7 @@ def rubric_of(example: str) -> Rubric:
     return parse((HEAD.format(points=points[1]) + example).encode())
 
 
-@pytest.mark.parametrize(
-    "example", EXAMPLES, ids=[f"block {number}" for number in range(1, len(EXAMPLES) + 1)]
-)
+@each("example", EXAMPLES, ids=[f"block {number}" for number in range(1, len(EXAMPLES) + 1)])
 def test_every_example_is_accepted(example: str) -> None:
     """Each TOML block of the pages makes a check, with one item at least."""
     rubric = rubric_of(example)
@@ -77,7 +76,7 @@ def test_every_kind_has_an_example() -> None:
     assert set(registered()) == shown
 
 
-@pytest.mark.parametrize("kind", registered())
+@each("kind", registered())
 def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
     """The page begins with the kind's name, and no option exists that it, or a common page, does not name."""
     check = kinds()[kind].check
@@ -89,7 +88,7 @@ def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
     assert [] == sorted(name for name in names if not named(name, page))
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[record.__name__ for record in RECORDS])
+@each("record", RECORDS, ids=[record.__name__ for record in RECORDS])
 def test_every_common_option_is_on_a_page(record: type[msgspec.Struct]) -> None:
     """No option of several kinds exists that no page names."""
     page = "".join((*COMMON.values(), *PAGES.values()))

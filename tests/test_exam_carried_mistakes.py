@@ -9,6 +9,7 @@ import pytest
 
 from autograder.records import ItemResult, Status
 from tests.demo.marking import exam, marks
+from tests.support.cases import each
 
 CARRIED = "formula.carried-forward"
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -364,14 +365,14 @@ MISCONCEPTIONS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
 """What is wrong → the answers that differ, and what a fair person takes away."""
 
 
-@pytest.mark.parametrize("name", MISCONCEPTIONS)
+@each("name", MISCONCEPTIONS)
 def test_a_mistake_costs_once(name: str) -> None:
     """Later parts that are right for the student's own earlier answers lose nothing."""
     answers, expected = MISCONCEPTIONS[name]
     assert expected == lost(answers)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answers", "item"),
     [
         ({"b": "5", "d": f"{ATTENTION} + 5"}, "d.formula"),

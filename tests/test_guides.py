@@ -12,6 +12,7 @@ from autograder.checks.values import prose
 from autograder.messages import languages
 from autograder.rubric import Item, Question, load
 from autograder.wording import text_in
+from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 LINES = [
@@ -30,7 +31,7 @@ KEYS = {
 """The answer keys by assignment and cell."""
 
 
-@pytest.mark.parametrize(("name", "question", "item"), LINES)
+@each(("name", "question", "item"), LINES)
 def test_every_line_for_a_person_has_examples(name: str, question: Question, item: Item) -> None:
     """Full and no credit are shown by an answer each, and half where half a point can be given."""
     guide = manual_options(question, item)
@@ -43,7 +44,7 @@ def test_every_line_for_a_person_has_examples(name: str, question: Question, ite
     assert not guide.guide or text_in(guide.guide, "en") != text_in(guide.guide, "de")
 
 
-@pytest.mark.parametrize(("name", "question", "item"), LINES)
+@each(("name", "question", "item"), LINES)
 def test_closed_lists_find_right_answers(name: str, question: Question, item: Item) -> None:
     """A list that suggests a line has words of the answer key or of the example for full credit in it."""
     guide = manual_options(question, item)

@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.algebra.hostile import REFUSED
+from tests.support.cases import each
 
 ROOT = Path(__file__).parents[2]
 STARTS = ("autograder/algebra", "autograder/kinds/general/symbolic", "autograder/checks/values/literal.py")
@@ -137,7 +136,7 @@ TABLES = "autograder/messages/catalogue.py"
 """Runs the modules that hold our sentences, by their names in the program."""
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@each("name", sorted(SOURCES))
 def test_no_source_names_what_runs_text(name: str) -> None:
     """Neither `eval`, `exec`, `compile`, `sympify`, `parse_expr` nor their kin occur in any of them."""
     trusted = not name.startswith(("autograder/algebra", "autograder/checks/literal"))
@@ -145,7 +144,7 @@ def test_no_source_names_what_runs_text(name: str) -> None:
     assert ({"exec_module"} if name == TABLES else set()) == mentioned(SOURCES[name]) & forbidden
 
 
-@pytest.mark.parametrize("name", sorted(SOURCES))
+@each("name", sorted(SOURCES))
 def test_no_source_imports_what_runs_text(name: str) -> None:
     """Outside our own modules, only libraries that do not run text are imported."""
     modules = {module.partition(".")[0] for module in imported(SOURCES[name])}

@@ -9,6 +9,7 @@ from autograder.algebra.notation.spelling import is_typo
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.sizes.units import read_unit
 from autograder.errors import Unreadable
+from tests.support.cases import each
 
 NAMES = (
     "batch_size", "loss", "d_model", "d_head", "n_heads", "n_layers", "seq_len", "max_len", "hidden", "width",
@@ -24,7 +25,7 @@ def suggestion(name: str) -> str:
     return caught.value.params["suggestion"]
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "vocab_size", "FLOPs", "softmax", "four", "cost", "since", "max_size", "kernel_len", "seq_size",
@@ -38,7 +39,7 @@ def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
     assert suggestion(name) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "meant"),
     [
         ("d_modell", "d_model"), ("d_mdoel", "d_model"), ("n_head", "n_heads"), ("num_heads", "n_heads"),

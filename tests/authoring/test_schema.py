@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 
 from autograder.authoring.schema import schema
 from autograder.kinds import registered
+from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ def test_shipped_rubrics_are_accepted(path: Path) -> None:
     assert [] == [error.message for error in VALIDATOR.iter_errors(tomllib.loads(path.read_text("utf-8")))]
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+@each("number", range(len(EXAMPLES)))
 def test_examples_of_the_docs_are_accepted(number: int) -> None:
     """Every example of docs/rubric.md, with a head where it has none."""
     example = EXAMPLES[number]
@@ -63,7 +64,7 @@ def changed(change: Callable[[Table], Any]) -> Table:
     return table
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         lambda table: table.update(versoin=1),
@@ -96,7 +97,7 @@ def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
     assert not VALIDATOR.is_valid(changed(error))
 
 
-@pytest.mark.parametrize("kind", registered())
+@each("kind", registered())
 def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
     """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}

@@ -19,6 +19,7 @@ from autograder.messages import checks, languages, properties, render, sentences
 from autograder.records import Answer, Ending, ItemResult, Observation, Status
 from autograder.rubric import Rubric, load
 from tests.support import anything
+from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 DRAW = Draw(b"any")
@@ -91,10 +92,8 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 
-@pytest.mark.parametrize(
-    "huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type
-)
-@pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
+@each("huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type)
+@each(("rubric", "check"), CHECKS, ids=NAMES)
 def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
@@ -103,7 +102,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 
-@pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), CHECKS, ids=NAMES)
 def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)

@@ -19,6 +19,7 @@ from autograder.app.lists import read_rows
 from autograder.course import Course, manifest, name_fault, schedule
 from autograder.errors import CourseError, RubricError
 from autograder.rubric import load as load_rubric
+from tests.support.cases import each
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_timestamps_are_read_as_nbgrader_writes_them(
     assert expected == course.handins("exam")[0].submitted_at
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "fault"),
     [
         ("", "it has 0 characters"),

@@ -21,6 +21,7 @@ from autograder.feedback.sanitise import (
 )
 from autograder.records import Message
 from tests.feedback.examples import HOSTILE, png
+from tests.support.cases import each
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 DANGEROUS = re.compile(
@@ -30,7 +31,7 @@ DANGEROUS = re.compile(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("\x1b[1;31mred\x1b[0m", "red"),
@@ -81,7 +82,7 @@ def test_a_cut_is_marked() -> None:
     assert "abc…" == printable_text("abcdef", 3)
 
 
-@pytest.mark.parametrize("fragment", HOSTILE)
+@each("fragment", HOSTILE)
 def test_hostile_html_is_disarmed(fragment: str) -> None:
     """Nothing that runs, fetches, links, styles or names survives the allow-list."""
     assert not DANGEROUS.search(clean_html(fragment) or "")
@@ -152,7 +153,7 @@ def test_jpegs_are_measured() -> None:
     assert f"data:image/jpeg;base64,{data}" == image_uri("image/jpeg", data)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mime", "content"),
     [
         ("image/svg+xml", b"<svg/>"),
@@ -193,7 +194,7 @@ def test_mathml_keeps_its_structure() -> None:
     assert markup == clean_mathml(markup)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_mathml_holds_no_other_markup(text: str) -> None:
     """Whatever stands inside MathML, nothing but MathML comes out."""
     cleaned = clean_mathml(

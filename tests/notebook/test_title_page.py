@@ -20,6 +20,7 @@ from autograder.rubric import Rubric, parse
 from autograder.timestamps import Window
 from tests.demo.marking import EXAM, SOURCE, exam
 from tests.rubric.test_exam import GOOD
+from tests.support.cases import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOW = Window(
@@ -156,7 +157,7 @@ def test_details_are_read_without_running_anything() -> None:
     assert list(expected) == list(details(cells))
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         "family_name = open('/etc/passwd').read()",

@@ -27,7 +27,7 @@ from tests.redteam.numbers import numbers
 from tests.redteam.world import World, opened
 from tests.support.leftovers import fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 LIMITS = Limits(
     cell_seconds=2.5,

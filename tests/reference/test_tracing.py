@@ -12,6 +12,7 @@ from torch import Tensor
 from reference.tracing import backward, gradients, shapes, visibility
 from reference.tracing.listings import LISTINGS, Listing
 from reference.tracing.visibility import Architecture
+from tests.support.cases import each
 
 
 def drawn(seed: int, *sizes: tuple[int, ...]) -> list[Tensor]:
@@ -39,8 +40,8 @@ def arguments(name: str, seed: int) -> list[Tensor]:
 NAMES = ("softmax", "matmul", "cross_entropy", "layer_norm", "attention")
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", NAMES)
+@each("seed", range(4))
+@each("name", NAMES)
 def test_three_witnesses_agree(name: str, seed: int) -> None:
     """The written gradient is autograd's to the last digits, and that of differences within the bound."""
     oracle: gradients.Oracle = getattr(gradients, name)
@@ -94,7 +95,7 @@ def reached(architecture: Architecture) -> Tensor:
     return torch.linalg.matrix_power(one, architecture.layers) > 0
 
 
-@pytest.mark.parametrize(
+@each(
     "architecture",
     [
         Architecture("encoder", 5),

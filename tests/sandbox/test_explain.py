@@ -13,9 +13,10 @@ from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, preload_missing
 from autograder.sandbox.runtime import current_runtime
 from tests.sandbox.contract import LIMITS
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "remedy"),
     [
         (

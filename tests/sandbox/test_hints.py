@@ -9,6 +9,7 @@ import pytest
 
 from autograder.records import LimitKind
 from autograder.sandbox.inside.hints import AGAIN, reported_limits
+from tests.support.cases import each
 
 
 def chained(*errors: BaseException) -> BaseException:
@@ -18,7 +19,7 @@ def chained(*errors: BaseException) -> BaseException:
     return errors[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "words"),
     [
         (None, []),

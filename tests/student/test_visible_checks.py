@@ -12,6 +12,7 @@ from autograder.errors import RubricError
 from autograder.rubric.visible import Visible
 from autograder.student.visible_checks import MOST_SHOWN, VisibleCheckResult, run_visible_checks, shown_call
 from autograder.tables import convert
+from tests.support.cases import each
 
 SUM = {"args": [{"array": [[1.0, 2.0]]}, 3], "type": "ndarray", "shape": [1, 2], "value": [[4.0, 5.0]]}
 
@@ -78,7 +79,7 @@ def _raise_endless(*_: Any) -> None:
     raise Endless
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [
         lambda x, y: Hostile(),
@@ -91,7 +92,7 @@ def _raise_endless(*_: Any) -> None:
         7,
     ],
 )
-@pytest.mark.parametrize("visible", [SUM, {"args": [1, 2], "value": 3}, {"parameters": ["x", "y", "z"]}])
+@each("visible", [SUM, {"args": [1, 2], "value": 3}, {"parameters": ["x", "y", "z"]}])
 def test_nothing_a_function_does_gets_through(function: Any, visible: dict[str, Any]) -> None:
     """Whatever comes back is one short sentence that says it is not as asked."""
     outcome = tried(function, **visible)

@@ -57,8 +57,14 @@ def _case(given: Any, count: int, ids: Ids) -> Case:
     if isinstance(given, type(pytest.param())):
         assert not given.marks, "a mark belongs to a whole test"
         values, name = given.values, str(given.id or "")
-    shown = ids if callable(ids) else str
-    return (name or "-".join(str(shown(one)) for one in values))[:MOST], values
+    return (name or "-".join(_shown(one, ids) for one in values))[:MOST], values
+
+
+def _shown(value: Any, ids: Ids) -> str:
+    try:
+        return str(ids(value) if callable(ids) else value)
+    except ValueError:  # an integer of more digits than Python prints
+        return type(value).__name__
 
 
 def _failures(

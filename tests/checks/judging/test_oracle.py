@@ -17,6 +17,7 @@ from autograder.kinds import kinds
 from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value
+from tests.support.cases import each
 
 COUNT = """
 [[question]]
@@ -61,7 +62,7 @@ def test_the_reference_is_called_with_the_config() -> None:
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "code"),
     [
         (100, "passed"),
@@ -133,7 +134,7 @@ QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "code"),
     [
         ("8 GB", "passed"),

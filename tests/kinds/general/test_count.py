@@ -14,6 +14,7 @@ from autograder.errors import RubricError
 from autograder.records import Ending, Opaque, Status, Tensor
 from autograder.student.report import PROBLEM, READY, examine
 from tests.checks.asking import DRAW, answer, check_of, ended, error, judge, value
+from tests.support.cases import each
 
 TOTAL = """
 [[question]]
@@ -57,7 +58,7 @@ credit = "each"
 """
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         124_439_808,
@@ -104,7 +105,7 @@ def test_notations_of_one_number(written: object) -> None:
     assert Whole(124_439_808) == whole(written)
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "code"),
     [
         (True, "count.bool"),

@@ -15,6 +15,7 @@ from autograder.messages import languages, render
 from autograder.records import ItemResult, Status, Tensor
 from reference.tracing import gradients
 from tests.checks.asking import DRAW, answer, check_of, judge, value
+from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 MATMUL = """
@@ -86,7 +87,7 @@ def test_right_ones_pass_in_every_form(returned: str) -> None:
     assert [Status.PASSED] * 2 == [one.status for one in results], results
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "codes"),
     [
         ("g.T @ b.T, a.T @ g", ("value.differs", "passed")),
@@ -157,7 +158,7 @@ def cross_entropy(z, y):
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "source", "returned", "code"),
     [
         ("layer_norm", NORM, "s * (i - mean - variance), (g * n).sum(0), g.sum(0)", "passed"),

@@ -12,6 +12,7 @@ from autograder.kinds import make_check
 from autograder.records import Opaque, Status, Tensor
 from autograder.rubric import parse
 from tests.checks.asking import DRAW, answer, check_of, judge, value
+from tests.support.cases import each
 
 SCORES = """
 [[question]]
@@ -77,7 +78,7 @@ def test_an_array_stands_for_its_shape(given: object) -> None:
     assert Status.PASSED == judge(check_of(SCORES), "shape = scores", [value(given)])[0].status
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "code", "axes"),
     [
         ("(8, 128, 12, 64)", "shape.heads-not-moved", "heads, length"),
@@ -198,7 +199,7 @@ text = { en = "Split first." }
 GRANTED = ATTENTION.replace("value =", 'assume = ["heads"]\nvalue =')
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "code", "points"),
     [
         ("(batch, n_heads, seq, d_head)", "", "2"),
@@ -237,7 +238,7 @@ def test_a_shape_of_symbols_is_read_back() -> None:
     assert "" == judge(check, "shape = '(batch, -1)'")[0].reading
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "code"),
     [
         (("batch", "n_heads", "seq", "d_head"), ""),

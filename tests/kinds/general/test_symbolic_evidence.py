@@ -21,6 +21,7 @@ from autograder.records import (
     Status,
 )
 from tests.kinds.general.symbolic_exam import CHECKS, DRAW, formula, judged
+from tests.support.cases import each
 
 
 def test_plans_ask_only_for_what_the_source_hides() -> None:
@@ -44,7 +45,7 @@ def test_the_reference_is_called_where_it_is_needed() -> None:
     assert () == CHECKS["c"].reference_plan(DRAW)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "status", "code"),
     [
         ("8*d_model^2", Status.PASSED, ""),

@@ -19,6 +19,7 @@ from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse
 from tests.kinds.general.symbolic_exam import CHECKS, judged
+from tests.support.cases import each
 from tests.verify.test_shipped import ROOT, SHIPPED
 
 RUBRIC = """
@@ -168,7 +169,7 @@ def test_doubt_goes_to_a_person() -> None:
     assert Status.NEEDS_REVIEW is judge("exp(exp(exp(exp(n_heads))))").status
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "message"),
     [
         ('next = "widths"', 'next = "width"', "next: 'width' is no later step"),

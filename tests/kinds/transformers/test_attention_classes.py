@@ -13,6 +13,7 @@ from autograder.messages import languages, render
 from autograder.records import Ending, ItemResult, Observation, Status
 from tests.demo.marking import marks, shipped
 from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
+from tests.support.cases import each
 from tests.support.thorough import sample
 
 ALL = {**RIGHT, **OWN, **WRONG}
@@ -101,7 +102,7 @@ def test_what_a_named_misconception_costs_is_all_it_costs() -> None:
     assert Decimal(6) == sum(one.points for one in results.values())
 
 
-@pytest.mark.parametrize("written", OWN.values(), ids=OWN)
+@each("written", OWN.values(), ids=OWN)
 def test_names_of_ones_own_cost_half_a_point(written: Sample) -> None:
     """The text states the names; four maps that are there and learn are worth half of that item."""
     results = marks("mha", written.source, assignment="attention")

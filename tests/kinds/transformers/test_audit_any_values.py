@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from decimal import Decimal
 from typing import Any
@@ -18,13 +19,16 @@ from tests.kinds.transformers.audit_questions import asked, check_of
 from tests.support import anything
 
 FULL = {
-    "translator": asked(
-        "translator",
-        "def left(): return torch.tensor([[3, 4]]), torch.tensor([[0, 7]])\n"
-        "translator_verdict = 'faulty'\ntranslator_findings = [(23, left)] * 3\n",
-    ),
-    "test": asked("test", "def audit(cls): return True\n"),
+    "translator": "def left(): return torch.tensor([[3, 4]]), torch.tensor([[0, 7]])\n"
+    "translator_verdict = 'faulty'\ntranslator_findings = [(23, left)] * 3\n",
+    "test": "def audit(cls): return True\n",
 }
+
+
+@functools.cache
+def full(question: str) -> Evidence:
+    """Everything that is seen of an answer."""
+    return asked(question, FULL[question])
 
 
 @pytest.mark.parametrize("question", FULL)
@@ -32,7 +36,7 @@ FULL = {
 @given(seed=st.integers(0, 2**64 - 1))
 def test_any_second_round_is_judged(question: str, seed: int) -> None:
     """Values of any form in either round give results that can be said, and no exception."""
-    check, evidence = check_of(question), FULL[question]
+    check, evidence = check_of(question), full(question)
     assert isinstance(check, HasSecondRound)
     numbers = random.Random(seed)
     some = [

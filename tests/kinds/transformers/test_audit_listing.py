@@ -25,6 +25,7 @@ from autograder.records import Message, Observation, Status, Tensor
 from reference.audits import trials
 from tests.checks.asking import check_of as check_from
 from tests.kinds.transformers.audit_questions import asked, check_of, sit
+from tests.support.cases import each
 
 PLANTED = [
     pytest.param(question, trial, id=f"{question}: {trial['name']}")
@@ -44,7 +45,7 @@ def lost(question: str, source: str) -> set[str]:
     return {name for name, one in sit(question, source).items() if one.status is not Status.PASSED}
 
 
-@pytest.mark.parametrize(("question", "trial"), PLANTED)
+@each(("question", "trial"), PLANTED)
 def test_planted_answers_lose_what_they_say(question: str, trial: dict[str, Any]) -> None:
     """Evidence earns its items and nothing else does; every sentence can be said."""
     results = sit(question, trial["source"])
@@ -72,7 +73,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE)
+@each("code", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_counterexamples_prove_nothing(code: str) -> None:
     """Whatever a counterexample does, it costs its own finding and leaves the other one standing."""
     results = sit("translator", f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n")
@@ -156,7 +157,7 @@ def test_only_checked_inputs_reach_the_reference() -> None:
 NUMBERS = Input("x", "numbers", axes=2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "wanted", "code"),
     [
         (np.ones((2, 2)), NUMBERS, ""),
@@ -230,7 +231,7 @@ def test_a_violation_is_a_difference_that_counts(value: Any, wrong: bool) -> Non
     assert wrong is violates(found, value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "met"),
     [
         (23, True),

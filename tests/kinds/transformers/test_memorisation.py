@@ -11,6 +11,7 @@ from autograder.records import Ending, Status
 from reference.memorisation_questions import REPORT, SOURCE
 from tests.checks.asking import DRAW, answer, check_of, ended, error, value
 from tests.kinds.transformers.test_memorisation_trials import sit
+from tests.support.cases import each
 
 TOML = """
 [[question]]
@@ -36,7 +37,7 @@ def judged(*observed: object) -> tuple[Status, str]:
     return result.status, result.code
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "status", "code"),
     [
         (None, Status.NO_ANSWER, "value.none"),
