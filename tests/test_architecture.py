@@ -248,8 +248,7 @@ def test_general_kinds_know_nothing_of_transformers() -> None:
     """No code of a general kind, or of what kinds share, names anything of the course's subject."""
     general = [name for name in OURS if name.startswith(("autograder.kinds.general", "autograder.checks"))]
     found = {
-        name: sorted(set(map(str.lower, SUBJECT.findall(without_docstrings(tree(name))))))
-        for name in general
+        name: sorted(set(map(str.lower, SUBJECT.findall(without_docstrings(tree(name)))))) for name in general
     }
     assert {} == {name: words for name, words in found.items() if words}
 
