@@ -210,8 +210,8 @@ def test_table_of_limits() -> None:
 
 
 def test_table_of_limits_that_are_met() -> None:
-    """The instructors' page names, for every limit, all the sentences about it."""
-    section = TUTORIAL.partition("### When a limit is met")[2].partition("\n## ")[0]
+    """The page about grading names, for every limit, all the sentences about it."""
+    section = PAGES["docs/grading.md"].partition("### When a limit is met")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", section, re.MULTILINE)
     told = {name: set(re.findall(r"`([a-z.-]+)`", codes)) for name, codes in rows}
     expected: dict[str, set[str]] = {name: set() for name in Limits.__struct_fields__}
