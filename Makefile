@@ -22,12 +22,13 @@ demo: $(STAMP)
 
 # Some machines forbid Python to keep what it compiled; a score of programs would then compile all tests anew.
 test: export PYTHONDONTWRITEBYTECODE =
+test: AND = $(if $(MARKS), and ($(MARKS)))
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone$(AND)' $(PYTEST_ARGS)
+	$(BIN)/pytest -m 'alone and not campaign$(AND)' $(PYTEST_ARGS)
 
 # While you edit: style, types, and the tests that mirror what changed since a commit (SINCE=main).
 quick: export PYTHONDONTWRITEBYTECODE =
