@@ -58,7 +58,7 @@ from autograder.kinds.general.symbolic.steps import (
     formulas_of,
     optional_terms,
 )
-from autograder.messages.unreadable import reason
+from autograder.messages.formulas import reason
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
 from autograder.wording import decimal_comma

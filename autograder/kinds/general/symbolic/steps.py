@@ -41,7 +41,7 @@ from autograder.kinds.general.symbolic.graph import (
     read_conditions,
 )
 from autograder.kinds.general.symbolic.options import FormRule, OptionalTerms, SymbolicItem
-from autograder.messages.unreadable import reason
+from autograder.messages.formulas import reason
 from autograder.records import ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
 
