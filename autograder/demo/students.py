@@ -13,10 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.demo import bad_notebooks, papers
-from autograder.demo import gpt2_papers as gpt2
 from autograder.demo.bad_notebooks import Attack, Damage, Notebook
 from autograder.demo.class_list import AFTER, MINUTES, START, Person, people, roster
-from autograder.demo.decoders import given_listing
 from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, DemoPaper, Level
 from autograder.errors import NotebookError
 
@@ -233,12 +231,12 @@ def _grade_id(cell: Mapping[str, Any]) -> str:
 
 def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
     del kind
-    return papers.write_paper(level, given_listing(cells.get("task5-a-answer", "")), generator)
+    return papers.write_paper(level, papers.given_listing(cells.get("task5-a-answer", "")), generator)
 
 
 def _gpt2(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
     del cells
-    return gpt2.write_paper(level, generator, hostile=kind == "hostile")
+    return papers.write_gpt2_paper(level, generator, hostile=kind == "hostile")
 
 
 EXAM = Subject(
