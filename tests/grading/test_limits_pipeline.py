@@ -17,7 +17,7 @@ from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.feedback import render
 from autograder.generate import generate
-from autograder.gradebook.comments import comment_texts
+from autograder.gradebook.book import comment_texts
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import OF_ENDING, OF_MET, amount
 from autograder.messages import template

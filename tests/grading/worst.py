@@ -26,7 +26,7 @@ from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import budgets
 from autograder.sandbox.pool import Pool
-from autograder.store.encoding import bounded
+from autograder.store import bounded
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
 
