@@ -85,6 +85,23 @@ IGNORED = "".join(
     )
 )
 
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+_TITLE = """\
+# {name}
+
+Write your answers into the cells below the questions. `check("…")` tells whether an answer has the right
+form, never whether it is right."""
+_HEAD = """\
+# What there is to earn, and for what. Change numbers and texts, then run: autograder verify {name}
+version = 1                                  # raise it with every change; each score names it
+
+[assignment]
+name = "{name}"
+points = {points}                                   # the sum of the questions' points
+languages = ["en"]                           # ["en", "de"]: texts are {{ en = "…", de = "…" }}
+title = {{ en = "{name}" }}
+"""
+
 
 class Started(Struct, frozen=True):
     """What was written."""
@@ -165,14 +182,6 @@ def _is_new(folder: Path) -> bool:
     )
 
 
-_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-_TITLE = """\
-# {name}
-
-Write your answers into the cells below the questions. `check("…")` tells whether an answer has the right
-form, never whether it is right."""
-
-
 def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
     """The notebook as JSON; the same templates give the same text.
 
@@ -234,18 +243,6 @@ def _cell(
         "source": source,
         **({"outputs": [], "execution_count": None} if code else {}),
     }
-
-
-_HEAD = """\
-# What there is to earn, and for what. Change numbers and texts, then run: autograder verify {name}
-version = 1                                  # raise it with every change; each score names it
-
-[assignment]
-name = "{name}"
-points = {points}                                   # the sum of the questions' points
-languages = ["en"]                           # ["en", "de"]: texts are {{ en = "…", de = "…" }}
-title = {{ en = "{name}" }}
-"""
 
 
 def rubric_file(name: str, templates: Sequence[Template]) -> str:

@@ -45,6 +45,13 @@ CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
 
 
 _STUB = re.compile(r"\n*# Repair the classes above[^\n]*\n# YOUR CODE HERE\nraise NotImplementedError\(\)\n?")
+_STATED = table("dl4nlp-exam")["repair"]
+MISCONCEPTIONS: Mapping[str, tuple[str, str]] = {
+    fault: (one["misconception"]["portrait"], one["misconception"]["written"])
+    for fault, one in _STATED.items()
+    if "misconception" in one
+}
+"""By fault: a portrait, and a change at the right place that does not repair it."""
 
 
 class Repair(Struct, frozen=True):
@@ -54,17 +61,10 @@ class Repair(Struct, frozen=True):
     written: tuple[str, ...]
 
 
-_STATED = table("dl4nlp-exam")["repair"]
 REPAIRS: Mapping[str, Repair] = {
     fault: Repair(one["given"], tuple(one["written"])) for fault, one in _STATED.items()
 }
 """By fault, which is also the rubric's item."""
-MISCONCEPTIONS: Mapping[str, tuple[str, str]] = {
-    fault: (one["misconception"]["portrait"], one["misconception"]["written"])
-    for fault, one in _STATED.items()
-    if "misconception" in one
-}
-"""By fault: a portrait, and a change at the right place that does not repair it."""
 
 
 class Level(Struct, frozen=True):

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.demo import bad_notebooks, papers
-from autograder.demo.bad_notebooks import Attack, Damage, Notebook
+from autograder.demo.bad_notebooks import Attack, Damage, Notebook, grade_id
 from autograder.demo.class_list import AFTER, MINUTES, START, Person, people, roster
 from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, DemoPaper, Level
 from autograder.errors import NotebookError
@@ -194,7 +194,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     cells = []
     for cell in notebook["cells"]:
         source = cell["source"]
-        if not _grade_id(cell):
+        if not grade_id(cell):
             for name, text in written.items():
                 source = source.replace(f'{name} = ""', f'{name} = "{text}"')
         cells.append({**cell, "source": source})
@@ -203,7 +203,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
 
 def answered(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:
     """The notebook with these sources in its answer cells, by grade_id."""
-    cells = [{**cell, "source": sources.get(_grade_id(cell), cell["source"])} for cell in notebook["cells"]]
+    cells = [{**cell, "source": sources.get(grade_id(cell), cell["source"])} for cell in notebook["cells"]]
     return {**notebook, "cells": cells}
 
 
@@ -222,11 +222,7 @@ def _notebook(release: bytes) -> Notebook:
 
 
 def _sources(notebook: Notebook) -> dict[str, str]:
-    return {_grade_id(cell): cell["source"] for cell in notebook["cells"]}
-
-
-def _grade_id(cell: Mapping[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+    return {grade_id(cell): cell["source"] for cell in notebook["cells"]}
 
 
 def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:

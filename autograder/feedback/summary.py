@@ -17,6 +17,7 @@ from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
 _MOST_NOTE = 500
+_TENS = 10
 
 
 class _StudentRow(Struct, frozen=True):
@@ -129,9 +130,6 @@ def _note(text: str, places: Sequence[str]) -> str:
     if len(places) > 1:
         return f"{text} ({len(places)} places: {', '.join(places)})"
     return f"{places[0]}: {text}" if places else text
-
-
-_TENS = 10
 
 
 class Bar(Struct, frozen=True):

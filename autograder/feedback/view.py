@@ -23,6 +23,13 @@ from autograder.records import Graded, ItemResult, Message, Status
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
+Points = Mapping[str, tuple[Decimal, Decimal]]
+"""Points achieved and points still open, by question id."""
+_SILENT = "passed"
+"""The message that says no more than the status."""
+_MOST_REASON = 160
+_MOST_COMMENT = 4_000
+
 
 class RubricLine(Struct, frozen=True):
     """One item as it stands."""
@@ -86,10 +93,6 @@ def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> RubricLine:
     return RubricLine(decided, marked=True, shared=shared)
 
 
-Points = Mapping[str, tuple[Decimal, Decimal]]
-"""Points achieved and points still open, by question id."""
-
-
 class TaskView(Struct, frozen=True):
     """One line of the table."""
 
@@ -121,12 +124,6 @@ def _task_view(task: Task, questions: Sequence[str], points: Points, labels: Lab
         points=labels.number(sum((earned for earned, _ in known), Decimal(0))),
         pending=labels("open", points=labels.number(pending)) if pending else "",
     )
-
-
-_SILENT = "passed"
-"""The message that says no more than the status."""
-_MOST_REASON = 160
-_MOST_COMMENT = 4_000
 
 
 class ItemView(Struct, frozen=True):

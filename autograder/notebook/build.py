@@ -50,6 +50,7 @@ _STEPS = (
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
+_PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MULTILINE)
 
 
 def build_release(
@@ -243,9 +244,6 @@ def _check_answer_cell(release: Release, question: Question) -> None:
         release.answer_cell(question)
     except CourseError as error:
         raise RubricError(str(error)) from error
-
-
-_PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MULTILINE)
 
 
 def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str) -> str:

@@ -25,6 +25,10 @@ __all__ = ["LOST", "read", "read_file"]
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
 _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
+FIELDS = ("family_name", "first_name", "student_number", "programme")
+"""The names that the cell below the title page assigns."""
+_MOST_CODE = 4_000
+_MOST_SIGNS = 100
 
 
 def read(data: bytes, release: Release, *, student: str, assignment: str) -> Submission:
@@ -166,12 +170,6 @@ def _capped(notes: Sequence[Note]) -> tuple[Note, ...]:
     # What asks for a human must not drown in what an attacker can produce at will.
     first = sorted(notes, key=lambda note: note.code != LOST)[: MAX_NOTES - 1]
     return (*first, Note("more-notes", f"{len(notes) - len(first)} more notes are not kept."))
-
-
-FIELDS = ("family_name", "first_name", "student_number", "programme")
-"""The names that the cell below the title page assigns."""
-_MOST_CODE = 4_000
-_MOST_SIGNS = 100
 
 
 def details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:

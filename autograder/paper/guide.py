@@ -19,6 +19,12 @@ from autograder.kinds import kind
 from autograder.paper.prose import prose
 from autograder.rubric import Item, Question
 
+_STATED = ("value", "right", "accept")
+"""Keys of an item that say what is right, the plainest first."""
+_ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
+"""How a growth begins that is written with its letter; the rubric may leave it out."""
+_PARTS = ("mistake", "remark", "step")
+
 
 class SheetLabels(Labels):
     """The sheets' words in one language; English for a language that is not there."""
@@ -28,13 +34,6 @@ class SheetLabels(Labels):
     def points(self, value: Decimal) -> str:
         """Points with their unit."""
         return messages.counted("sheet.points", self.language, value, number=self.number(value))
-
-
-_STATED = ("value", "right", "accept")
-"""Keys of an item that say what is right, the plainest first."""
-_ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
-"""How a growth begins that is written with its letter; the rubric may leave it out."""
-_PARTS = ("mistake", "remark", "step")
 
 
 class GuideNote(Struct, frozen=True):

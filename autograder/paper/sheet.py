@@ -12,11 +12,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-import jinja2
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, image_uri
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
@@ -31,6 +31,8 @@ _CHAPTER = re.compile(r"\s*#{1,2}\s")
 _CHECKING = re.compile(r"\s*(from coursecheck import .*|import coursecheck)?\s*")
 _MOST_TOGETHER = 30
 """Lines of given code that are kept on one page with their question."""
+TEMPLATES = Path(__file__).parent / "templates"
+Size = Literal["a4", "letter"]
 
 
 class Given(Struct, frozen=True):
@@ -232,9 +234,6 @@ def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
         yield {name: found for name, found in {**shared, **own}.items() if found}
 
 
-Size = Literal["a4", "letter"]
-
-
 def render(sheet: Sheet, size: Size = "a4") -> str:
     """The sheet as HTML that fetches nothing and runs nothing.
 
@@ -246,7 +245,7 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
     left = words("for-graders") if sheet.solutions else name
     right = f"{sheet.title} · {sheet.student}" if sheet.student else sheet.title
     text = (
-        _environment()
+        environment(TEMPLATES)
         .get_template("sheet.html")
         .render(
             sheet=sheet,
@@ -267,13 +266,3 @@ def _css(text: str) -> Markup:
     """A text between the quotes of CSS: whatever could end them, or the style sheet, becomes its number."""
     chars = (char if char.isalnum() or char in " _.:,·" else f"\\{ord(char):06x}" for char in text)
     return Markup("".join(chars))  # noqa: S704 - no sign that is left acts
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

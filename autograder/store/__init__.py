@@ -21,6 +21,12 @@ from autograder.grades import CellName, PersonMark
 from autograder.records import Graded, Note
 from autograder.rubric import Rubric
 
+AnswerName = tuple[str, str, str]
+"""Student, notebook, cell."""
+_MOST_NOTES = 500
+_MOST_WORDS = 4_000
+"""Characters of one text of a result, where all of them are too many."""
+
 
 class Student(Struct, frozen=True):
     """One line of a class list; only the id is certain."""
@@ -59,10 +65,6 @@ class GradedEntry(Struct, frozen=True):
     """What the student was asked by; of a variant, the personal one."""
     submitted_at: datetime | None = None
     """When it was handed in; a time without zone is taken as UTC, an unknown one changes nothing."""
-
-
-AnswerName = tuple[str, str, str]
-"""Student, notebook, cell."""
 
 
 class Decision(Struct, frozen=True):
@@ -218,11 +220,6 @@ class Store(Protocol):
         Raises:
             GradebookError: the store refused.
         """
-
-
-_MOST_NOTES = 500
-_MOST_WORDS = 4_000
-"""Characters of one text of a result, where all of them are too many."""
 
 
 def bounded(graded: Graded, mb: int) -> bytes:

@@ -23,8 +23,6 @@ _EMPTY: _Automatic = (None, True)
 
 
 class _Kept:
-    """What is kept of one assignment."""
-
     def __init__(self) -> None:
         self.cells: frozenset[CellName] = frozenset()
         self.automatic: dict[str, dict[CellName, _Automatic]] = {}

@@ -37,6 +37,8 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Value, Value], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+OPEN, CLOSE = "⟦", "⟧"
+_PLACEHOLDER = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 
 
 class ExpressionError(ValueError):
@@ -118,10 +120,6 @@ def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
             return found
         raise ExpressionError(f"{tree.id!r} is a word, {found!r}; only numbers can be computed with")
     raise ExpressionError(f"{ast.unparse(tree)!r}: expected whole numbers, drawn names and + - * // % **")
-
-
-OPEN, CLOSE = "⟦", "⟧"
-_PLACEHOLDER = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 
 
 def has_placeholder(tree: Any) -> bool:

@@ -24,6 +24,8 @@ from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.verify.findings import VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
+_NAME = "_not_as_visible"
+
 
 class Ways(Struct, frozen=True):
     """What every way through the partial credit of one item is worth."""
@@ -136,9 +138,6 @@ def _stated(argument: Mapping[str, Any]) -> Iterator[int]:
     for size in argument.get("shape", ()):
         if isinstance(size, int) and size > 1:
             yield size
-
-
-_NAME = "_not_as_visible"
 
 
 def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:

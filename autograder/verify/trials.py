@@ -21,6 +21,8 @@ from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
 
+RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
+
 
 class TrialGrader:
     """The answer key of one assignment, ready to have answers planted in it. Thread safe."""
@@ -151,11 +153,7 @@ class TrialGrader:
         return grader.assignment.checks[question.id].plan(answer, draw)
 
 
-RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
-
-
 def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
-    """What was observed already."""
     del plan
     return observed
 

@@ -25,6 +25,18 @@ _SEPARATOR = re.compile(
 _BULLET = re.compile(r"\s*([-*•])\s+(?=\S.*\n[ \t]*\1\s)", re.DOTALL)
 _DIGITS = re.compile(r"(?<![\d,.])\d+,\d+(?![\d,])")
 _OPEN, _ONWARD = ",;([{+-*/=^", ",;)]}+*/^="
+MAX_SIDES = 16
+_SIGN = re.compile(
+    r"(?P<tag></?su[bp]>)"
+    r"|(?P<ne>!=(?!=)|≠|<>|\\neq?(?![A-Za-z])|&ne;)"
+    r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
+    r"|(?P<lt>[<＜﹤]|\\lt(?![A-Za-z])|&lt;)|(?P<gt>[>＞﹥]|\\gt(?![A-Za-z])|&gt;)"
+    r"|(?P<eq>:=|(?<!!)==?|[＝≔≙≡]|\\(?:equiv|coloneqq)(?![A-Za-z]))"
+)
+_WRITTEN: Mapping[str, str] = {"le": "≤", "ge": "≥", "lt": "<", "gt": ">", "eq": "="}
+_CALL = re.compile(r"\s*(?:sympy\.|sp\.)?(?P<name>Eq|Equality|Le|Lt|Ge|Gt)\s*(?=\(.*\)\s*\Z)", re.DOTALL)
+_CALLED: Mapping[str, str] = {"Eq": "=", "Equality": "=", "Le": "≤", "Lt": "<", "Ge": "≥", "Gt": ">"}
 
 
 def parse_list(text: str, vocabulary: Vocabulary) -> Tuple:
@@ -64,21 +76,6 @@ def _comma(found: re.Match[str]) -> str:
     before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
     broken = not before or not after or before[-1] in _OPEN or after[0] in _ONWARD
     return " " * width if "\n" in found.group() and broken else ",".ljust(width)
-
-
-MAX_SIDES = 16
-
-_SIGN = re.compile(
-    r"(?P<tag></?su[bp]>)"
-    r"|(?P<ne>!=(?!=)|≠|<>|\\neq?(?![A-Za-z])|&ne;)"
-    r"|(?P<le>&le;|<=|=<|[≤⩽≦]|\\le(?:q(?:slant|q)?)?(?![A-Za-z]))"
-    r"|(?P<ge>&ge;|>=|=>|[≥⩾≧]|\\ge(?:q(?:slant|q)?)?(?![A-Za-z]))"
-    r"|(?P<lt>[<＜﹤]|\\lt(?![A-Za-z])|&lt;)|(?P<gt>[>＞﹥]|\\gt(?![A-Za-z])|&gt;)"
-    r"|(?P<eq>:=|(?<!!)==?|[＝≔≙≡]|\\(?:equiv|coloneqq)(?![A-Za-z]))"
-)
-_WRITTEN: Mapping[str, str] = {"le": "≤", "ge": "≥", "lt": "<", "gt": ">", "eq": "="}
-_CALL = re.compile(r"\s*(?:sympy\.|sp\.)?(?P<name>Eq|Equality|Le|Lt|Ge|Gt)\s*(?=\(.*\)\s*\Z)", re.DOTALL)
-_CALLED: Mapping[str, str] = {"Eq": "=", "Equality": "=", "Le": "≤", "Lt": "<", "Ge": "≥", "Gt": ">"}
 
 
 def parse_chain(text: str, vocabulary: Vocabulary) -> tuple[Relation, ...]:

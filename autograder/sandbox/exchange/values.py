@@ -20,6 +20,16 @@ from autograder.sandbox.exchange.tensors import Buffer
 MAX_KINDS = 8
 MAX_TEXT = 20_000
 """Characters that are kept of an expression's text."""
+MAX_OUTPUTS = 2000
+MAX_VALUES = 1_000_000
+"""In one reply: five for each part that a value may have, as a tensor of one number takes."""
+_MOST_WORDS = 8
+_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
+_OF_OUTPUT = frozenset(("kind", "name", "data"))
+_OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
+_OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
+SKIPPED = Observation(ok=False, error="Skipped")
+"""Of a call that follows a failed one. Only this side says so."""
 
 
 class TrustedEncoder(wire.Encoder):
@@ -119,20 +129,6 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
     kinds = answer.get("kinds")
     named = tuple(bounded_text(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
     return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600), kinds=named)
-
-
-MAX_OUTPUTS = 2000
-MAX_VALUES = 1_000_000
-"""In one reply: five for each part that a value may have, as a tensor of one number takes."""
-_MOST_WORDS = 8
-_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
-_OF_OUTPUT = frozenset(("kind", "name", "data"))
-_OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
-_OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
-
-
-SKIPPED = Observation(ok=False, error="Skipped")
-"""Of a call that follows a failed one. Only this side says so."""
 
 
 def weight(body: Buffer, tensors: Buffer) -> int:

@@ -483,7 +483,6 @@ def _copied(same: Mapping[str, int], names: Collection[str]) -> Copied:
 
 
 def _either(conditions: Sequence[Condition]) -> Condition:
-    """One of them holds."""
     return conditions[0] if len(conditions) == 1 else Either(tuple(conditions))
 
 
