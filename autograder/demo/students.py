@@ -97,7 +97,7 @@ def write_class(
     """
     generator = np.random.default_rng(seed)
     given = _notebook(release)
-    cells = _sources(given)
+    cells = {grade_id(cell): cell["source"] for cell in given["cells"]}
     listed = people(students, generator)
     written = []
     parts = _parts(subject, students, generator)
@@ -219,10 +219,6 @@ def _notebook(release: bytes) -> Notebook:
     except (ValueError, TypeError, KeyError) as error:
         raise NotebookError("demo-release", f"the release is not a notebook: {error}") from error
     return {**loaded, "cells": cells}
-
-
-def _sources(notebook: Notebook) -> dict[str, str]:
-    return {grade_id(cell): cell["source"] for cell in notebook["cells"]}
 
 
 def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:

@@ -61,6 +61,7 @@ def render_summary(
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
+    by_hand = any(item.manual for question in rubric.questions for item in question.items)
     text = (
         environment()
         .get_template("summary.html")
@@ -71,17 +72,13 @@ def render_summary(
             mean=labels.number(mean),
             rows=rows,
             remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
-            marking=f"{rubric.assignment.name}-marking.html" if _by_hand(rubric) else "",
+            marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
             grades=distribution(stands, scale, labels) if scale else None,
             label=labels,
             policy=POLICY,
         )
     )
     return text.encode("utf-8", "replace").decode()
-
-
-def _by_hand(rubric: Rubric) -> bool:
-    return any(item.manual for question in rubric.questions for item in question.items)
 
 
 def _row(

@@ -13,14 +13,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
-from autograder.notebook.files import read_file
 from autograder.notebook.match import canonical, match
 from autograder.notebook.recover import LOST, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Answer, Cell, Markdown, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
-
-__all__ = ["LOST", "read", "read_file"]
 
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")

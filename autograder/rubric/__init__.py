@@ -23,8 +23,7 @@ from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.lines import located as located
-from autograder.tables import check_known_keys, field_names, rubric_error
-from autograder.tables import convert as convert
+from autograder.tables import check_known_keys, convert, field_names, rubric_error
 from autograder.variants import entries, options
 from autograder.variants.drawing import Catalogues, Variant
 from autograder.variants.expressions import Value, fill_table, has_placeholder
