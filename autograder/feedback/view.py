@@ -70,12 +70,8 @@ def _lost(question: Question, found: Sequence[RubricLine], points: QuestionPoint
     return sum((line.lost for line in found), NOTHING) + sum(together, NOTHING)
 
 
-def _together(question: Question, points: QuestionPoints) -> tuple[CellPoints, ...]:
-    """The cells of several lines that a person marked as a whole."""
-    return tuple(cell for cell in points.cells if cell.by_person and _shared(question, cell.name))
-
-
 def _shared(question: Question, cell: str) -> bool:
+    """Whether a cell has several lines, so that a person marks them as a whole."""
     return sum((item.cell or question.id) == cell for item in question.items) > 1
 
 
@@ -86,7 +82,7 @@ def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> RubricLine:
     status = Status.NEEDS_REVIEW if cell.pending else Status.PASSED if full else Status.FAILED
     # What was said of a line that a person has decided on otherwise would only confuse.
     silent = full or result.status is Status.NEEDS_REVIEW
-    message = Message("passed") if silent else result.student
+    message = Message(_SILENT) if silent else result.student
     decided = replace(result, status=status, student=message)
     if not shared:
         decided = replace(decided, points=cell.points, possible=cell.possible)
@@ -322,7 +318,11 @@ def _question_view(
         items=tuple(_item_view(question, line, labels, typesetter, final=final) for line in decided),
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,
-        marked=tuple(_of(cell.points, cell.possible, labels) for cell in _together(question, points)),
+        marked=tuple(
+            _of(cell.points, cell.possible, labels)
+            for cell in points.cells
+            if cell.by_person and _shared(question, cell.name)
+        ),
         extra=_extra_sentence(points, labels),
         comments=tuple(printable_text(comment, _MOST_COMMENT) for comment in points.comments),
     )

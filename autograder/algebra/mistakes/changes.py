@@ -1,7 +1,8 @@
 """What a student may have done wrong in one place of a formula, undone there.
 
 Each `Change` is a formula to stand in the place instead. What is said about it says no more than that:
-with another one in this place, the whole would be right.
+with another one in this place, the whole would be right. At the end stand the small edits that all
+mistakes are made of.
 """
 
 from __future__ import annotations
