@@ -21,7 +21,7 @@ import nbformat
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback import render
+from autograder.feedback.render import render
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import budgets

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.feedback import render
+from autograder.feedback.render import render
 from autograder.gradebook.book import comment_texts
 from autograder.messages import catalogue, languages, sentence, sentences, template
 from autograder.messages.translating import names
