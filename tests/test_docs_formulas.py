@@ -9,7 +9,7 @@ import pytest
 
 from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.words import COMMANDS, FUNCTION_SPELLINGS, SIGNS
+from autograder.algebra.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.printing.text import to_text
 from autograder.authoring import grammar
 from autograder.errors import Unreadable

@@ -15,9 +15,8 @@ from autograder.checks.planning import drawing
 from autograder.checks.tabular import TableRow
 from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
-from autograder.rubric import Rubric, parse, scales
+from autograder.rubric import ConstructorArguments, Rubric, Visible, parse, scales
 from autograder.rubric.exam import Exam, Task
-from autograder.rubric.visible import ConstructorArguments, Visible
 from autograder.variants import options as variant_options
 from tests.support.cases import each
 

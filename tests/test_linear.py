@@ -19,7 +19,7 @@ from autograder.checks.values import literal, prose, quoting
 from autograder.checks.values import tables as reading
 from autograder.errors import AutograderError
 from autograder.feedback import sanitise
-from autograder.gradebook import autograded, comments
+from autograder.gradebook import autograded
 from autograder.notebook import closed, document, language, match, recover
 from autograder.notebook import read as notebook_read
 from autograder.records import Cell
@@ -86,7 +86,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
     "column": (reading.normal, 200_000),
     "Markdown": (autograded.harmless_markdown, 100_000),
-    "comment": (comments.escape_markup, 16_000),
+    "comment": (sanitise.escape_markup, 16_000),
     "compiling": (lambda text: limit_notes.compiling_notes([Cell(text)]), 200_000),
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.values_in(text.encode(errors="replace")), 400_000),

@@ -138,7 +138,6 @@ class Facts:
         return _any_proven(partial(self._right_under, place) for place in range(count))
 
     def _right_under(self, place: int) -> bool:
-        """Whether it is right under one reading."""
         outcome = self._outcomes.get(place)
         if outcome is None:
             value, known = self._values[place], self._table.known[place]

@@ -188,7 +188,6 @@ def feedback(
 
 
 def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standings:
-    """See `standings`."""
     course = assignment.course
     found = restore_marks(assignment, store)
     roll = read_roll(assignment, store)

@@ -82,7 +82,7 @@ def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], for
     Raises:
         RubricError: a symbol, relation or formula among them is not readable.
     """
-    declared = dict(_symbol(part) for part in _parts(symbols))
+    declared = dict(_symbol(part.strip()) for part in symbols.split(",") if part.strip())
     relations = {f"assumption {number}": text for number, text in enumerate(assume, start=1)}
     options = {"form": form, "accept": list(equals) or [_NOTHING.get(form, "0")], "assume": list(relations)}
     item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
@@ -187,10 +187,6 @@ def _shown(sides: Sequence[Tree]) -> Examined:
         latex=" = ".join(map(to_latex, sides)),
         mathml=" ".join(map(to_mathml, sides)),
     )
-
-
-def _parts(symbols: str) -> list[str]:
-    return [part.strip() for part in symbols.split(",") if part.strip()]
 
 
 def _symbol(text: str) -> tuple[str, RubricSymbol]:

@@ -19,7 +19,7 @@ from autograder.errors import AutograderError, CourseError, SandboxError
 from autograder.generate import generate as release
 from autograder.notebook.student_check import FILE_NAME, released_language
 from autograder.paper import make_sheet, print_pdf, render
-from autograder.paper.render import Size
+from autograder.paper.sheet import Size
 from autograder.personal import distribution
 from autograder.personal.distribution import DistributionSummary
 from autograder.personal.variant_set import make_variants

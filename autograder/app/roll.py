@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.app.lists import read_roster
 from autograder.assignment import Assignment
-from autograder.course import Course
+from autograder.course import Course, is_folder
 from autograder.records import Graded
 from autograder.store import Store
 from autograder.tables import hint, name_list
@@ -226,7 +226,7 @@ def _sentence(above: Path, found: Path, wanted: str) -> str:
 
 def _found(folder: Path, fits: Callable[[Path], bool]) -> list[Path]:
     """What lies in a folder; nothing where it is none, or a link."""
-    return sorted(filter(fits, folder.iterdir())) if _is_folder(folder) else []
+    return sorted(filter(fits, folder.iterdir())) if is_folder(folder) else []
 
 
 def _notebooks(folder: Path) -> list[Path]:
@@ -239,8 +239,4 @@ def _packed(folder: Path) -> list[Path]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    return _found(folder, lambda path: _is_folder(path) and not path.name.startswith("."))
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+    return _found(folder, lambda path: is_folder(path) and not path.name.startswith("."))

@@ -14,9 +14,8 @@ from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import FUNCTIONS
 from autograder.algebra.notation import descent, parse, tokens
 from autograder.algebra.notation.characters import rewrite
-from autograder.algebra.notation.relations import parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
+from autograder.algebra.notation.several import parse_single
+from autograder.algebra.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values import evaluate
 from autograder.errors import Unreadable

@@ -13,8 +13,6 @@ from autograder import atomic
 from autograder.checks.kind import Kind
 from autograder.kinds import kinds
 
-SECTION = "reference.md"
-"""The kind's section; further pages of a long one are called ``reference-….md``."""
 OVERVIEW = "rubric.md"
 BEGIN, END = "<!-- kinds: made by make docs -->", "<!-- kinds end here -->"
 """Between these two lines of the overview the kinds are listed."""
@@ -36,7 +34,7 @@ def pages(overview: str) -> Mapping[str, str]:
 
 
 def _pages_of(kind: Kind) -> dict[str, str]:
-    """The kind's pages by name: its section, and what was too long for that."""
+    """The kind's pages by name: ``reference.md``, and ``reference-….md`` for what was too long for that."""
     sections = sorted(kind.folder.glob("reference*.md"), key=lambda path: path.stem)
     return {
         f"{kind.name}{path.stem.removeprefix('reference')}.md": path.read_text("utf-8") for path in sections

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct
 
 from autograder.errors import Key, Place, RubricError
-from autograder.rubric import Item, Question, convert
-from autograder.tables import field_names
+from autograder.rubric import Item, Question
+from autograder.tables import convert, field_names
 from autograder.wording import LocalisedText, Phrase, text_in
 
 Options = TypeVar("Options", bound=Struct)

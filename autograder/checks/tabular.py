@@ -33,8 +33,9 @@ from autograder.checks.values.tables import Columns, Matched, Names, UnreadableT
 from autograder.errors import RubricError
 from autograder.messages import languages, render
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
-from autograder.rubric import Item, Question, Rubric, convert
+from autograder.rubric import Item, Question, Rubric
 from autograder.tables import check_known_keys as refuse_unknown
+from autograder.tables import convert
 from autograder.wording import Phrase
 
 KEY = "key"

@@ -61,15 +61,14 @@ def answers(name: str) -> Answers:
     questions = {question: one for question, one in stated.items() if "right" in one}
     hostile = {question: one for question, one in questions.items() if "hostile" in one}
     return Answers(
-        {question: _right(one) for question, one in questions.items()},
+        {
+            question: tuple(Sample(source, _points(one["points"])) for source in one["right"])
+            for question, one in questions.items()
+        },
         {question: tuple(_wrong(one, each) for each in one["wrong"]) for question, one in questions.items()},
         {question: _hostile(one, stated["hostile"][one["hostile"]]) for question, one in hostile.items()},
         {cell: tuple(texts) for cell, texts in stated["written"].items()},
     )
-
-
-def _right(question: Mapping[str, Any]) -> tuple[Sample, ...]:
-    return tuple(Sample(source, _points(question["points"])) for source in question["right"])
 
 
 def _wrong(question: Mapping[str, Any], stated: Mapping[str, Any]) -> Sample:

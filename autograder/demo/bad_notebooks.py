@@ -42,7 +42,8 @@ def dumped(notebook: Notebook) -> bytes:
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _grade_id(cell: Mapping[str, Any]) -> str:
+def grade_id(cell: Mapping[str, Any]) -> str:
+    """The name of a cell; empty where nbgrader knows none."""
     return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
@@ -65,7 +66,7 @@ def _checks_deleted(notebook: Notebook) -> bytes:
 
 
 def _answer_deleted(question: str, notebook: Notebook) -> bytes:
-    kept = [cell for cell in notebook["cells"] if _grade_id(cell) != f"{question}-answer"]
+    kept = [cell for cell in notebook["cells"] if grade_id(cell) != f"{question}-answer"]
     return dumped({**notebook, "cells": kept})
 
 
@@ -73,7 +74,7 @@ def _copied_cell(question: str, notebook: Notebook) -> bytes:
     cells: list[dict[str, Any]] = []
     for cell in notebook["cells"]:
         cells.append(cell)
-        if _grade_id(cell) == f"{question}-answer":
+        if grade_id(cell) == f"{question}-answer":
             cells.append({**cell, "id": f"{cell['id']}-copy", "source": "copied_by_mistake = True"})
     return dumped({**notebook, "cells": cells})
 

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.demo.students import DemoStudent, write_class
-from autograder.demo.subjects import EXAM, SUBJECTS
-from autograder.demo.timetable import exams
+from autograder.demo.class_list import exams
+from autograder.demo.students import EXAM, SUBJECTS, DemoStudent, write_class
 from autograder.errors import CourseError
 from autograder.generate import generate
 from autograder.grading.batch import Outcome

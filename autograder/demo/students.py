@@ -1,4 +1,4 @@
-"""Writes a whole class: one notebook per student and assignment in nbgrader's layout, and the roster."""
+"""The demo's class: what it sits, and one notebook per student and assignment in nbgrader's layout."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo import bad_notebooks
-from autograder.demo.bad_notebooks import Attack, Damage, Notebook
-from autograder.demo.class_list import Person, people, roster
+from autograder.demo import bad_notebooks, papers
+from autograder.demo.bad_notebooks import Attack, Damage, Notebook, grade_id
+from autograder.demo.class_list import AFTER, MINUTES, START, Person, people, roster
 from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, DemoPaper, Level
 from autograder.errors import NotebookError
 
@@ -97,7 +97,7 @@ def write_class(
     """
     generator = np.random.default_rng(seed)
     given = _notebook(release)
-    cells = _sources(given)
+    cells = {grade_id(cell): cell["source"] for cell in given["cells"]}
     listed = people(students, generator)
     written = []
     parts = _parts(subject, students, generator)
@@ -194,7 +194,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     cells = []
     for cell in notebook["cells"]:
         source = cell["source"]
-        if not _grade_id(cell):
+        if not grade_id(cell):
             for name, text in written.items():
                 source = source.replace(f'{name} = ""', f'{name} = "{text}"')
         cells.append({**cell, "source": source})
@@ -203,7 +203,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
 
 def answered(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:
     """The notebook with these sources in its answer cells, by grade_id."""
-    cells = [{**cell, "source": sources.get(_grade_id(cell), cell["source"])} for cell in notebook["cells"]]
+    cells = [{**cell, "source": sources.get(grade_id(cell), cell["source"])} for cell in notebook["cells"]]
     return {**notebook, "cells": cells}
 
 
@@ -221,9 +221,35 @@ def _notebook(release: bytes) -> Notebook:
     return {**loaded, "cells": cells}
 
 
-def _sources(notebook: Notebook) -> dict[str, str]:
-    return {_grade_id(cell): cell["source"] for cell in notebook["cells"]}
+def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
+    del kind
+    return papers.write_paper(level, papers.given_listing(cells.get("task5-a-answer", "")), generator)
 
 
-def _grade_id(cell: Mapping[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+def _gpt2(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
+    del cells
+    return papers.write_gpt2_paper(level, generator, hostile=kind == "hostile")
+
+
+EXAM = Subject(
+    "dl4nlp-exam",
+    start=START,
+    minutes=MINUTES,
+    write=_exam,
+    damages=bad_notebooks.damages("task3-c", copied="task3-b"),
+    attacks=(
+        *bad_notebooks.ATTACKS,
+        bad_notebooks.equals_everything("task3-a", "query_matrix_parameters", "d_head^2"),
+    ),
+    after=AFTER,
+)
+GPT2 = Subject(
+    "gpt2",
+    start=datetime(2026, 1, 19, 9, 0, tzinfo=UTC),
+    minutes=14 * 24 * 60,
+    write=_gpt2,
+    damages=bad_notebooks.damages("chain", copied="top-p"),
+    attacks=(*bad_notebooks.ATTACKS, bad_notebooks.equals_everything("facts", "facts", "relu")),
+)
+SUBJECTS = (EXAM, GPT2)
+"""In the order in which they are graded."""

@@ -17,6 +17,8 @@ from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing, by_clock, format_moment
 
+TEMPLATES = Path(__file__).parent / "templates"
+
 
 def render(
     graded: Graded,
@@ -48,10 +50,10 @@ def render(
 
 
 @functools.cache
-def environment() -> jinja2.Environment:
-    """The pages' templates, compiled once: compiling costs more than rendering."""
+def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
+    """A folder of templates, compiled once: compiling costs more than rendering."""
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -68,11 +70,9 @@ def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: 
         return SubmittedView("", said, bad)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     if timing is None:
-        return SubmittedView(_in_utc(aware, labels.language), said)
+        return SubmittedView(
+            messages.sentence("moment.utc", labels.language, moment=aware.astimezone(datetime.UTC)), said
+        )
     return SubmittedView(
         format_moment(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
     )
-
-
-def _in_utc(moment: datetime.datetime, language: str) -> str:
-    return messages.sentence("moment.utc", language, moment=moment.astimezone(datetime.UTC))

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.errors import AlgebraError, RubricError

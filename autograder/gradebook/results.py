@@ -18,8 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from autograder.limits import Budgets, budgets
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import GradedEntry, Key
-from autograder.store.encoding import bounded, decode, encode
+from autograder.store import GradedEntry, Key, bounded, decode, encode
 
 METADATA = sa.MetaData()
 

@@ -27,8 +27,8 @@ from autograder.grading import scoring, storage_limit
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
-from autograder.notebook.details import details
-from autograder.notebook.read import LOST, read
+from autograder.notebook.read import details, read
+from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,

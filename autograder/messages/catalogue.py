@@ -24,19 +24,10 @@ from autograder.wording import LocalisedText
 
 AREAS = (
     "autograder.messages.checks",
-    "autograder.messages.counting",
-    "autograder.messages.diagnoses",
-    "autograder.messages.forbidden",
-    "autograder.messages.gradients",
+    "autograder.messages.formulas",
     "autograder.messages.limits",
     "autograder.messages.page",
-    "autograder.messages.phrases",
-    "autograder.messages.properties",
-    "autograder.messages.sheet",
     "autograder.messages.student",
-    "autograder.messages.timing",
-    "autograder.messages.title_page",
-    "autograder.messages.unreadable",
 )
 """The modules that hold tables, wherever they lie. They are read when a sentence is first asked for."""
 KINDS = "autograder.kinds"

@@ -6,9 +6,7 @@ would have been right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-_GENERAL: Mapping[str, str] = {
+_GENERAL = {
     "passed": "Right.",
     "needs.lacking": (
         "This holds, but it counts only together with other items of this question, which do not."
@@ -51,7 +49,7 @@ _GENERAL: Mapping[str, str] = {
     "refused.review": "We could not open the notebook: {reason} A person looks at it.",
 }
 
-_VALUES: Mapping[str, str] = {
+_VALUES = {
     "value.form": "{what}{place}: “{form}” is not the kind of value that is asked for.",
     "value.entry": "{what} has no entry {entry}.",
     "value.extra": "{what} has entries that are not asked for: {entries}",
@@ -75,7 +73,7 @@ _VALUES: Mapping[str, str] = {
     "weights.extra": "{what}: there are parameters that the question does not name: {names}.",
 }
 
-_COUNTS: Mapping[str, str] = {
+_COUNTS = {
     "count.wrong": "{what}: {value} is not right.",
     "count.bool": "{what} is {value}; a number is asked for.",
     "count.fraction": "{what} is {value}; a whole number is asked for.",
@@ -87,7 +85,7 @@ _COUNTS: Mapping[str, str] = {
     "count.form": "{what} is a “{form}”; a whole number is asked for.",
 }
 
-_CHOICES: Mapping[str, str] = {
+_CHOICES = {
     "choice.form": "{what} is a “{form}”; write one of the options as text, or several in a list.",
     "choice.wrong": "That is not the right choice.",
     "choice.some": "{count} of the {total} you chose are right; wrong ones count against right ones.",
@@ -97,9 +95,220 @@ _CHOICES: Mapping[str, str] = {
     "choice.fewer": "You gave {count} different ones; {wanted} are asked for.",
 }
 
-SENTENCES: Mapping[str, str] = {
+_FORBIDDEN = {
+    "forbidden.used": "{what} uses {names}, which this question does not allow.",
+    "forbidden.look": "A person will look at how this was written.",
+}
+
+_PROPERTIES = {
+    "property.masked-leaks": "{what}: changing a key that the mask blocks still changed the result.",
+    "property.batch-leaks": "{what}: changing one sequence of the batch changed the results of the others.",
+    "property.order-matters": "{what}: giving the same keys and values in another order changed the result.",
+    "property.sees-later": "{what}: changing later positions changed earlier results.",
+    "property.no-influence": "{what}: changing an input that must matter did not change the result.",
+    "property.no-batch": "{what}: the result's first axis is not the batch.",
+    "property.no-positions": "{what}: the result's second axis is not the position.",
+    "property.no-rows": "{what}: the result has no rows of weights.",
+    "property.negative": "{what}: some of the weights are negative.",
+    "property.rows": "{what}: the weights of a row do not sum to one.",
+    "property.no-numbers": "{what}: the result is not an array of finite numbers.",
+    "property.no-gradient": "{what}: after backward there is no gradient on {names}.",
+    "property.not-raised": "{what} accepted what it should refuse: expected is {wanted}, or a kind of it.",
+    "property.other-error": "{what} refused it with {error}: expected is {wanted}, or a kind of it.",
+}
+
+_GRADIENTS = {
+    "gradient.sign": "{what}: every number has the wrong sign.",
+    "gradient.factor": "{what} has the right direction, but is longer or shorter by a constant factor.",
+    "gradient.transposed": "{what} is transposed. A gradient has the shape of what it is taken for.",
+    "gradient.diagonal-only": (
+        "{what}: only the diagonal of the Jacobian of the softmax is used; every probability depends on "
+        "every score."
+    ),
+    "gradient.sum-missing": (
+        "{what}: the probabilities are multiplied with the incoming gradient, but the sum that comes from "
+        "the denominator of the softmax is not subtracted."
+    ),
+    "gradient.softmax-missing": "{what}: the softmax is left out of the chain rule.",
+    "gradient.whole-batch": "{what}: a sum goes over all rows; each row has a softmax of its own.",
+    "gradient.other-axis": "{what}: a sum goes along the wrong axis.",
+    "gradient.operands-swapped": "{what}: two of the gradients have changed places.",
+    "gradient.not-averaged": "{what}: the loss is the mean over the batch; the gradient is that of the sum.",
+    "gradient.classes-averaged": "{what}: the mean goes over the batch only, not over the classes as well.",
+    "gradient.target-missing": "{what}: these are the probabilities alone; the targets do not come in.",
+    "gradient.mean-missing": (
+        "{what}: the mean depends on the input as well; the term that comes from it is missing."
+    ),
+    "gradient.variance-missing": (
+        "{what}: the variance depends on the input as well; the term that comes from it is missing."
+    ),
+    "gradient.statistics-constant": (
+        "{what}: mean and variance are treated as constants; both depend on the input."
+    ),
+    "gradient.gain-missing": "{what}: the gain is left out of the chain rule.",
+    "gradient.not-normalised": (
+        "{what}: the gain is multiplied with the normalised input, not with the input itself."
+    ),
+    "gradient.batch-averaged": (
+        "{what}: parameters that all rows share collect the sum over the rows, not the mean."
+    ),
+    "gradient.scale-missing": (
+        "{what}: the scores are divided by a root before the softmax; that factor is left out here."
+    ),
+    "gradient.scores-for-weights": (
+        "{what}: the values are weighted with the result of the softmax, not with the scores."
+    ),
+    "gradient.not-transposed": "{what}: a matrix in the product has to be transposed.",
+}
+
+# What known mistakes of counting lead to. The codes are those of the mistakes in the course's reference,
+# and of the sorts (families) they belong to.
+_COUNTING = {
+    "counting.several": (
+        "{what}: this number is not right, and more than one mistake leads to it. Go through the parts one "
+        "by one, and then check factors and units."
+    ),
+    "counting.less": "{what}: something is left out. Go through the parts of the model one by one.",
+    "counting.more": "{what}: something is counted that does not belong there, or is counted twice.",
+    "counting.heads": (
+        "{what}: check how many heads the keys and values have, and how wide they are together."
+    ),
+    "counting.factors": (
+        "{what}: the parts are right, but a factor is not: layers, sequences, bytes, or operations of each "
+        "number."
+    ),
+}
+
+_COUNTING_PARAMETERS = {
+    "counting.no-biases": (
+        "{what}: you counted the matrices without their biases. Which layers of this model have some?"
+    ),
+    "counting.biases-added": (
+        "{what}: you counted biases for the matrices. Look at the configuration: does this model have them?"
+    ),
+    "counting.no-norms": "{what}: the normalisation layers have parameters, too.",
+    "counting.last-norm": "{what}: there is one more normalisation layer than those inside of the layers.",
+    "counting.norm-biases": (
+        "{what}: which parameters does this kind of normalisation have, besides or without a bias?"
+    ),
+    "counting.no-embeddings": "{what}: the table of token embeddings is left out.",
+    "counting.no-positions": "{what}: the table of learned positions is left out.",
+    "counting.no-segments": "{what}: the embeddings that tell two sentences apart are left out.",
+    "counting.no-pooler": "{what}: what BERT computes from the first token at the end has parameters, too.",
+    "counting.no-relative-positions": "{what}: the tables of relative positions are left out.",
+    "counting.relative-positions-each-layer": (
+        "{what}: not every layer has a table of relative positions. Which ones share it?"
+    ),
+    "counting.no-cross-attention": "{what}: the attention of the decoder to the encoder is left out.",
+    "counting.old-vocabulary": "{what}: the tokenizer got further tokens. How many rows has the table now?",
+    "counting.tied-head-twice": (
+        "{what}: the output head shares its matrix with the token embeddings; you counted it a second time."
+    ),
+    "counting.no-head": "{what}: in this model the output head has a matrix of its own; it is left out.",
+    "counting.multi-head": (
+        "{what}: you gave keys and values as many heads as queries. This model groups its queries: see the "
+        "number of key-value heads."
+    ),
+    "counting.single-key-head": (
+        "{what}: you gave keys and values a single head. See the number of key-value heads."
+    ),
+    "counting.queries-only": (
+        "{what}: one matrix makes queries, keys and values here. You counted one of the three."
+    ),
+    "counting.no-output-projection": (
+        "{what}: the matrix that brings the heads' results back to the width of the model is left out."
+    ),
+    "counting.no-gate": "{what}: a gated MLP has a further matrix, the gate.",
+    "counting.one-layer": "{what}: that is the number for a single layer.",
+    "counting.all-experts-active": (
+        "{what}: you counted all experts, but a token only passes through some of them."
+    ),
+    "counting.one-expert": "{what}: you counted one expert for each layer. How many are asked for?",
+    "counting.no-router": "{what}: what chooses the experts has parameters as well.",
+    "counting.everything-divided": (
+        "{what}: only the MLPs are divided into experts; everything else is computed for every token."
+    ),
+}
+
+_COUNTING_MEMORY = {
+    "counting.keys-only": "{what}: the cache keeps keys and values; you counted one of the two.",
+    "counting.batch-forgotten": (
+        "{what}: that is the memory for a single sequence; every sequence needs its own."
+    ),
+    "counting.four-bytes": "{what}: you counted four bytes for each number. How many does this dtype have?",
+    "counting.two-bytes": (
+        "{what}: you counted two bytes for each number. Which dtype has the optimizer's copy?"
+    ),
+    "counting.one-byte": "{what}: that is the number of values. How many bytes does one of them have?",
+    "counting.full-width": (
+        "{what}: the heads together are not as wide as the model here: see how many there are."
+    ),
+    "counting.one-moment": "{what}: AdamW keeps more than one running average for each parameter.",
+    "counting.no-gradients": "{what}: each parameter also has a gradient.",
+    "counting.no-master-weights": (
+        "{what}: in mixed precision the optimizer keeps a copy of the weights of its own."
+    ),
+    "counting.no-optimizer": "{what}: what the optimizer keeps for each parameter is left out.",
+    "counting.no-scores": "{what}: what attention keeps for every pair of tokens is left out.",
+    "counting.scores-of-one-head": "{what}: you counted the scores of one head; every head has its own.",
+    "counting.inputs-only": (
+        "{what}: one layer at a time is computed again, and needs all of its activations while it is."
+    ),
+    "counting.not-checkpointed": (
+        "{what}: that is the memory without checkpointing. What does a checkpointed layer keep?"
+    ),
+}
+
+_COUNTING_OPERATIONS = {
+    "counting.one-operation": "{what}: a multiplication and an addition are two operations here.",
+    "counting.no-attention-products": (
+        "{what}: the products with weights are there, but scores and the weighted sum of values are "
+        "products, too."
+    ),
+    "counting.scores-only": (
+        "{what}: attention has two products of activations: the scores, and what they are used for."
+    ),
+    "counting.causal": (
+        "{what}: you counted only the pairs that the causal mask leaves. The question counts all pairs."
+    ),
+    "counting.look-up": (
+        "{what}: looking up a row of a table is no matrix product, and costs no operations here."
+    ),
+    "counting.forward-only": "{what}: that is the forward pass alone; training has a backward pass as well.",
+    "counting.backward-once": (
+        "{what}: for each product the backward pass has two: which gradients are needed?"
+    ),
+    "counting.rule-of-thumb": "{what}: that is the rule of thumb; the exact number is asked for.",
+}
+
+_COUNTING_ADAPTERS = {
+    "counting.one-adapter-matrix": "{what}: an adapter has two matrices; you counted one.",
+    "counting.full-matrix": "{what}: that is the matrix that is frozen, not its adapter.",
+    "counting.square-adapter": "{what}: the input and the output of this matrix are not equally wide.",
+}
+
+# Words inside of sentences: in the place of what a page does not repeat, and for calls of a class.
+_PHRASES = {
+    "phrase.exception": "an exception",
+    "phrase.left-out": "(left out)",
+    "phrase.other-class": "object of another class",
+    "phrase.something-else": "something else",
+    "phrase.reading-parameters": "Reading the parameters of {name}",
+    "phrase.pass": "A pass of {name}",
+}
+
+SENTENCES = {
     **_GENERAL,
     **_VALUES,
     **_COUNTS,
     **_CHOICES,
+    **_FORBIDDEN,
+    **_PROPERTIES,
+    **_GRADIENTS,
+    **_COUNTING,
+    **_COUNTING_PARAMETERS,
+    **_COUNTING_MEMORY,
+    **_COUNTING_OPERATIONS,
+    **_COUNTING_ADAPTERS,
+    **_PHRASES,
 }

@@ -1,10 +1,10 @@
-"""The words of the feedback page, and of the comments that formgrader shows."""
+"""The words of all that is shown or printed: pages, comments in formgrader, title pages, times, sheets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-SENTENCES: Mapping[str, str | tuple[str, str]] = {
+_PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.feedback": "Feedback",
     "page.student": "Student",
     "page.submitted": "Handed in",
@@ -95,3 +95,90 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     "comment.needs-review": "a person still looks at this",
     "comment.isolation": "(Graded with isolation: {isolation})",
 }
+
+_TIMING: Mapping[str, str] = {
+    "timing.late": (
+        "Handed in {late} after the end, which was {end}. It was graded all the same; a person decides what "
+        "the delay means."
+    ),
+    "timing.refused": (
+        "Handed in {late} after the end, which was {end}. In this course, late submissions are not graded."
+    ),
+    "timing.accepted": "Handed in {late} after the end, which was {end}. It counts all the same.",
+    "timing.doubt-accepted": (
+        "It could not be told when this was handed in; the end was {end}. It counts all the same."
+    ),
+    "timing.earlier": (
+        "What you handed in after the end ({end}) does not count. This is your last attempt in time."
+    ),
+    "timing.not-known": (
+        "It could not be told when this was handed in; the end was {end}. That costs nothing by itself: a "
+        "person looks at it."
+    ),
+    "refused.late": "This was handed in after the end, so nothing in it was graded.",
+    "time-left.left": (
+        "Time left: {left}. The end is {end} ({zone}); extra time that was granted comes on top."
+    ),
+    "time-left.over": "The end was {end} ({zone}). Without extra time, what is handed in now counts as late.",
+    "time-left.left-own": (
+        "Time left: {left}. Your end is {end} ({zone}); extra time that was granted is in it."
+    ),
+    "time-left.over-own": (
+        "Your end was {end} ({zone}). Without more extra time, what is handed in now counts as late."
+    ),
+    "time-left.today": "at {end:%H:%M}",
+    "time-left.another-day": "on {end:%Y-%m-%d} at {end:%H:%M}",
+    "moment.minutes": "{moment:%Y-%m-%d %H:%M} ({zone})",
+    "moment.seconds": "{moment:%Y-%m-%d %H:%M:%S} ({zone})",
+    "moment.utc": "{moment:%Y-%m-%d %H:%M} UTC",
+}
+
+_TITLE_PAGE: Mapping[str, str] = {
+    "title.allowed": "**Time allowed:** {minutes} minutes for {points} points",
+    "title.reading": ", after {minutes} minutes for reading",
+    "title.window": (
+        "**Start:** {start} · **End:** {end} ({zone}). Extra time that you were granted comes on top."
+    ),
+    "title.window-own": "**Start:** {start} · **Your end:** {end} ({zone}). Granted extra time is in it.",
+    "title.deadline": "**End:** {end} ({zone}). Extra time that you were granted comes on top.",
+    "title.deadline-own": "**Your end:** {end} ({zone}). Granted extra time is in it.",
+    "title.moment": "{moment:%Y-%m-%d, %H:%M}",
+    "title.aids": "**Permitted aids:** {aids}",
+    "title.submissions": "**Handing in:** one submission counts, the last one within the time.",
+    "title.head": "| Task | Subject | Possible points | Achieved points |",
+    "title.sum": "| | **Sum** | **{points}** | |",
+    "title.grade": "| | **Grade** | | |",
+}
+
+# The sheets on paper.
+_SHEET: Mapping[str, str | tuple[str, str]] = {
+    "sheet.name": "Name",
+    "sheet.number": "Student number",
+    "sheet.page": "Page",
+    "sheet.of": "of",
+    "sheet.points": ("{number} point", "{number} points"),
+    "sheet.repair": "Correct the listing where it stands, or beside it.",
+    "sheet.for-graders": "Solutions, for graders only",
+    "sheet.version": "rubric version",
+    "sheet.variant-of": "variant of",
+    "sheet.no-key": "The answer key has nothing here.",
+    "sheet.by-person": "A person decides.",
+    "sheet.by-tests": "Decided by what the answer computes; every right way counts.",
+    "sheet.right": "Right",
+    "sheet.also-right": "Also right",
+    "sheet.pick": "{number} of these, each once",
+    "sheet.worth": "Worth {points}",
+    "sheet.full": "Full points",
+    "sheet.half": "Half of the points",
+    "sheet.none": "No points",
+    "sheet.guide": "Guide",
+    "sheet.suggest": "Words to look for",
+    "sheet.cues": "What is looked for",
+    "sheet.exactly": "exactly {number}",
+    "sheet.never": "must not occur",
+    "sheet.order": "In this order",
+    "sheet.bonus": "bonus",
+    "sheet.needs": "Only with",
+}
+
+SENTENCES: Mapping[str, str | tuple[str, str]] = {**_PAGE, **_TIMING, **_TITLE_PAGE, **_SHEET}

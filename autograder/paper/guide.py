@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from autograder import messages
 from autograder.checks.judging.cues import cues_of
 from autograder.checks.judging.manual import Examples, manual_options
+from autograder.feedback.labels import Labels
 from autograder.feedback.typeset import Typesetter
 from autograder.kinds import kind
 from autograder.paper.prose import prose
-from autograder.paper.sheet_labels import SheetLabels
 from autograder.rubric import Item, Question
 
 _STATED = ("value", "right", "accept")
@@ -23,6 +24,16 @@ _STATED = ("value", "right", "accept")
 _ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
 """How a growth begins that is written with its letter; the rubric may leave it out."""
 _PARTS = ("mistake", "remark", "step")
+
+
+class SheetLabels(Labels):
+    """The sheets' words in one language; English for a language that is not there."""
+
+    area: ClassVar[str] = "sheet"
+
+    def points(self, value: Decimal) -> str:
+        """Points with their unit."""
+        return messages.counted("sheet.points", self.language, value, number=self.number(value))
 
 
 class GuideNote(Struct, frozen=True):

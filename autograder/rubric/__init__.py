@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -22,18 +23,60 @@ from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.lines import located as located
-from autograder.rubric.source import read_tables
-from autograder.rubric.visible import Visible
-from autograder.tables import check_known_keys, field_names, rubric_error
-from autograder.tables import convert as convert
+from autograder.tables import check_known_keys, convert, field_names, rubric_error
 from autograder.variants import entries, options
-from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
+from autograder.variants.expressions import Value, fill_table, has_placeholder
 from autograder.variants.options import Draws
-from autograder.variants.placeholders import fill_table, has_placeholder
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
+
+
+class ConstructorArguments(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The arguments of a class."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+
+
+class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A check that students run themselves: everything in it is shown to them, and nothing of it is graded.
+
+    Without ``type``, ``shape`` and ``value`` nothing is called.
+    """
+
+    parameters: tuple[str, ...] = ()
+    """What the function takes, by name and in order; further ones need defaults."""
+    construct: ConstructorArguments | None = None
+    """Makes the answer a class, constructed with these."""
+    method: str = ""
+    """Called instead of the object itself."""
+    args: tuple[Any, ...] = ()
+    """Plain values, and arrays: ``{ array = [[1.0, 2.0]], dtype = "float64" }``."""
+    kwargs: dict[str, Any] = {}
+    type: str | None = None
+    """The class of the result, or one above it, by its name alone."""
+    shape: tuple[int, ...] | None = None
+    value: Any = None
+    """The result, compared with a tolerance that float32 meets."""
+
+    def check(self, place: str) -> None:
+        """Refuse what checks nothing, and arguments that are drawn.
+
+        Raises:
+            RubricError: names the place.
+        """
+        if not self.parameters and self.type is None and self.shape is None and self.value is None:
+            raise RubricError("nothing is checked; state parameters, type, shape or value", place)
+        made = self.construct or ConstructorArguments()
+        for one in (*self.args, *self.kwargs.values(), *made.args, *made.kwargs.values()):
+            if isinstance(one, dict) and ("array" not in one or set(one) - {"array", "dtype"}):
+                raise RubricError(
+                    f"{one!r}: expected a plain value or {{ array = […], dtype = … }}; "
+                    "nothing that students see is drawn",
+                    place,
+                )
 
 
 class RubricSymbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
@@ -362,3 +405,28 @@ def _sum(stated: Decimal, parts: Iterable[Decimal], place: Place) -> None:
     total = sum(parts, Decimal(0))
     if total != stated:
         raise RubricError(f"{stated} are stated, but the parts add up to {total}", place, "points")
+
+
+def read_tables(data: bytes, place: str) -> dict[str, Any]:
+    """Read TOML; numbers with a point become exact decimals. A byte order mark is no fault.
+
+    Raises:
+        RubricError: not UTF-8 or not TOML; names the line.
+    """
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RubricError(f"not UTF-8 (at line {line}); save the file with this encoding", place) from error
+    except tomllib.TOMLDecodeError as error:
+        raise RubricError(f"not valid TOML: {error}{_advice(str(error))}", place) from error
+
+
+def _advice(fault: str) -> str:
+    """What is behind the most frequent errors."""
+    if fault.startswith(("Cannot declare", "Cannot overwrite")):
+        return (
+            "; something stands twice. [[question]] and [[question.item]] take two brackets, and items come "
+            "after their question"
+        )
+    return '; texts stand in straight quotes: "…"' if fault.startswith("Invalid value") else ""

@@ -15,7 +15,7 @@ from autograder.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.retry import retry_infrastructure
-from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.runtime import refuse_other_systems
 
 if TYPE_CHECKING:
     from autograder.sandbox.outside.namespaces import ZygoteSandbox

@@ -255,7 +255,6 @@ class Session:
         return self._box is not None
 
     def _opened(self) -> Box:
-        """A new box."""
         started = time.monotonic()
         box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
         self.seconds_in_sandbox += time.monotonic() - started

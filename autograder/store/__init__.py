@@ -3,7 +3,7 @@
 The use cases in `autograder.app` and `autograder.grading.batch` know nothing else of a gradebook. nbgrader's,
 with our own tables beside it, is `autograder.gradebook`; `autograder.store.memory` is for tests and trial
 runs. What is promised here is tested for both by tests/store/test_contract.py; docs/stores.md says how
-another one is written.
+another one is written. A result is kept as bytes that `bounded` makes and `decode` reads.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.grades import CellName, PersonMark
-from autograder.records import Graded
+from autograder.records import Graded, Note
 from autograder.rubric import Rubric
+
+AnswerName = tuple[str, str, str]
+"""Student, notebook, cell."""
+_MOST_NOTES = 500
+_MOST_WORDS = 4_000
+"""Characters of one text of a result, where all of them are too many."""
 
 
 class Student(Struct, frozen=True):
@@ -57,10 +65,6 @@ class GradedEntry(Struct, frozen=True):
     """What the student was asked by; of a variant, the personal one."""
     submitted_at: datetime | None = None
     """When it was handed in; a time without zone is taken as UTC, an unknown one changes nothing."""
-
-
-AnswerName = tuple[str, str, str]
-"""Student, notebook, cell."""
 
 
 class Decision(Struct, frozen=True):
@@ -216,3 +220,59 @@ class Store(Protocol):
         Raises:
             GradebookError: the store refused.
         """
+
+
+def bounded(graded: Graded, mb: int) -> bytes:
+    """A result as JSON of a bounded size: the marks are whole, what is too much is left out.
+
+    An honest result is never that large, and notebooks are cut before (`autograder.grading.storage_limit`).
+    """
+    stored = encode(graded)
+    if len(stored) <= mb << 20:
+        return stored
+    score = graded.score
+    notes = [_short(note) for note in score.notes[:_MOST_NOTES]]
+    notes.append(Note("result-cut", f"the result was larger than {mb} MB; notebooks and long texts are gone"))
+    items = tuple(_short(item) for item in score.items)
+    score = replace(score, notes=tuple(notes), items=items)
+    return encode(replace(graded, score=score, notebooks=()))
+
+
+def encode(graded: Graded) -> bytes:
+    """A result as JSON; exact, but for lone surrogates, which UTF-8 cannot carry."""
+    try:
+        return msgspec.json.encode(graded)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_whole(msgspec.to_builtins(graded)))
+
+
+def decode(stored: bytes) -> Graded | None:
+    """The result that `encode` wrote, or None when the bytes are of another version."""
+    try:
+        return msgspec.json.decode(stored, type=Graded)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _short(record: Any) -> Any:
+    """The record with its longest texts cut."""
+    return msgspec.convert(_cut(msgspec.to_builtins(record)), type(record))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_MOST_WORDS]
+    if isinstance(value, list | tuple):
+        return [_cut(entry) for entry in value]
+    return {name: _cut(entry) for name, entry in value.items()} if isinstance(value, dict) else value
+
+
+def _whole(value: Any) -> Any:
+    """The same plain data with every lone surrogate replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list | tuple):
+        return [_whole(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_whole(name): _whole(entry) for name, entry in value.items()}
+    return value

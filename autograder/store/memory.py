@@ -15,8 +15,7 @@ from autograder.limits import budgets
 from autograder.notebook.release import load_release
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student
-from autograder.store.encoding import bounded, decode
+from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student, bounded, decode
 
 _Automatic = tuple[Decimal | None, bool]
 """Points, None while nothing of the cell is decided; and whether something of it waits for a person."""
@@ -24,8 +23,6 @@ _EMPTY: _Automatic = (None, True)
 
 
 class _Kept:
-    """What is kept of one assignment."""
-
     def __init__(self) -> None:
         self.cells: frozenset[CellName] = frozenset()
         self.automatic: dict[str, dict[CellName, _Automatic]] = {}

@@ -15,8 +15,8 @@ from msgspec import Struct, field
 
 from autograder.errors import Place, RubricError
 from autograder.stream import Stream, derived
-from autograder.variants import arithmetic
-from autograder.variants.arithmetic import Value
+from autograder.variants import expressions
+from autograder.variants.expressions import Value
 from autograder.variants.options import Draws, Planted
 
 MOST_ATTEMPTS = 20_000
@@ -119,7 +119,7 @@ def _values(key: bytes, draws: Draws) -> dict[str, Value]:
         values = {
             name: entry.values[streams[name].below(len(entry.values))] for name, entry in draws.drawn.items()
         }
-        if all(arithmetic.holds(condition, values) for condition in conditions):
+        if all(expressions.holds(condition, values) for condition in conditions):
             return values
     raise RubricError(
         f"of {MOST_ATTEMPTS} draws none satisfied {' and '.join(draws.where)}; offer more values",

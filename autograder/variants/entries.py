@@ -8,8 +8,8 @@ from typing import Any
 from autograder.errors import Place, RubricError, inside
 from autograder.tables import hint
 from autograder.variants.drawing import Fault
+from autograder.variants.expressions import has_placeholder
 from autograder.variants.options import Draws, Planted
-from autograder.variants.placeholders import has_placeholder
 
 FIXED = frozenset(
     (

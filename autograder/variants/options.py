@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from autograder.errors import Place, RubricError, inside
 from autograder.tables import check_known_keys, convert, field_names, hint
-from autograder.variants import arithmetic
-from autograder.variants.arithmetic import ExpressionError, Value
-from autograder.variants.placeholders import has_placeholder
+from autograder.variants import expressions
+from autograder.variants.expressions import ExpressionError, Value, has_placeholder
 
 MOST_VALUES = 10_000
 REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?::([A-Za-z_]\w*))?")
@@ -105,7 +104,7 @@ class Draws(Struct, frozen=True):
 
     def conditions(self) -> tuple[ast.expr, ...]:
         """The conditions, read."""
-        return tuple(arithmetic.parsed(condition) for condition in self.where)
+        return tuple(expressions.parsed(condition) for condition in self.where)
 
 
 class _VariantTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -216,7 +215,7 @@ def _flaws_of_conditions(draws: Draws) -> Iterator[tuple[str, Place]]:
     for number, condition in enumerate(draws.where):
         where = Place("[variant] where", "variant", "where", number)
         try:
-            if not arithmetic.holds(arithmetic.parsed(condition), common):
+            if not expressions.holds(expressions.parsed(condition), common):
                 yield f"[variant] where: {condition!r} does not hold for the common variant", where
         except ExpressionError as error:
             yield f"[variant] where: {error}", where

@@ -14,14 +14,13 @@ from autograder.assignment import Assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
-from autograder.verify import headroom, sizes
-from autograder.verify.credit import Ways, credit, idle_arguments
+from autograder.verify import headroom
 from autograder.verify.findings import Mark, Matrix, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
 from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
 from autograder.verify.planted import planted_trials
+from autograder.verify.questions import Ways, credit, idle_arguments, of_visible, size_warnings
 from autograder.verify.run import Run, ShowProgress
-from autograder.verify.visible import of_visible
 
 __all__ = ["Mark", "Matrix", "Row", "Verified", "VerifyFinding", "Ways", "credit", "validate", "verify"]
 
@@ -95,5 +94,5 @@ def verify(
         most((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
-        tuple(sizes.warnings(assignment.rubric)),
+        tuple(size_warnings(assignment.rubric)),
     )

@@ -16,10 +16,12 @@ from autograder.errors import SandboxError
 from autograder.grading import scoring
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.match import canonical
-from autograder.records import Answer, Graded, ItemResult, Scenario, Score
+from autograder.records import Answer, Cell, Graded, ItemResult, Limits, Markdown, Scenario, Score
 from autograder.rubric import Question
+from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
-from autograder.verify.reading import only_reads, read_all
+
+RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
 
 
 class TrialGrader:
@@ -56,7 +58,7 @@ class TrialGrader:
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
     def in_one_box(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
-        """The scores of trials of which only variables are read, by name; see `reading`."""
+        """The scores of trials of which only variables are read, by name; see `read_all`."""
         if not trials:
             return {}
         assignment = self._grader.assignment
@@ -151,14 +153,51 @@ class TrialGrader:
         return grader.assignment.checks[question.id].plan(answer, draw)
 
 
-RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
-
-
 def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
-    """What was observed already."""
     del plan
     return observed
 
 
 def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:
     raise AssertionError(f"{len(plan)} scenarios are asked of a paper without a box")
+
+
+def only_reads(plan: Sequence[Scenario]) -> bool:
+    """Whether a plan reads variables and calls nothing of the student's."""
+    calls = [call for scenario in plan for call in scenario.calls]
+    return all(call.read and not call.attribute and isinstance(call.target, str) for call in calls)
+
+
+def read_all(
+    box: Box,
+    before: Sequence[Cell | Markdown],
+    sources: Mapping[str, tuple[str, tuple[Scenario, ...]]],
+    limits: Limits,
+) -> dict[str, Sequence[Observations]]:
+    """What each trial's variables hold; trials that are missing could not be read this way.
+
+    Starting a box and running a whole notebook for each would cost most of the time of a verification. Before
+    each trial the variables that will be read are taken away, so that none is left over from the trial
+    before; and a trial that is not as it must be is run again as a paper of its own, which alone counts.
+
+    Args:
+        box: fresh; closed here.
+        before: the cells of the notebook before the answer cell.
+        sources: by the trial's name, the answer cell and the plan.
+        limits: how long a cell and a call may take.
+    """
+    found: dict[str, Sequence[Observations]] = {}
+    try:
+        for cell in before:
+            if isinstance(cell, Cell) and cell.source.strip():
+                box.run_cell(cell.source, seconds=limits.cell_seconds)
+        for name, (source, plan) in sources.items():
+            names = [call.target for scenario in plan for call in scenario.calls]
+            box.run_cell(f"for _ in {names!r}: globals().pop(_, None)", seconds=limits.cell_seconds)
+            box.run_cell(source, seconds=limits.cell_seconds)
+            found[name] = box.ask(plan, seconds=limits.call_seconds)
+    except SandboxError:  # whatever is missing is run as a paper of its own
+        pass
+    finally:
+        box.close()
+    return found

@@ -17,7 +17,7 @@ import mpmath
 from mpmath import mp, mpf
 
 from autograder.algebra.mistakes import floats
-from autograder.algebra.mistakes.edits import rebuilt
+from autograder.algebra.mistakes.changes import rebuilt
 from autograder.algebra.nodes import (
     Add,
     Const,

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_single
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Relation
-from autograder.algebra.notation.relations import parse_chain, parse_single
+from autograder.algebra.notation.several import parse_chain, parse_single
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY

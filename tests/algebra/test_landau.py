@@ -12,9 +12,8 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.growth import compared, order, surplus
 from autograder.algebra.nodes import Fn, Node, Relation
 from autograder.algebra.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.relations import parse_chain, parse_single
+from autograder.algebra.notation.several import parse_chain, parse_list, parse_single
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text

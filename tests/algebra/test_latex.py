@@ -9,9 +9,8 @@ from hypothesis import assume, given
 
 from autograder.algebra.nodes import FUNCTIONS, Fn, Node, Num, Pow, Relation, Sym, Tuple
 from autograder.algebra.notation.landau import SIGNS, parse_landau
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_list, parse_single
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.text import to_text

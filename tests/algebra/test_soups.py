@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.algebra.notation.characters import REWRITTEN
-from autograder.algebra.notation.words import COMMANDS, FUNCTION_SPELLINGS, SIGNS
+from autograder.algebra.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.reading import read_text
 from autograder.algebra.sizes.numerals import read_whole
 from autograder.algebra.sizes.shapes import read_shape

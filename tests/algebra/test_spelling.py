@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.spelling import is_typo
-from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary, is_typo
 from autograder.algebra.sizes.units import read_unit
 from autograder.errors import Unreadable
 from tests.support.cases import each

@@ -8,8 +8,7 @@ import pytest
 
 from autograder.algebra.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_tuple
-from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
-from autograder.algebra.notation.words import FUNCTION_SPELLINGS
+from autograder.algebra.notation.vocabulary import FUNCTION_SPELLINGS, Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable

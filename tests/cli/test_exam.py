@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.demo.class_list import student_id
-from autograder.demo.timetable import EXTRA, LATE
+from autograder.demo.class_list import EXTRA, LATE, student_id
 from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
 
 pytestmark = pytest.mark.sandbox

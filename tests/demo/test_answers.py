@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder.demo import decoders, papers
+from autograder.demo import papers
 from autograder.demo.answers import Sample, assignment
 from autograder.errors import NotebookError
 from autograder.records import ItemResult
@@ -81,42 +81,42 @@ def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
 
 def test_the_release_holds_every_text_that_repairs_change() -> None:
     """Each fault's text stands exactly once in the listing that students receive."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
-    assert [listing.count(repair.given) for repair in decoders.REPAIRS.values()] == [1] * 8
+    listing = papers.given_listing(CELLS["task5-a-answer"])
+    assert [listing.count(repair.given) for repair in papers.REPAIRS.values()] == [1] * 8
 
 
 def test_a_cell_without_the_listing_is_refused() -> None:
     """Another notebook's cell gives an error that names the fault whose text is missing."""
     with pytest.raises(NotebookError, match="no stub"):
-        decoders.given_listing("x = 1")
+        papers.given_listing("x = 1")
     with pytest.raises(NotebookError, match="self_mask"):
-        decoders.given_listing(CELLS["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
+        papers.given_listing(CELLS["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
 
 
 @pytest.mark.parametrize("way", range(6))
 def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
     """In every way of writing them, all eight repairs together earn eight points."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
-    sample = decoders.repaired(listing, decoders.REPAIRS, way)
+    listing = papers.given_listing(CELLS["task5-a-answer"])
+    sample = papers.repaired(listing, papers.REPAIRS, way)
     earned = automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
-    assert dict.fromkeys(decoders.REPAIRS, Decimal(1)) == dict(sample.points) == earned
+    assert dict.fromkeys(papers.REPAIRS, Decimal(1)) == dict(sample.points) == earned
 
 
-@pytest.mark.parametrize("misconception", sorted(decoders.MISCONCEPTIONS))
+@pytest.mark.parametrize("misconception", sorted(papers.MISCONCEPTIONS))
 def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
     """Seven repairs and one change that repairs nothing earn seven points."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
-    sample = decoders.repaired(
-        listing, [fault for fault in decoders.REPAIRS if fault != misconception], misconception=misconception
+    listing = papers.given_listing(CELLS["task5-a-answer"])
+    sample = papers.repaired(
+        listing, [fault for fault in papers.REPAIRS if fault != misconception], misconception=misconception
     )
-    expected = {fault: Decimal(int(fault != misconception)) for fault in decoders.REPAIRS}
+    expected = {fault: Decimal(int(fault != misconception)) for fault in papers.REPAIRS}
     assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
 
 
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
     """Question after question, with everything carried forward, a paper earns exactly its points."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
+    listing = papers.given_listing(CELLS["task5-a-answer"])
     generator = np.random.default_rng(11)
     for _ in range(3):
         paper = papers.write_paper(level, listing, generator)

@@ -12,7 +12,7 @@ from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.demo import GPT2
 from autograder.demo.answers import Sample
-from autograder.demo.gpt2_papers import ANSWERS
+from autograder.demo.papers import GPT2 as ANSWERS
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from autograder.feedback import render
 from autograder.feedback.answers import marked_cells
 from autograder.feedback.marking import render_marking
+from autograder.feedback.render import render
 from autograder.grades import PersonMark, standing
 from autograder.records import ExecutedNotebook, Graded, Markdown, Status
 from tests.feedback.examples import HOSTILE, TOML, good, item, said

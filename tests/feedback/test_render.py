@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.feedback import render
 from autograder.feedback.labels import ICONS, Labels
+from autograder.feedback.render import render
 from autograder.feedback.sanitise import POLICY
 from autograder.limits import amount
 from autograder.messages import sentences, template

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.errors import RubricError
-from autograder.feedback import render, render_summary
 from autograder.feedback.marking import render_marking
-from autograder.gradebook.comments import comment_texts
+from autograder.feedback.render import render
+from autograder.feedback.summary import render_summary
+from autograder.gradebook.book import comment_texts
 from autograder.grades import PersonMark, standing
 from autograder.records import Graded, Status
 from autograder.rubric.texts import untranslated

@@ -15,9 +15,9 @@ import pytest
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback import render
+from autograder.feedback.render import render
 from autograder.generate import generate
-from autograder.gradebook.comments import comment_texts
+from autograder.gradebook.book import comment_texts
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import OF_ENDING, OF_MET, amount
 from autograder.messages import template

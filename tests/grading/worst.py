@@ -21,12 +21,12 @@ import nbformat
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback import render
+from autograder.feedback.render import render
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import budgets
 from autograder.sandbox.pool import Pool
-from autograder.store.encoding import bounded
+from autograder.store import bounded
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
 

@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.feedback import render
-from autograder.gradebook.comments import comment_texts
+from autograder.feedback.render import render
+from autograder.gradebook.book import comment_texts
 from autograder.messages import catalogue, languages, sentence, sentences, template
 from autograder.messages.translating import names
+from autograder.notebook.build import fill_title_page
 from autograder.notebook.document import parse
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
-from autograder.notebook.title_page import fill_title_page
 from autograder.paper import make_sheet
 from autograder.paper import render as printed
 from autograder.records import Cell, CellRun, Ending, ExecutedNotebook, Graded, LimitEvent, LimitKind

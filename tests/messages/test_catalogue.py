@@ -20,7 +20,7 @@ from autograder.records import Message, Status
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "autograder"
-OWN_USE = {"checks/values/prose.py", "feedback/marking.py", "authoring/files.py"}
+OWN_USE = {"checks/values/prose.py", "feedback/marking.py", "authoring/starting.py"}
 """Where the name of the language stands for something else: what language a text of a student is in, and an
 example in a comment."""
 
@@ -100,8 +100,21 @@ def test_an_installation_has_the_files() -> None:
 
 def test_no_code_stands_in_two_tables() -> None:
     """Tables are joined, none covers another."""
-    with pytest.raises(ValueError, match="counting: another table has these codes, too: counting"):
-        catalogue.joined(("autograder.messages.counting", "autograder.messages.counting"))
+    with pytest.raises(ValueError, match="page: another table has these codes, too: comment"):
+        catalogue.joined(("autograder.messages.page", "autograder.messages.page"))
+
+
+@pytest.mark.parametrize("path", sorted((PROGRAM / "messages").glob("*.py")), ids=lambda path: path.stem)
+def test_no_code_stands_twice_in_a_module(path: Path) -> None:
+    """A table is put together of several, of which the later one would win without a word."""
+    found = [
+        key.value
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Constant) and path.stem != "formulas"  # whose codes follow from the keys
+    ]
+    assert len(set(found)) == len(found)
 
 
 def test_every_table_is_registered() -> None:

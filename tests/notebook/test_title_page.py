@@ -12,9 +12,8 @@ import nbformat
 import pytest
 
 from autograder.errors import NotebookError
-from autograder.notebook.build import build_release
-from autograder.notebook.details import details
-from autograder.notebook.title_page import fill_title_page
+from autograder.notebook.build import build_release, fill_title_page
+from autograder.notebook.read import details
 from autograder.records import Cell, Markdown
 from autograder.rubric import Rubric, parse
 from autograder.timestamps import Window

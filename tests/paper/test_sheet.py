@@ -15,8 +15,7 @@ from autograder.notebook.markers import solution_fragments
 from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
 from autograder.paper.answer_boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
-from autograder.paper.guide import item_guide
-from autograder.paper.sheet_labels import SheetLabels
+from autograder.paper.guide import SheetLabels, item_guide
 from autograder.rubric import Rubric, parse
 from tests.paper.conftest import COURSE
 

@@ -466,8 +466,8 @@ ESCAPING = (
         (
             Edit(
                 "autograder/feedback/sanitise.py",
-                "shown = visible(text, most).translate(_LOOKALIKES)",
-                "shown = visible(text, most)",
+                "shown = printable_text(text, most).translate(_LOOKALIKES)",
+                "shown = printable_text(text, most)",
             ),
         ),
         ("gradebook", "injections"),

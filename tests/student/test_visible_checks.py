@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import RubricError
-from autograder.rubric.visible import Visible
+from autograder.rubric import Visible
 from autograder.student.visible_checks import MOST_SHOWN, VisibleCheckResult, run_visible_checks, shown_call
 from autograder.tables import convert
 from tests.support.cases import each

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.errors import NotebookError, RubricError
 from autograder.notebook.fill import Listing, fill_notebook, label, label_of
-from autograder.variants.placeholders import fill, fill_table
+from autograder.variants.expressions import fill, fill_table
 from tests.support.cases import each
 
 VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}

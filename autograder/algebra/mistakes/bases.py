@@ -10,7 +10,7 @@ from math import gcd, lcm
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.edits import product
+from autograder.algebra.mistakes.changes import product
 from autograder.algebra.mistakes.misconceptions import Material, Misconception, misconceptions
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, substitute, symbols, walk
 from autograder.algebra.terms import terms

@@ -12,7 +12,7 @@ from itertools import chain, combinations, islice
 
 from msgspec import Struct
 
-from autograder.algebra.mistakes.edits import one_place, product, swapped, times, total
+from autograder.algebra.mistakes.changes import one_place, product, swapped, times, total
 from autograder.algebra.nodes import (
     Add,
     Div,
@@ -86,7 +86,6 @@ def misconceptions(material: Material) -> Iterator[Misconception]:
 
 
 def _of_terms(material: Material) -> Iterator[Misconception]:
-    """Terms and operations."""
     parts, right = material.parts, material.writings[0]
     if not isinstance(right, Add):  # multiplied out, n for n-1 would be a term that is missing
         yield from _off_by_one(right)
@@ -106,7 +105,6 @@ def _of_terms(material: Material) -> Iterator[Misconception]:
 
 
 def _of_symbols(material: Material) -> Iterator[Misconception]:
-    """Symbols and their powers."""
     parts, names, right = material.parts, material.names, material.writings[0]
     yield from _swapped(right, parts)
     for index in material.several:

@@ -12,8 +12,7 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes import floats
 from autograder.algebra.mistakes.bases import expanded
-from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS
-from autograder.algebra.mistakes.edits import swapped, total
+from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, swapped, total
 from autograder.algebra.nodes import (
     Add,
     Div,

@@ -1,4 +1,7 @@
-"""The symbols a formula may use, with their other spellings."""
+"""The words of formulas: what they mean before any symbol is declared, and symbols with other spellings.
+
+For a name that is not known, the one that was meant is only guessed where it is too close to mislead.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,96 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.algebra.greek import GREEK
-from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
+from autograder.algebra.nodes import FUNCTIONS, Const, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
-from autograder.algebra.notation.spelling import is_typo
-from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
+
+SIGNS: Mapping[str, str] = {
+    "+": "+", "-": "-", "*": "*", "×": "×", "/": "/", "//": "//", "^": "^", "**": "^", "!": "!",
+    "(": "(", ")": ")", "[": "[", "]": "]", "{": "{", "}": "}", ",": ",", "=": "=", "==": "=", "_": "_",
+    "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋", "\\*": "*",
+    "|": "|", "!=": "≠", "≠": "≠", "≈": "≈",
+}  # fmt: skip
+"""Sign → kind of its token."""
+
+COMMANDS: Mapping[str, str] = {
+    "cdot": "*", "cdotp": "*", "centerdot": "*", "ast": "*", "bullet": "*", "times": "×", "div": "/",
+    "{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
+    "lparen": "(", "rparen": ")",
+    "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋",
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac",
+    "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈",
+    "binom": "binom", "dbinom": "binom", "tbinom": "binom",
+}  # fmt: skip
+"""LaTeX command → kind of its token."""
+
+FUNCTION_SPELLINGS: Mapping[str, str] = {
+    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "pow": "pow", "Pow": "pow",
+    "log": "log", "Log": "log", "ln": "ln", "lg": "lg", "log10": "lg",
+    "log2": "log2", "lb": "log2", "ld": "log2",
+    "max": "max", "Max": "max", "maximum": "max", "min": "min", "Min": "min", "minimum": "min",
+    "factorial": "factorial", "binomial": "binomial", "binom": "binomial", "comb": "binomial",
+    "ceil": "ceil", "ceiling": "ceil", "floor": "floor",
+    "abs": "abs", "Abs": "abs", "fabs": "abs",
+    "sigmoid": "sigmoid", "Sigmoid": "sigmoid", "logistic": "sigmoid", "expit": "sigmoid",
+    "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos",
+}  # fmt: skip
+"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``) are written in
+terms of the others when they are read."""
+
+CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e")}
+
+SIGMOIDS = frozenset(("σ", "sigma"))
+"""Names of the sigmoid where brackets follow and no symbol is declared so."""
+
+SUMMATIONS = frozenset(("sum", "Sum", "prod", "Prod", "Product", "Σ", "Π"))
+"""Signs of sums and products over an index, which are not read; a symbol may be declared by such a name."""
+
+
+_SHORTEST = 4
+"""Letters of a word in which one may be wrong; in shorter ones it makes another word."""
+_SHORTENED: Mapping[str, str] = {"num": "n", "number": "n"}
+
+
+def is_typo(written: str, meant: str) -> bool:
+    """Whether a name is another one with a typo in some of its parts.
+
+    Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
+    guess is worse than none.
+    """
+    parts, others = written.split("_"), meant.split("_")
+    if len(parts) != len(others):
+        parts, others = [written.replace("_", "")], [meant.replace("_", "")]
+    if [_SHORTENED.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
+        return True
+    return parts != others and all(
+        one == other or (min(len(one), len(other)) >= _SHORTEST and _one_typo(one, other))
+        for one, other in zip(parts, others, strict=True)
+    )
+
+
+def _one_typo(one: str, other: str) -> bool:
+    """Whether one letter is missing, too many or wrong, or two neighbours are exchanged; never the first.
+
+    In short words a wrong letter makes another word (``logs``, ``loss``), and a digit counts things.
+    """
+    if one[0] != other[0]:
+        return False
+    shorter = min(len(one), len(other))
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    if not (one + other).isalpha():
+        return False
+    if len(one) != len(other):
+        return len(one) + len(other) == 1
+    return (len(one) == 1 and shorter > _SHORTEST) or (len(one) == 2 and one == other[::-1])
+
 
 _SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
 _MARKUP = re.compile(

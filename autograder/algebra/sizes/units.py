@@ -14,7 +14,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from autograder.algebra.notation.spelling import is_typo
+from autograder.algebra.notation.vocabulary import is_typo
 from autograder.errors import Unreadable
 
 MAX_CHARS = 80

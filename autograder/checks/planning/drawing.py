@@ -19,7 +19,7 @@ from autograder.checks.base import Draw
 from autograder.checks.options import CallOptions, Case
 from autograder.errors import Place, RubricError
 from autograder.records import Tensor
-from autograder.rubric import convert
+from autograder.tables import convert
 
 Size = int | str
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

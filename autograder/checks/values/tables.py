@@ -145,7 +145,9 @@ def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTa
     barred = [line for line in lines if "|" in line]
     if barred:
         split = [
-            [_plain(cell) for cell in _BARS.split(_inner(line))] for line in barred if not _is_rule(line)
+            [_plain(cell) for cell in _BARS.split(line.removeprefix("|").removesuffix("|"))]
+            for line in barred
+            if not _is_rule(line)
         ]
     else:
         gaps = re.compile("\t") if "\t" in text else _GAPS
@@ -221,10 +223,6 @@ def _name(name: Any) -> str:
 
 def _empty(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and len(cell) < 80 and cell.strip().casefold() in _EMPTY)
-
-
-def _inner(line: str) -> str:
-    return line.removeprefix("|").removesuffix("|")
 
 
 def _plain(cell: str) -> str:

@@ -25,7 +25,7 @@ from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
-from autograder.sandbox.exchange import replies, values, wire
+from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.allowance import Allowance
@@ -159,7 +159,7 @@ class NamespaceBox:
         reply, _ = self._reply(request_id, most=[outputs, 0])
         self._drain_output()
         try:
-            run = replies.cell_run(reply, bytes(self._printed))
+            run = values.cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         self.overhead += max(0.0, time.monotonic() - started - run.seconds)
@@ -168,7 +168,7 @@ class NamespaceBox:
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         full = len(self._printed) >= self._limits.output_kb << 10
-        told = self._heard(replies.reported_limits(reply))
+        told = self._heard(values.reported_limits(reply))
         return self._watch.mark(run, told, printed=full)
 
     def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ class NamespaceBox:
                     if not answer.ok:
                         break
                 skipped = len(scenario.calls) - len(answers)
-                whole = (*answers, *(replies.SKIPPED,) * skipped)
+                whole = (*answers, *(values.SKIPPED,) * skipped)
                 if number == len(scenarios) - 1 or not all(answer.ok for answer in whole):
                     whole = self._watch.confirm(whole, words)
                 results.append(whole)
@@ -245,12 +245,12 @@ class NamespaceBox:
         started = time.monotonic()
         reply, arrays = self._reply(request_id, most=most, room=room)
         try:
-            answer = replies.observation(reply, arrays, number, call)
-            told = self._heard(replies.reported_limits(reply["observed"]))
+            answer = values.observation(reply, arrays, number, call)
+            told = self._heard(values.reported_limits(reply["observed"]))
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
-        self.overhead += max(0.0, passed - replies.believable_seconds(reply.get("seconds")))
+        self.overhead += max(0.0, passed - values.believable_seconds(reply.get("seconds")))
         self._longest = max(self._longest, passed)
         return answer, told
 
@@ -315,7 +315,7 @@ class NamespaceBox:
                 self._replies, max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
             )
             most[:] = most[0] - len(body), most[1] - len(tensors)
-            weight = replies.weight(body, tensors)
+            weight = values.weight(body, tensors)
             ending = room.take(weight) if room else None
             if ending:
                 self._fail(ending)

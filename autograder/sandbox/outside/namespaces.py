@@ -32,8 +32,7 @@ from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.watch import Watch
-from autograder.sandbox.runtime import Runtime, current_runtime
-from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.runtime import Runtime, current_runtime, refuse_other_systems
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for

@@ -130,8 +130,3 @@ def _kilobytes(path: Path, lines: tuple[str, ...]) -> int:
 def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
     """Anonymous memory that a process has in view, its own or shared; cheap to ask."""
     return _kilobytes(proc / str(pid) / "status", _AT_MOST) << 10
-
-
-def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
-    """Private and shared-anonymous memory of a process and all its descendants."""
-    return Watchdog(pid, proc).look(enough=-1).memory_bytes

@@ -26,7 +26,7 @@ from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.proof import doctor
 from autograder.sandbox.proof.doctor import Layer, Start
 from autograder.sandbox.retry import retry_infrastructure
-from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.runtime import refuse_other_systems
 
 FILE_NAME = "selftest.json"
 MOST_BYTES = 1 << 16

@@ -36,7 +36,8 @@ from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError, Unreadable, inside
 from autograder.records import Message, Opaque, Status
-from autograder.rubric import Item, Question, Rubric, convert
+from autograder.rubric import Item, Question, Rubric
+from autograder.tables import convert
 
 MOST_DIGITS = 15
 

@@ -16,9 +16,8 @@ from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Fn, Node, Relation, Tree, symbols, walk
 from autograder.algebra.notation.landau import parse_landau
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_list, parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
@@ -58,7 +57,7 @@ from autograder.kinds.general.symbolic.steps import (
     formulas_of,
     optional_terms,
 )
-from autograder.messages.unreadable import reason
+from autograder.messages.formulas import reason
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
 from autograder.wording import decimal_comma

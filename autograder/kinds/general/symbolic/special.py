@@ -14,7 +14,7 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.growth import GrowthComparison, Order, compared, constant, order, surplus
 from autograder.algebra.nodes import Node, Tree, Tuple, symbols
 from autograder.algebra.notation.landau import parse_statements, sign_of
-from autograder.algebra.notation.lists import parse_list
+from autograder.algebra.notation.several import parse_list
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.checks.judging import results

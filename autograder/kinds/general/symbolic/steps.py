@@ -41,7 +41,7 @@ from autograder.kinds.general.symbolic.graph import (
     read_conditions,
 )
 from autograder.kinds.general.symbolic.options import FormRule, OptionalTerms, SymbolicItem
-from autograder.messages.unreadable import reason
+from autograder.messages.formulas import reason
 from autograder.records import ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
 
@@ -483,7 +483,6 @@ def _copied(same: Mapping[str, int], names: Collection[str]) -> Copied:
 
 
 def _either(conditions: Sequence[Condition]) -> Condition:
-    """One of them holds."""
     return conditions[0] if len(conditions) == 1 else Either(tuple(conditions))
 
 
