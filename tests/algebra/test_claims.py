@@ -42,7 +42,7 @@ def test_every_sentence_is_shown_true() -> None:
     told = {difference.sentence for case in cases() if (difference := case.difference()) is not None}
     for formula in FORMULAS:
         for granted in (True, False) if formula.assume else (True,):
-            wrong = Formulas(formula, granted=granted).wrong()
+            wrong = Formulas(formula, granted=granted).wrong
             told |= {difference.sentence for _, _, difference in wrong if difference is not None}
     told |= {difference.sentence for _, _, difference in relations() if difference is not None}
     assert {key for key in sentences() if key.startswith("diagnosis.")} == told

@@ -49,7 +49,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
 
     def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
         name = self.question.answer
-        value, finding = answered(observations_at(evidence.observed, 0), 0, 1, name, name)
+        value, finding = repeated_value(observations_at(evidence.observed, 0), 0, 1, name, name)
         if finding is not None or str(value).casefold() == options.word.casefold():
             return finding
         return failed("riddle.wrong", word=str(value))
@@ -260,7 +260,7 @@ def sit(word):
     for cell in release["cells"]:
         if cell["metadata"].get("nbgrader", {{}}).get("solution"):
             cell["source"] = f"word = {{word!r}}"
-    results = grader.grade(Handed("ada", {{"one": json.dumps(release).encode()}})).score.items
+    results = grader.grade(SubmittedFiles("ada", {{"one": json.dumps(release).encode()}})).score.items
     return [[one.status.name, str(one.points), render(one.student, "de")] for one in results]
 
 with Pool() as pool:

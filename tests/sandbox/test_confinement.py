@@ -27,7 +27,7 @@ from tests.sandbox.contract import LIMITS
 from tests.sandbox.test_box_cleanup import ENDS
 from tests.support.leftovers import descendants, fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 CONFINED = (Isolation.NAMESPACES, Isolation.REDUCED)
 SEEDS = fresh_seeds(50_000)

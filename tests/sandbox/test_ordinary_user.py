@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.alone,
     pytest.mark.sandbox,
     pytest.mark.skipif(
         os.geteuid() != 0,
