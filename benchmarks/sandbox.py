@@ -44,7 +44,7 @@ torch.set_num_threads(1)
 shell = make_shell()
 gc.collect(); gc.freeze()
 if sys.argv[2] == 'gathered':
-    pages.gather(jail.open_proc())
+    huge_pages.gather(jail.open_proc())
 print('ready', flush=True)
 for line in sys.stdin:
     started = time.perf_counter()

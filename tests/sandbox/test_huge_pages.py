@@ -29,7 +29,7 @@ def huge():
     text = open('/proc/self/smaps_rollup').read()
     return int(text.partition('AnonHugePages:')[2].split()[0])
 before, sums = huge(), [sum(one) for one in kept]
-gathered = pages.gather(proc)
+gathered = huge_pages.gather(proc)
 if pid := os.fork():
     _, status = os.waitpid(pid, 0)
 else:
