@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = Path("tests/test_architecture.py")
-SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.campaign")
+SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.apart")
 
 
 def changed(root: Path, since: str) -> list[Path]:

@@ -392,7 +392,7 @@ def test_a_file_runs_alone_as_a_whole() -> None:
         f"{path.relative_to(ROOT)}:{number}"
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if line.lstrip().startswith(("@pytest.mark.alone", "@pytest.mark.campaign"))
+        if line.lstrip().startswith("@pytest.mark.alone")
     ]
     assert [] == found
 

@@ -27,7 +27,7 @@ from tests.redteam.numbers import numbers
 from tests.redteam.world import World, opened
 from tests.support.leftovers import fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 LIMITS = Limits(
     cell_seconds=2.5,
@@ -110,8 +110,18 @@ def bounded(plain_sandbox: NamespaceSandbox) -> None:
     assert "\nNoNewPrivs:\t1\n" in status
 
 
+FIRST = {attack.kind: name for name, attack in reversed(ATTACKS.items())}
+"""One attack of each kind; the others run apart."""
+
+
 @pytest.mark.usefixtures("bounded")
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(attack, id=name, marks=() if FIRST[attack.kind] == name else pytest.mark.apart)
+        for name, attack in ATTACKS.items()
+    ],
+)
 def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest.FixtureRequest) -> None:
     """See the head of this file."""
     if attack.machine and attack.machine != platform.machine():

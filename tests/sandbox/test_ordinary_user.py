@@ -14,6 +14,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.alone,
+    pytest.mark.apart,
     pytest.mark.sandbox,
     pytest.mark.skipif(
         os.geteuid() != 0,
