@@ -16,18 +16,19 @@ EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 SINCE ?= HEAD
 
-.PHONY: demo test quick thorough fuzz exact draws redteam campaign crowd sabotage survival again format docs clean
+.PHONY: demo test quick thorough messages fuzz exact draws redteam apart campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
 # Some machines forbid Python to keep what it compiled; a score of programs would then compile all tests anew.
 test: export PYTHONDONTWRITEBYTECODE =
+test: AND = $(if $(MARKS), and ($(MARKS)))
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and not campaign' $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and not apart$(AND)' $(PYTEST_ARGS)
+	$(BIN)/pytest -m 'alone and not apart$(AND)' $(PYTEST_ARGS)
 
 # While you edit: style, types, and the tests that mirror what changed since a commit (SINCE=main).
 quick: export PYTHONDONTWRITEBYTECODE =
@@ -36,6 +37,10 @@ quick: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
+
+# Other languages follow the English tables; what is to be translated is told.
+messages: $(STAMP)
+	$(BIN)/python -m autograder.messages
 
 # The tests with every case of the long lists, of which `make test` tries an even part.
 thorough: export THOROUGH = 1
@@ -47,7 +52,7 @@ fuzz: $(STAMP)
 
 # Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes.
 exact: $(STAMP)
-	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/checks/kinds/test_repair_catalogue.py
+	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/kinds/transformers/test_repair_catalogue.py
 
 # Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
 draws: $(STAMP)
@@ -57,7 +62,12 @@ draws: $(STAMP)
 redteam: $(STAMP)
 	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
 
-# The same run as tests, line by line, as continuous integration makes it.
+# Tests that take minutes each and are left out of `make test`: the red team's whole run, every attack in a box, every
+# planted answer of what is shipped, the sandbox of an ordinary user, killed graders. Continuous integration runs them.
+apart: $(STAMP)
+	$(BIN)/pytest -o faulthandler_timeout=2400 -m apart $(PYTEST_ARGS)
+
+# Of these the red team's run alone, line by line.
 campaign: $(STAMP)
 	$(BIN)/pytest -o faulthandler_timeout=2400 tests/redteam/test_campaign.py $(PYTEST_ARGS)
 
@@ -84,8 +94,9 @@ format: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
-	$(BIN)/python -m autograder.cli.grammar > docs/formulas.md.new
+	$(BIN)/python -m autograder.authoring.grammar > docs/formulas.md.new
 	mv docs/formulas.md.new docs/formulas.md
+	$(BIN)/python -m autograder.authoring.pages docs
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.
 $(STAMP): pyproject.toml constraints.txt

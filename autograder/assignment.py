@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks import make_check
-from autograder.checks.base import AsksAgain, AsksStudentAgain, Check
+from autograder.checks.base import Check, HasSecondRound, HasStudentSecondRound
 from autograder.course import Course
 from autograder.course import manifest as manifests
-from autograder.course.manifest import HandedOut, Manifest
-from autograder.errors import CourseError, NotebookError, PreloadMissing, RubricError
+from autograder.course.manifest import Manifest, StudentRelease
+from autograder.errors import CourseError, NotebookError, Place, PreloadMissing, RubricError
+from autograder.kinds import foreign, make_check
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, released_language
@@ -34,6 +34,7 @@ TELLING = frozenset(
     {
         "__init__",
         "__main__",
+        "app",
         "authoring",
         "cli",
         "demo",
@@ -44,6 +45,7 @@ TELLING = frozenset(
         "messages",
         "paper",
         "personal",
+        "store",
         "student",
         "verify",
     }
@@ -103,12 +105,12 @@ class Assignment(Struct, frozen=True, eq=False):
         """Whether the reference is asked about single submissions, and not only before all of them."""
         if self.rubric.assignment.redraw != "never":
             return True
-        again = [check for check in self.checks.values() if isinstance(check, AsksAgain)]
-        return not all(isinstance(check, AsksStudentAgain) for check in again)
+        again = [check for check in self.checks.values() if isinstance(check, HasSecondRound)]
+        return not all(isinstance(check, HasStudentSecondRound) for check in again)
 
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:
-        """Let a module that the rubric preloads, and that is not there, be told as the rubric's slip.
+        """Let a module that the rubric preloads, and that is not there, be told as the rubric's error.
 
         Raises:
             RubricError: there is one; names it and its line.
@@ -117,7 +119,8 @@ class Assignment(Struct, frozen=True, eq=False):
             yield
         except PreloadMissing as error:
             with rubrics.located(self.course.rubric(self.name)):
-                raise RubricError(f"[assignment]: {error}") from error
+                where = Place("[assignment]", "assignment", "preload")
+                raise RubricError(str(error), where) from error
 
     def questions(self, notebook: str) -> tuple[Question, ...]:
         """The questions of one notebook, in the rubric's order."""
@@ -167,7 +170,7 @@ class Assignment(Struct, frozen=True, eq=False):
             )
         return given.variant
 
-    def with_notebooks(self, asked: Assignment, given: HandedOut) -> Assignment:
+    def with_notebooks(self, asked: Assignment, given: StudentRelease) -> Assignment:
         """A student's variant, with the notebooks that were handed out.
 
         Raises:
@@ -196,9 +199,9 @@ class Assignment(Struct, frozen=True, eq=False):
 
         It is for marks and pages: grading says itself that a variant cannot be told.
         """
-        if self.manifest is None or self.manifest.of(student) is None:
-            return self.rubric
         try:
+            if self.manifest is None or self.manifest.of(student) is None:
+                return self.rubric
             return self.rubric.personal(self.variant_of(student), self.manifest.catalogues)
         except Exception:  # noqa: BLE001 - foreseen or not: grading says what it is
             return self.rubric
@@ -206,7 +209,12 @@ class Assignment(Struct, frozen=True, eq=False):
     def digest(self) -> str:
         """SHA-256 over what results depend on besides submission and rubric (see `program_digest`)."""
         digest = hashlib.sha256(self.course.secret())
-        parts = [self.course.reference_digest(), program_digest(), *packages(self.rubric.assignment.preload)]
+        kinds = [question.kind for question in self.rubric.questions]
+        parts = [
+            self.course.reference_digest(),
+            program_digest(),
+            *packages(self.rubric.assignment.preload, kinds),
+        ]
         parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
             parts.append(hashlib.sha256(self.release_bytes[notebook.name]).hexdigest())
@@ -284,19 +292,29 @@ def _digest(path: Path) -> str:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def packages(preload: Iterable[str] = ()) -> list[str]:
+def packages(preload: Iterable[str] = (), kinds: Iterable[str] = ()) -> list[str]:
     """The interpreter and the packages that marks depend on, by version.
 
     Student code runs with them, the reference does, and formulas are compared with one of them.
 
     Args:
         preload: the modules that a rubric has imported beforehand.
+        kinds: of its questions: the code of those that another package brings counts by its content.
     """
     versions = [f"python {sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"]
     versions.append(platform.machine())
     versions += [_version(name) for name in _DEPENDED_ON]
     modules = sorted({module.partition(".")[0] for module in preload} - set(_DEPENDED_ON))
-    return versions + [found for module in modules for found in _versions(module)]
+    versions += [found for module in modules for found in _versions(module)]
+    return versions + [f"kind {kind.name} {_code(kind.folder)}" for kind in foreign(sorted(kinds))]
+
+
+def _code(folder: Path) -> str:
+    """SHA-256 of all modules in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + _digest(path).encode())
+    return digest.hexdigest()
 
 
 def _version(name: str) -> str:

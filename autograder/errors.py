@@ -10,7 +10,7 @@
     ├── GradebookError         nbgrader's database refused, or disagrees with the rubric
     └── SandboxError
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
-        │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's slip
+        │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's error
         ├── SandboxFault       our own infrastructure failed; never the student's fault
         │   ├── BoxLost        a box was ended, and nothing else of ours, by all signs from outside
         │   └── EndedItself    that happened again and again in one submission, perhaps on purpose
@@ -22,7 +22,7 @@ Messages name the thing, what was expected, what came and what to do.
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from autograder.records import Ending
@@ -38,8 +38,53 @@ class CourseError(AutograderError):
     """A folder, file, secret or setting of the course is missing or unusable."""
 
 
+Key = str | int
+"""One step into a TOML file: a key of a table, or an entry of a list by its index or by what it is called."""
+
+
+class Place(str):
+    """Where something stands in a TOML file: in words, for messages, and as the keys that lead there.
+
+    Attributes:
+        path: keys from the top of the file.
+    """
+
+    __slots__ = ("path",)
+    path: tuple[Key, ...]
+
+    def __new__(cls, said: str, *path: Key) -> Self:
+        """Join the two."""
+        made = super().__new__(cls, said)
+        made.path = path
+        return made
+
+    def at(self, said: str, *keys: Key) -> Place:
+        """A place further inside, called by this one's words and more."""
+        return Place(f"{self}{said}", *self.path, *keys)
+
+
+def inside(place: str, said: str, *keys: Key) -> Place:
+    """A place further inside of another one, which may be known in words alone."""
+    return (place if isinstance(place, Place) else Place(place)).at(said, *keys)
+
+
 class RubricError(AutograderError):
-    """A rubric is not readable, or disagrees with its assignment."""
+    """A rubric is not readable, or disagrees with its assignment.
+
+    Attributes:
+        path: the keys that lead to what it is about, as far as they are known.
+    """
+
+    def __init__(self, message: str, place: str = "", *keys: Key) -> None:
+        """Say what is wrong, after where it is.
+
+        Args:
+            message: what is wrong.
+            place: where; a `Place` brings its keys.
+            keys: further ones, from there, which are told as well.
+        """
+        super().__init__(": ".join([*filter(None, [place]), *map(str, keys), message]))
+        self.path: tuple[Key, ...] = (*(place.path if isinstance(place, Place) else ()), *keys)
 
 
 class NotebookError(AutograderError):
@@ -119,7 +164,7 @@ class BoxEnded(SandboxError):
         self.detail = detail
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What happened, for staff, on one line: a foreseen error's text; another's type, text and place.
 
     Nothing is raised, whatever the error is.
@@ -127,8 +172,8 @@ def told(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - not ours, and only its text is missing
-        text = "(its text cannot be told)"
-    text = "".join(sign if sign.isprintable() else " " for sign in text[:_MOST_TOLD]).strip()
+        text = "(its text cannot be read)"
+    text = "".join(char if char.isprintable() else " " for char in text[:_MOST_TOLD]).strip()
     if isinstance(error, AutograderError):
         return text
     places = [

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks import make_check
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
-from autograder.errors import CourseError, NotebookError, RubricError
-from autograder.messages import LANGUAGES
+from autograder.errors import CourseError, NotebookError, Place, RubricError
+from autograder.kinds import forms, make_check
+from autograder.messages import languages
 from autograder.notebook.build import build_release
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
@@ -77,16 +77,19 @@ def _check_languages(rubric: Rubric) -> None:
         RubricError: names all places.
     """
     stated = rubric.assignment.languages
-    unknown = [language for language in stated if language not in LANGUAGES]
+    unknown = [language for language in stated if language not in languages()]
     if unknown or not stated:
         raise RubricError(
-            f"[assignment]: languages: expected some of {', '.join(LANGUAGES)}, "
-            f"got {', '.join(stated) or 'none'}"
+            f"expected some of {', '.join(languages())}, got {', '.join(stated) or 'none'}",
+            Place("[assignment]", "assignment"),
+            "languages",
         )
     missing = untranslated(rubric)
     if missing:
-        more = f" (and {len(missing) - 1} more texts: {'; '.join(missing[1:6])})" if missing[1:] else ""
-        raise RubricError(f"{missing[0]}, one of the assignment's languages; add it{more}")
+        (place, said), *others = missing
+        named = "; ".join(f"{other}: {lacking}" for other, lacking in others[:5])
+        more = f" (and {len(others)} more texts: {named})" if others else ""
+        raise RubricError(f"{said}, one of the assignment's languages; add it{more}", place)
 
 
 def build(
@@ -113,7 +116,7 @@ def build(
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
-    check = build_student_check(rubric, language=language, releases=releases, window=window)
+    check = build_student_check(rubric, language=language, releases=releases, window=window, forms=forms())
     files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
     for notebook in rubric.assignment.notebooks:
         for data in notebook.data:

@@ -10,25 +10,25 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import RubricError
-from autograder.records import Ending, Limits, Met
+from autograder.records import Ending, LimitKind, Limits
 
 FLOOD_FACTOR = 4
 """So many times the output that is kept ends the box."""
 
-PATIENCE = 2
+CLOCK_FACTOR = 2
 """How many times as long a cell, a call or a submission may take by the clock as it may compute.
 
 What it computes is the same on a busy machine; how long that takes is not, and must not decide a mark. The
 clock stands still while the box waits for a processor.
 """
 
-LATEST = 6
+MAX_CLOCK_FACTOR = 6
 """So many times its time by the clock a box gets altogether, where it has to wait for a processor."""
 
-UNTOLD = 3
+UNKNOWN_WAIT_FACTOR = 3
 """The same where the kernel does not tell what waits."""
 
-LENIENCY = 2
+KERNEL_CPU_FACTOR = 2
 """So many times its processor time a box is granted by the kernel itself, which counts by ticks and may be
 a tenth ahead of what it tells: then nobody would know why it ended a box. The exact limit is kept from
 outside."""
@@ -82,10 +82,10 @@ OF_BUDGET: Mapping[Ending, str] = {Ending.QUESTION_SIZE: "question_mb", Ending.A
 """Ending → the field of `Budgets` that brought it about."""
 
 
-class Room:
+class MemoryBudget:
     """What is left of a budget of memory. Not thread safe."""
 
-    def __init__(self, mb: float, ending: Ending, *others: Room) -> None:
+    def __init__(self, mb: float, ending: Ending, *others: MemoryBudget) -> None:
         """Begin with all of it.
 
         Args:
@@ -125,25 +125,25 @@ OF_ENDING: Mapping[Ending, str] = {
 }
 """Ending → the field of `Limits` that brought it about; the others are no limits."""
 
-OF_MET: Mapping[Met, str] = {
-    Met.MEMORY: "memory_mb",
-    Met.PROCESSES: "processes",
-    Met.OUTPUT: "output_kb",
-    Met.DISK: "scratch_mb",
-    Met.FILES: "scratch_files",
-    Met.DESCRIPTORS: "descriptors",
-    Met.REPLY_SIZE: "reply_mb",
+OF_MET: Mapping[LimitKind, str] = {
+    LimitKind.MEMORY: "memory_mb",
+    LimitKind.PROCESSES: "processes",
+    LimitKind.OUTPUT: "output_kb",
+    LimitKind.DISK: "scratch_mb",
+    LimitKind.FILES: "scratch_files",
+    LimitKind.DESCRIPTORS: "descriptors",
+    LimitKind.REPLY_SIZE: "reply_mb",
 }
 """Limit met → the field of `Limits`."""
 
 _UNITS = {"seconds": " s", "mb": " MB", "kb": " kB"}
 
 
-def amount(kind: Ending | Met, limits: Limits) -> str:
+def amount(kind: Ending | LimitKind, limits: Limits) -> str:
     """How much was allowed, with its unit and without a language, e.g. ``"30 s"``; empty for no limit."""
     if isinstance(kind, Ending) and kind in OF_BUDGET:
         return f"{getattr(budgets(limits), OF_BUDGET[kind])} MB"
-    field = OF_MET[kind] if isinstance(kind, Met) else OF_ENDING.get(kind)
+    field = OF_MET[kind] if isinstance(kind, LimitKind) else OF_ENDING.get(kind)
     if field is None:
         return ""
     value = getattr(limits, field)
@@ -174,14 +174,15 @@ def check(table: Mapping[str, Any], place: str) -> None:
         value = _number(table.get(name))
         if value is not None and not least <= value <= most:  # so is what is not a number
             expected = f"{least:,.10g} to {most:,.10g}"
-            raise RubricError(f"{place}: {name}: expected {expected}, got {table[name]}")
+            raise RubricError(f"expected {expected}, got {table[name]}", place, name)
     scratch, memory = (
         _number(table.get(name, getattr(Limits(), name))) for name in ("scratch_mb", "memory_mb")
     )
     if scratch is not None and memory is not None and scratch > memory:
         raise RubricError(
-            f"{place}: scratch_mb: expected at most memory_mb ({memory:g}), got {scratch:g}; what is written "
-            "counts as memory"
+            f"expected at most memory_mb ({memory:g}), got {scratch:g}; what is written counts as memory",
+            place,
+            "scratch_mb",
         )
 
 

@@ -183,7 +183,7 @@ class Ending(enum.StrEnum):
     """No box was opened any more: too many had been ended before."""
 
 
-class Met(enum.StrEnum):
+class LimitKind(enum.StrEnum):
     """A limit that student code met without ending its box."""
 
     MEMORY = "memory"
@@ -195,10 +195,10 @@ class Met(enum.StrEnum):
     REPLY_SIZE = "reply-size"
 
 
-class Encounter(Struct, frozen=True):
+class LimitEvent(Struct, frozen=True):
     """A limit that was met, and whose word that is. It chooses a wording, never a mark."""
 
-    met: Met
+    met: LimitKind
     seen: bool = False
     """Counted or measured outside of the box."""
     told: bool = False
@@ -219,7 +219,7 @@ class Observation(Struct, frozen=True, eq=False):
     message: str = ""
     """The exception's text, capped; shown to students as their own code's words."""
     ending: Ending | None = None
-    met: tuple[Encounter, ...] = ()
+    met: tuple[LimitEvent, ...] = ()
     limit: str = ""
     """How much was allowed where a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
     kinds: tuple[str, ...] = ()
@@ -249,14 +249,14 @@ class CellRun(Struct, frozen=True):
     seconds: float = 0.0
     truncated: bool = False
     """Some output was over the cap and is not kept."""
-    met: tuple[Encounter, ...] = ()
+    met: tuple[LimitEvent, ...] = ()
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
     """What one submission may use: defaults, and the least and most that a rubric may set instead."""
 
     cell_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 30.0
-    """Of processor time, as the next two; by the clock, `autograder.limits.PATIENCE` times as long."""
+    """Of processor time, as the next two; by the clock, `autograder.limits.CLOCK_FACTOR` times as long."""
     call_seconds: Annotated[float, Meta(ge=0.1, le=86_400)] = 10.0
     """Of each call, not of a scenario."""
     submission_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 120.0

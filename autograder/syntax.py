@@ -22,8 +22,8 @@ _HIGHEST = 30
 def _towering(source: str) -> bool:
     """Whether one letter has so many marks that the parser, which puts them in order, would take long."""
     height = 0
-    for sign in "" if source.isascii() else source:
-        height = height + 1 if unicodedata.combining(sign) else 0
+    for char in "" if source.isascii() else source:
+        height = height + 1 if unicodedata.combining(char) else 0
         if height > _HIGHEST:
             return True
     return False

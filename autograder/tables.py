@@ -1,16 +1,17 @@
-"""TOML tables read strictly: nothing is unknown, nothing has another type, and slips get a suggestion."""
+"""TOML tables read strictly: nothing is unknown, nothing has another type, and typos get a suggestion."""
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
 
-from autograder.errors import RubricError
+from autograder.errors import RubricError, inside
 
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ _WORDS = {
     "bool": "true or false",
     "null": "nothing",
 }
+_MISSING = re.compile(r"Object missing required field `(.+)`")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|(\[\.\.\.\])")
 _SHOWN = 60
 """Characters of a value that a message repeats."""
@@ -41,11 +43,11 @@ def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[
     Raises:
         RubricError: a key is unknown (with a suggestion), missing, or has the wrong type.
     """
-    known(table, field_names(to), place, also)
+    check_known_keys(table, field_names(to), place, also)
     try:
         return msgspec.convert(table, to, strict=True)
     except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {explained(error, table, to)}") from error
+        raise rubric_error(error, table, to, place) from error
 
 
 def field_names(to: type[Any]) -> tuple[str, ...]:
@@ -54,7 +56,9 @@ def field_names(to: type[Any]) -> tuple[str, ...]:
     return names
 
 
-def known(table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()) -> None:
+def check_known_keys(
+    table: Mapping[str, Any], names: Collection[str], place: str, also: Collection[str] = ()
+) -> None:
     """Refuse unknown keys, with a suggestion; see `convert`.
 
     Raises:
@@ -62,7 +66,7 @@ def known(table: Mapping[str, Any], names: Collection[str], place: str, also: Co
     """
     for key in table:
         if key not in names:
-            raise RubricError(f"{place}: unknown key {key!r}; {hint(key, {*names, *also})}")
+            raise RubricError(f"unknown key {key!r}; {hint(key, {*names, *also})}", inside(place, "", key))
 
 
 def hint(name: str, names: Collection[str]) -> str:
@@ -71,11 +75,32 @@ def hint(name: str, names: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names)) or 'none'}"
 
 
-def explained(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
-    """What msgspec found, in the words of the file: the key, what was expected, and what stands there."""
+def rubric_error(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:
+    """What msgspec found, in the words of the file and with the keys that lead there."""
+    body, steps = _read(error)
+    missing = _MISSING.fullmatch(body)
+    known_steps = itertools.takewhile(lambda step: step is not None, steps)
+    keys = [step for step in known_steps if step is not None] + ([missing[1]] if missing else [])
+    return RubricError(explain_error(error, table, to), inside(place, "", *keys))
+
+
+def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
+    """The library's words, and its path: keys and indices, None for some entry of a table."""
     body, _, path = str(error).partition(" - at `")
-    steps = [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
-    missing = re.fullmatch(r"Object missing required field `(.+)`", body)
+    return body, [key or (int(index) if index else None) for key, index, _ in _STEP.findall(path.rstrip("`"))]
+
+
+def name_list(names: Iterable[str], most: int = 20) -> str:
+    """Names one after the other, in ASCII; of very many the first ones."""
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(ascii(one)[1:-1] for one in known[:most]) + more
+
+
+def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:
+    """What msgspec found, in the words of the file: the key, what was expected, and what stands there."""
+    body, steps = _read(error)
+    missing = _MISSING.fullmatch(body)
     if missing:
         return f"{_key([*steps, missing[1]])}: this key is missing"
     value: Any = table

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from autograder.messages import sentence
 from autograder.records import Message, Note
 
 FILE_NAME = "timestamp.txt"
@@ -81,7 +82,7 @@ class Timing(Struct, frozen=True):
 
     def notes(self) -> tuple[Note, ...]:
         """Remarks for staff, with the rule that was applied; none where it was in time."""
-        end = shown(self.window.end, self.window.zone)
+        end = format_moment(self.window.end, self.window.zone)
         if self.doubt and self.rule == "accept":
             return (Note("time-accepted", f"{self.doubt} The end was {end}; by exams.toml it counts."),)
         if self.doubt:
@@ -97,7 +98,10 @@ class Timing(Struct, frozen=True):
 
     def message(self, language: str = "en") -> Message | None:
         """What the student reads, with times as the language writes them; nothing where it was in time."""
-        params = {"end": shown(self.window.end, self.window.zone, language), "late": duration(self.late)}
+        params = {
+            "end": format_moment(self.window.end, self.window.zone, language),
+            "late": duration(self.late),
+        }
         if self.doubt:
             return Message("timing.doubt-accepted" if self.rule == "accept" else "timing.not-known", params)
         if self.late:
@@ -143,7 +147,7 @@ def _moment(text: str) -> datetime:
         raise ValueError("it states two zones")
     if name in _FIXED:
         return moment.replace(tzinfo=timezone(timedelta(hours=_FIXED[name]))).astimezone(UTC)
-    return at(moment, named_zone(name)).astimezone(UTC)
+    return local_moment(moment, named_zone(name)).astimezone(UTC)
 
 
 def _plain(text: str) -> datetime:
@@ -167,7 +171,7 @@ def named_zone(name: str) -> ZoneInfo:
     raise ValueError(f"the zone {name!r} cannot be told; expected UTC, or a name such as Europe/Berlin")
 
 
-def at(local: datetime, zone: tzinfo) -> datetime:
+def local_moment(local: datetime, zone: tzinfo) -> datetime:
     """The moment at which clocks in a zone show a time.
 
     Raises:
@@ -181,14 +185,13 @@ def at(local: datetime, zone: tzinfo) -> datetime:
     raise ValueError(f"the hour of {local:%Y-%m-%d %H:%M} {happens} in {zone}; state the offset from UTC")
 
 
-def shown(moment: datetime, zone: str, language: str = "en") -> str:
+def format_moment(moment: datetime, zone: str, language: str = "en") -> str:
     """A moment as people read it, by the clock of its own zone.
 
     ``2026-02-12 11:30 (Europe/Berlin)``, in German ``12.02.2026, 11:30 Uhr (Europe/Berlin)``.
     """
-    seconds = ":%S" if moment.second else ""
-    form = f"%d.%m.%Y, %H:%M{seconds} Uhr" if language == "de" else f"%Y-%m-%d %H:%M{seconds}"
-    return f"{moment.strftime(form)} ({zone})"
+    code = "moment.seconds" if moment.second else "moment.minutes"
+    return sentence(code, language, moment=moment, zone=zone)
 
 
 def by_clock(moment: datetime, window: Window) -> datetime:

@@ -1,10 +1,16 @@
-"""Texts in several languages, as rubrics state them. Imports nothing of ours."""
+"""Texts in several languages, as rubrics state them, and numbers. Imports nothing of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 
 def text_in(text: str | Mapping[str, str], language: str) -> str:
@@ -14,7 +20,38 @@ def text_in(text: str | Mapping[str, str], language: str) -> str:
     return text.get(language) or text.get("en") or next(iter(text.values()), "")
 
 
-class Told(Struct, frozen=True):
+def written_number(value: Decimal, language: str) -> str:
+    """A number without trailing zeros, with the language's decimal sign and a real minus."""
+    from babel.numbers import format_decimal
+
+    plain = format_decimal(value.normalize(), "0.#", _locale(language), decimal_quantization=False)
+    return plain.replace("-", "−")
+
+
+def decimal_sign(language: str) -> str:
+    """What stands before the decimals of a number."""
+    from babel.numbers import get_decimal_symbol
+
+    return get_decimal_symbol(_locale(language))
+
+
+def decimal_comma(languages: Iterable[str]) -> bool:
+    """Whether one of these languages has a comma before decimals; then a point may separate thousands."""
+    return any(decimal_sign(language) == "," for language in languages)
+
+
+@functools.cache
+def _locale(language: str) -> Locale:
+    """What is known of a language; English where nothing is."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        return Locale.parse(language)
+    except (UnknownLocaleError, ValueError):
+        return Locale("en")
+
+
+class LocalisedText(Struct, frozen=True):
     """Words inside a sentence that a rubric states in several languages, as with the name of a case."""
 
     text: dict[str, str]
@@ -23,8 +60,8 @@ class Told(Struct, frozen=True):
         """What staff read."""
         return self.within("en")
 
-    def __add__(self, more: str) -> Told:
-        return Told({language: words + more for language, words in self.text.items()})
+    def __add__(self, more: str) -> LocalisedText:
+        return LocalisedText({language: words + more for language, words in self.text.items()})
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.text.items())))
@@ -34,5 +71,5 @@ class Told(Struct, frozen=True):
         return text_in(self.text, language)
 
 
-Phrase = str | Told
+Phrase = str | LocalisedText
 """What stands in the place of a placeholder: one text, or one for each language."""

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.algebra.equality.compare import Comparer  # noqa: E402 - the answers live in tests
-from autograder.algebra.key import AnswerKey, Named  # noqa: E402
+from autograder.algebra.key import FormulaKey, NamedAnswer  # noqa: E402
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
 from autograder.algebra.notation.parse import parse, parse_relation, parse_sides  # noqa: E402
 from autograder.algebra.printing.text import to_text  # noqa: E402
@@ -136,16 +136,16 @@ def exam_pairs() -> list[Pair]:
     return pairs
 
 
-def key_of(pair: Pair) -> AnswerKey:
+def key_of(pair: Pair) -> FormulaKey:
     """The teacher's side, as the rubric has it."""
     plain = Comparer(Points(VOCABULARY.domains, b"a test"))
     if not pair.key:
-        return AnswerKey([parse(pair.right[0], VOCABULARY)], [plain])
+        return FormulaKey([parse(pair.right[0], VOCABULARY)], [plain])
     formula = FORMULAS[pair.key]
     options = RUBRIC.question(formula.question).item(formula.item).options
     read = parse_relation if options.get("form") == "relation" else parse
 
-    made = {(): plain}
+    made: dict[tuple[str, ...], Comparer] = {(): plain}
 
     def readings(names: Iterable[str]) -> tuple[Comparer, ...]:
         chosen = tuple(names)
@@ -158,7 +158,7 @@ def key_of(pair: Pair) -> AnswerKey:
     remarks = ((entry, True) for entry in options.get("remark", ()))
     mistakes = ((entry, False) for entry in options.get("mistake", ()))
     named = [
-        Named(
+        NamedAnswer(
             entry["code"],
             read(entry["when"], VOCABULARY),
             tuple(readings(entry.get("assume", granted))),
@@ -167,17 +167,17 @@ def key_of(pair: Pair) -> AnswerKey:
         for entry, right in (*remarks, *mistakes)
     ]
     accepted = dict.fromkeys((formula.right[0], *options.get("accept", ())))
-    return AnswerKey([read(text, VOCABULARY) for text in accepted], readings(granted), named)
+    return FormulaKey([read(text, VOCABULARY) for text in accepted], readings(granted), named)
 
 
-def ours(keys: Mapping[str, AnswerKey], pair: Pair) -> str:
+def ours(keys: Mapping[str, FormulaKey], pair: Pair) -> str:
     """Read, compare, diagnose."""
     key = keys[name_of(pair)]
     try:
         answer = (
             parse_relation(pair.text, VOCABULARY) if "=" in pair.right[0] else parse(pair.text, VOCABULARY)
         )
-        return str(key.verdict(answer).right)
+        return str(key.facts(answer).right(strictly=False))
     except Unreadable:
         return "unreadable"
     except Undecided:
@@ -233,7 +233,7 @@ def approximate(node: Node, at: Mapping[str, float]) -> float:
         case Div(above, below):
             return approximate(above, at) / approximate(below, at)
         case Pow(base, exponent):
-            return approximate(base, at) ** approximate(exponent, at)
+            return math.pow(approximate(base, at), approximate(exponent, at))
     raise ValueError(node)
 
 

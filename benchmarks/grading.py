@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from autograder import assignment as assignments
-from autograder.demo import ASSIGNMENT
+from autograder.demo import EXAM
 from autograder.demo import course as demo_course
 from autograder.grading import batch
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
 from autograder.sandbox.pool import Pool
 
@@ -39,8 +39,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place, _ = demo_course.make(Path(folder, "course"), students=options.students, seed=1)
-        assignment = assignments.load(place, ASSIGNMENT)
-        handed = [batch.collect(assignment, handin) for handin in place.handins(ASSIGNMENT)]
+        assignment = assignments.load(place, EXAM.assignment)
+        handed = [batch.collect(assignment, handin) for handin in place.handins(EXAM.assignment)]
         with Pool() as pool:
             started = time.perf_counter()
             grader = Grader(assignment, pool)
@@ -67,7 +67,7 @@ def main() -> None:
         print(json.dumps(figures))
 
 
-def graded(grader: Grader, handed: list[Handed], workers: int) -> list[Graded]:
+def graded(grader: Grader, handed: list[SubmittedFiles], workers: int) -> list[Graded]:
     """Grade all, several at the same time."""
     with ThreadPoolExecutor(workers) as threads:
         return list(threads.map(grader.grade, handed))

@@ -38,13 +38,13 @@ sys.path.insert(0, sys.argv[1])
 for name in {preload!r}:
     importlib.import_module(name)
 import torch, torch._dynamo
-from autograder.sandbox.inside import jail, pages
+from autograder.sandbox.inside import jail, huge_pages
 from autograder.sandbox.inside.shell import make_shell
 torch.set_num_threads(1)
 shell = make_shell()
 gc.collect(); gc.freeze()
 if sys.argv[2] == 'gathered':
-    pages.gather(jail.open_proc())
+    huge_pages.gather(jail.open_proc())
 print('ready', flush=True)
 for line in sys.stdin:
     started = time.perf_counter()
@@ -101,8 +101,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sandbox = NamespaceSandbox(Environment(preload=PRELOAD))
+    figures: dict[str, float | str] = {}
     try:
-        figures = {**trivial(sandbox, options.rounds), **idle(sandbox), **calls(sandbox), **tensors(sandbox)}
+        figures |= trivial(sandbox, options.rounds) | idle(sandbox) | calls(sandbox) | tensors(sandbox)
         where = parts(sandbox, options.rounds)
     finally:
         sandbox.close()

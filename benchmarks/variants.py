@@ -22,9 +22,9 @@ from typing import TypeVar
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
-from autograder.personal.handing_out import hand_out
-from autograder.personal.making import make
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.personal.distribution import hand_out
+from autograder.personal.variant_set import make_variants
 from autograder.sandbox.pool import Pool
 
 ROOT = Path(__file__).parents[1]
@@ -43,8 +43,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Pool() as pool:
         course = course_at(Path(folder))
         common = assignments.load(course, NAME)
-        make(common, students[:1], pool)
-        drawing, made = timed(lambda: make(common, students, pool))
+        make_variants(common, students[:1], pool)
+        drawing, made = timed(lambda: make_variants(common, students, pool))
         handing_out, written = timed(lambda: hand_out(course, NAME, students, pool))
         loaded = assignments.load(course, NAME)
         first, _ = timed(lambda: Grader(loaded, pool))
@@ -87,7 +87,7 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 def median(grader: Grader, papers: Iterable[tuple[str, bytes]]) -> float:
     """The median of the milliseconds that papers take, one after another."""
-    seconds = [grader.grade(Handed(student, {NAME: paper})).seconds for student, paper in papers]
+    seconds = [grader.grade(SubmittedFiles(student, {NAME: paper})).seconds for student, paper in papers]
     return round(1000 * statistics.median(seconds), 1)
 
 

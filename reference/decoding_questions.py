@@ -1,4 +1,4 @@
-"""What the decoding questions ask of the reference: right results, accepted ties, and the results of slips.
+"""What decoding questions ask of the reference: right results, accepted ties, and results of mistakes.
 
 A question of kind ``decoding`` names one of the oracles here as its ``reference``, and one of the functions
 at the end as its ``trials``. An oracle is asked with the arguments of the student's function.
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from . import decoding
-from .faults.decoding import SLIPS
-from .faults.slip import Slip, compiled, planted, trials
+from .faults.decoding import MISCONCEPTIONS
+from .faults.misconception import Misconception, compiled, planted, trials
 from .gpt2 import GPT2
 from .outcomes import beam_outcomes, distribution, greedy_outcomes
 
@@ -26,12 +26,12 @@ Answer = dict[str, Any]
 
 
 class Oracle:
-    """Right results of one function, and those of its slips.
+    """Right results of one function, and those of its misconceptions.
 
     Args:
         function: from `reference.decoding`.
         right: arguments of the function → what may come out, as `autograder`'s kind ``decoding`` reads it.
-        run: function and its arguments → what is compared of one slip.
+        run: function and its arguments → what is compared of one misconception.
     """
 
     model = GPT2
@@ -53,33 +53,33 @@ class Oracle:
         return inspect.getsource(self._function)
 
     @property
-    def slips(self) -> tuple[Slip, ...]:
+    def misconceptions(self) -> tuple[Misconception, ...]:
         """Everything else that is known to be written."""
-        return SLIPS[self._function.__name__]
+        return MISCONCEPTIONS[self._function.__name__]
 
     def expected(self, *args: Any) -> Answer:
-        """What is right for some arguments, and ``mistakes``: pairs of a code and a result.
+        """What is right for some arguments, and ``mistakes``: code and result of each misconception.
 
-        A slip that raises for these arguments has no result and is left out.
+        A misconception that raises for these arguments has no result and is left out.
         """
         if not self._planted:
             name = self._function.__name__
             self._planted = [
-                (slip.code, compiled(planted(self.source, slip), name, vars(decoding)))
-                for slip in self.slips
-                if slip.code
+                (misconception.code, compiled(planted(self.source, misconception), name, vars(decoding)))
+                for misconception in self.misconceptions
+                if misconception.code
             ]
         mistakes = []
         for code, function in self._planted:
             try:
-                mistakes.append([code, self._run(function, *args)])
+                mistakes.append({"code": code, "values": self._run(function, *args)})
             except (RuntimeError, IndexError, ValueError):
                 continue
-        return {**self._right(*args), "mistakes": mistakes}
+        return {"right": self._right(*args), "mistakes": mistakes}
 
     def trials(self) -> list[dict[str, Any]]:
-        """Every slip as an answer cell."""
-        return trials(self.source, self.slips)
+        """Every misconception as an answer cell."""
+        return trials(self.source, self.misconceptions)
 
 
 # ---------------------------------------------------------------- filters

@@ -1,4 +1,4 @@
-"""What the memorisation question asks of the reference: the notebook's corpus, and what slips measure."""
+"""What the memorisation question asks of the reference: the notebook's corpus, and what mistakes measure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from . import memorisation as key
 from .corpus import CORPUS
-from .faults.memorisation import SLIPS
-from .faults.slip import compiled, planted
+from .faults.memorisation import MISCONCEPTIONS
+from .faults.misconception import compiled, planted
 
 SOURCE = inspect.getsource(key.memorisation)
 REPORT = """
@@ -16,11 +16,11 @@ REPORT = """
 pieces = CORPUS[0][:4] + [0] + CORPUS[0][4:8] + CORPUS[1][-5:] + CORPUS[2][:5] + CORPUS[0][:4]
 report = {"tokens": pieces, **memorisation(pieces, CORPUS, 3)}
 """
-"""What follows the function in an answer cell: a text that every slip measures otherwise."""
+"""What follows the function in an answer cell: a text that every misconception measures otherwise."""
 
 
 class Oracle:
-    """Right measures, those of every slip, and the corpus that reports are about."""
+    """Right measures, those of every misconception, and the corpus that reports are about."""
 
     corpus = CORPUS
 
@@ -31,9 +31,12 @@ class Oracle:
         """Arguments as those of the student's function; see `reference.memorisation.memorisation`."""
         if not self._planted:
             self._planted = [
-                (slip.code, compiled(planted(SOURCE, slip), "memorisation", vars(key))) for slip in SLIPS
+                (misconception.code, compiled(planted(SOURCE, misconception), "memorisation", vars(key)))
+                for misconception in MISCONCEPTIONS
             ]
-        mistakes = [[code, measure(generated, corpus, n)] for code, measure in self._planted]
+        mistakes = [
+            {"code": code, "values": measure(generated, corpus, n)} for code, measure in self._planted
+        ]
         return {"right": key.memorisation(generated, corpus, n), "mistakes": mistakes}
 
 
@@ -50,8 +53,12 @@ def memorisation_trials() -> list[dict[str, Any]]:
     }
     return [
         *(
-            {"name": slip.name, "source": planted(SOURCE, slip) + REPORT, "loses": list(slip.loses)}
-            for slip in SLIPS
+            {
+                "name": misconception.name,
+                "source": planted(SOURCE, misconception) + REPORT,
+                "loses": list(misconception.loses),
+            }
+            for misconception in MISCONCEPTIONS
         ),
         *(
             {"name": name, "source": SOURCE + REPORT + after, "loses": ["report"]}

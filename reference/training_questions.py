@@ -1,4 +1,4 @@
-"""What the training question asks of the reference: the losses of the right trainer, and those of slips."""
+"""What the training question asks of the reference: losses of the right trainer, and those of mistakes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from . import training
-from .faults.slip import Slip, compiled, planted, trials
-from .faults.training import LOSS, RESUME, SLIPS, UPDATES
+from .faults.misconception import Misconception, compiled, planted, trials
+from .faults.training import LOSS, MISCONCEPTIONS, RESUME, UPDATES
 from .gpt2 import GPT2
 
 SOURCE = inspect.getsource(training.Trainer)
@@ -52,27 +52,32 @@ def _resumed(kind: type[training.Trainer], task: Mapping[str, Any]) -> dict[str,
 
 
 class Oracle:
-    """The right trainer's losses, those that follow from another loss, and those of every slip."""
+    """The right trainer's losses, those that follow from another loss, and those of every misconception."""
 
     def expected(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """All losses of one task.
 
         Args:
-            task: see `autograder.checks.kinds.training.plan`.
+            task: see `autograder.kinds.transformers.training`.
         """
         with torch.enable_grad():
-            straight = {slip.code: _straight(_planted(slip), task) for slip in (*LOSS, *UPDATES)}
-            resumed = {slip.code: _resumed(_planted(slip), task) for slip in RESUME}
+            straight = {
+                misconception.code: _straight(_planted(misconception), task)
+                for misconception in (*LOSS, *UPDATES)
+            }
+            resumed = {
+                misconception.code: _resumed(_planted(misconception), task) for misconception in RESUME
+            }
             right = _straight(training.Trainer, task)
         return {
             "right": right,
-            "follow": [straight[slip.code] for slip in LOSS],
-            "mistakes": [[code, losses] for code, losses in (straight | resumed).items()],
+            "follow": [straight[misconception.code] for misconception in LOSS],
+            "mistakes": [{"code": code, "values": losses} for code, losses in (straight | resumed).items()],
         }
 
 
-def _planted(slip: Slip) -> Any:
-    return compiled(planted(SOURCE, slip), "Trainer", vars(training))
+def _planted(misconception: Misconception) -> Any:
+    return compiled(planted(SOURCE, misconception), "Trainer", vars(training))
 
 
 trainer = Oracle()
@@ -80,4 +85,4 @@ trainer = Oracle()
 
 def trainer_trials() -> list[dict[str, Any]]:
     """For `autograder verify`."""
-    return trials(SOURCE, SLIPS)
+    return trials(SOURCE, MISCONCEPTIONS)

@@ -33,18 +33,18 @@ COMMON_FAULTS = ("self_mask", "residual", "shape_order", "cross_value")
 
 
 def cache_trials() -> list[Trial]:
-    """Slips in `cached_numbers`, and another right way of writing it."""
+    """Misconceptions in `cached_numbers`, and another right way of writing it."""
     head = "def cached_numbers(n_layers, length, d_model):\n    return "
     wrong = {
         "keys alone": "n_layers * length * d_model",
         "one layer": "2 * length * d_model",
         "all pairs of tokens": "2 * n_layers * length**2 * d_model",
     }
-    slips = [
+    misconceptions = [
         {"name": name, "source": head + formula, "loses": ["function"]} for name, formula in wrong.items()
     ]
     written_out = head + "sum(d_model + d_model for _ in range(n_layers * length))"
-    return [*slips, {"name": "added up", "source": written_out, "loses": []}]
+    return [*misconceptions, {"name": "added up", "source": written_out, "loses": []}]
 
 
 def repair_trials() -> list[Trial]:

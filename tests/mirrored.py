@@ -1,11 +1,13 @@
 """The test files that mirror what changed since the last commit of main: ``python -m tests.mirrored``.
 
-``autograder/a/b.py`` is mirrored by ``tests/a/test_b.py``, or else by the quick files of ``tests/a``. What
-runs alone or long is left to `make test`, unless it changed itself.
+``autograder/a/b.py`` is mirrored by ``tests/a/test_b.py`` and by the quick files of ``tests/a`` that import
+from it; where there is no ``test_b.py``, by all quick files of ``tests/a``. What runs alone or long is left
+to `make test`, unless it changed itself.
 """
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = Path("tests/test_architecture.py")
-SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.campaign")
+SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.apart")
 
 
 def changed(root: Path, since: str) -> list[Path]:
@@ -37,14 +39,28 @@ def mirrors(root: Path, paths: Iterable[Path]) -> Iterator[Path]:
         if path.parts[0] == "tests":
             yield from [path] if path.name.startswith("test_") else _quick(root, path.parent)
         elif path.parts[0] == "autograder":
-            yield from _mirror(root, Path("tests", *path.parts[1:]))
+            yield from _mirror(root, path)
 
 
-def _mirror(root: Path, path: Path) -> Iterator[Path]:
-    name = path.parent.name if path.name == "__init__.py" else path.stem
-    own = [path.with_name(f"test_{name}.py"), path.parent.with_name(f"test_{name}.py")]
+def _mirror(root: Path, source: Path) -> Iterator[Path]:
+    module = source.parent if source.name == "__init__.py" else source.with_suffix("")
+    path = Path("tests", *source.parts[1:])
+    own = [path.with_name(f"test_{module.name}.py"), path.parent.with_name(f"test_{module.name}.py")]
     found = [one for one in own if (root / one).is_file()]
-    yield from found or _quick(root, next(one for one in path.parents if (root / one).is_dir()))
+    beside = _quick(root, next(one for one in path.parents if (root / one).is_dir()))
+    yield from found
+    yield from (one for one in beside if not found or ".".join(module.parts) in _imported(root / one))
+
+
+def _imported(test: Path) -> set[str]:
+    """The modules a test file imports, and what it imports from them, by dotted names."""
+    found = set()
+    for node in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
 
 
 def _quick(root: Path, folder: Path) -> Iterator[Path]:

@@ -16,6 +16,8 @@ from autograder.records import Status
 from reference.faults import attention
 from tests.demo.marking import ROOT, marks, shipped
 from tests.support.attention_samples import ITEMS, RIGHT, WRONG, Sample
+from tests.support.cases import each
+from tests.support.thorough import sample
 
 NAME = "attention"
 SOURCE = ROOT / "assignments" / NAME / f"{NAME}.ipynb"
@@ -49,9 +51,9 @@ def test_the_answer_key_earns_everything() -> None:
     assert dict(ITEMS) == {item: result.points for item, result in results.items()}
 
 
-@pytest.mark.parametrize("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
+@each("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
 def test_every_sample_earns_what_it_says(sample: Sample) -> None:
-    """Each style and each slip gets exactly the points stated beside it; only slips lose any."""
+    """Each style and each misconception gets exactly the points stated beside it; only mistakes lose any."""
     results = marks("mha", sample.source, assignment=NAME)
     assert dict(sample.points) == {item: result.points for item, result in results.items()}
     assert bool(sample.portrait) == (sample.earned < sum(ITEMS.values()))
@@ -85,8 +87,8 @@ def test_the_librarys_class_is_no_answer(answer: str) -> None:
             assert "MultiheadAttention" in render(result.student, language)
 
 
-@pytest.mark.parametrize("trial", attention.trials(), ids=lambda trial: trial["name"])
-def test_each_slip_loses_exactly_its_items(trial: Mapping[str, Any]) -> None:
+@pytest.mark.parametrize("trial", sample(attention.trials(), 20), ids=lambda trial: trial["name"])
+def test_each_misconception_loses_exactly_its_items(trial: Mapping[str, Any]) -> None:
     """Every operator of the catalogue costs what is stated beside it, and a right rewriting nothing.
 
     Items that are stated to depend on what is drawn may be lost or kept.

@@ -10,19 +10,20 @@ from typing import Any
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence, Trial, trials_of
-from autograder.messages import SENTENCES, render
+from autograder.kinds import make_check
+from autograder.messages import render, sentences
 from autograder.records import Answer, ItemResult, Observation, Status
 from autograder.rubric import Question, load
 from reference.counting import families, oracle, tasks, trials
 from reference.counting.catalogue import DECODERS
 from reference.counting.mistakes import families as family_mistakes
 from reference.counting.mistakes import parameters, use
-from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
+from reference.counting.mistakes.miscounts import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
 from tests.checks.asking import DRAW
 from tests.reference.counting.test_parameters import T5_3B
+from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 RUBRICS = {name: load(ROOT / "rubrics" / f"{name}.toml") for name in ("gpt2", "counting")}
@@ -96,7 +97,7 @@ def planted(question: Question) -> Iterator[Trial]:
         yield from trials_of(CHECKS[question.id], key(question))
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@each("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     """A planted answer costs points of the items it names, and of no other; nothing waits for a person."""
     wrong = {}
@@ -111,7 +112,7 @@ def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     assert {} == wrong
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@each("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question: Question) -> None:
     """No item is worth points that cannot be lost; another notation of the right answer is accepted."""
     found = list(planted(question))
@@ -120,13 +121,13 @@ def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question:
     assert len({trial.name for trial in found}) == len(found)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@each("question", QUESTIONS, ids=lambda question: question.id)
 def test_the_key_is_right(question: Question) -> None:
     """Every item of the answer key earns its points."""
     assert {Status.PASSED} == {one.status for one in graded(question, key(question).source)}
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@each("question", QUESTIONS, ids=lambda question: question.id)
 def test_one_configuration_for_students_and_grader(question: Question) -> None:
     """What the notebook shows is what the reference is called with, and what the trials are made for."""
     _, _, shown = CELLS[f"{question.id}-config"].partition(" = ")
@@ -164,7 +165,7 @@ def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
         assert 0 < mistake["values"]["total"]["count"] != said["right"]["total"]["count"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "code", "entry", "number"),
     [
         ("matrices", "old-vocabulary", "wte", 50257 * 768),
@@ -210,12 +211,12 @@ def test_every_mistake_changes_a_number_somewhere() -> None:
     assert {code for code, _ in found} == {code for code, numbers in found if numbers}
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 def test_every_mistake_has_its_sentences(name: str) -> None:
     """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
     known = KNOWN[name][1]
     for mistake in known:
-        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(SENTENCES)
+        assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(sentences())
     assert len({mistake.code for mistake in known}) == len(known)
 
 
@@ -224,7 +225,7 @@ def test_every_sentence_belongs_to_a_mistake() -> None:
     known = [mistake for _, found in KNOWN.values() for mistake in found]
     codes = {one.code for one in known} | {one.family for one in known} | {"several"}
     assert {f"counting.{code}" for code in codes} == {
-        code for code in SENTENCES if code.startswith("counting.")
+        code for code in sentences() if code.startswith("counting.")
     }
 
 
@@ -244,7 +245,7 @@ def _given(question: Question, name: str, number: int) -> str:
     return f"{question.answer} = {rows!r}"
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@each("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Question) -> None:
     """The number of each mistake brings its own sentence, or a general one where another leads to it as well.
 

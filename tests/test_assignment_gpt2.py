@@ -15,13 +15,14 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from autograder.checks import make_check
 from autograder.checks.base import trials_of
+from autograder.kinds import make_check
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.records import Answer
 from autograder.rubric import Question, load
 from reference import corpus, decoding, gpt2, memorisation, training
+from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 NAME = "gpt2"
@@ -116,7 +117,7 @@ def test_points_become_a_grade() -> None:
     assert [("5.0", False), ("4.0", True), ("1.0", True)] == [(one.name, one.passed) for one in graded]
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@each("question", RUBRIC.questions, ids=lambda question: question.id)
 def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
     """Students read the points that the rubric gives, and in which task they are, in both languages."""
     headings = [line for line in CELLS[f"{question.id}-prompt"].source.splitlines() if line.startswith("#")]
@@ -130,7 +131,7 @@ def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
         assert {"en", "de"} == set(item.text)
 
 
-@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
+@each("question", RUBRIC.questions, ids=lambda question: question.id)
 def test_a_question_is_called_the_same_everywhere(question: Question) -> None:
     """The heading in the notebook is the title on feedback pages, in both languages."""
     headings = [

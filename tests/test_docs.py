@@ -15,19 +15,21 @@ import pytest
 import typer
 
 from autograder import limits
-from autograder.checks import KINDS
+from autograder.authoring.pages import pages
 from autograder.cli import reference
 from autograder.cli.app import app
+from autograder.kinds import registered
 from autograder.records import Limits
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID
 from tests.cli.running import only_object
 from tests.cli.running import run_cold as run
+from tests.support.cases import each
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-    for path in sorted((ROOT / "docs").glob("*.md"))
+    for path in sorted((ROOT / "docs").rglob("*.md"))
 }
 PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md")}
 TUTORIAL = PAGES["docs/instructors.md"]
@@ -132,7 +134,7 @@ def test_make_targets_in_the_text_exist() -> None:
     assert set() == told - targets
 
 
-@pytest.mark.parametrize(("page", "words"), list(typed_commands()))
+@each(("page", "words"), list(typed_commands()))
 def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
     """Each command and option that a page mentions is one that the program has."""
     name, *rest = words
@@ -143,7 +145,7 @@ def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
     assert set() == {word for word in rest if word.startswith("--")} - options, page
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     """Relative links name files of this repository, and headings that exist."""
     dead = []
@@ -160,13 +162,33 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_every_page_is_linked_from_the_readme() -> None:
     """A newcomer finds each page of docs/ in the README."""
     assert [] == [
-        page for page in PAGES if page.startswith("docs/") and f"({page})" not in PAGES["README.md"]
+        page
+        for page in PAGES
+        if page.startswith("docs/") and not page.startswith("docs/kinds/")
+        if f"({page})" not in PAGES["README.md"]
     ]
 
 
+def test_pages_of_kinds_are_current() -> None:
+    """The list of kinds and their pages are what lies in their folders; make them with ``make docs``."""
+    made = pages(PAGES["docs/rubric.md"])
+    assert made == {
+        page.removeprefix("docs/"): text
+        for page, text in PAGES.items()
+        if page.startswith("docs/kinds/") or page == "docs/rubric.md"
+    }
+
+
+def test_every_page_of_a_kind_is_reached_from_the_list() -> None:
+    """The overview links each kind's page, and that links what was too long for it."""
+    told = PAGES["docs/rubric.md"] + "".join(PAGES[f"docs/kinds/{name}.md"] for name in registered())
+    names = [page.rpartition("/")[2] for page in PAGES if page.startswith("docs/kinds/")]
+    assert [] == [name for name in names if not re.search(rf"\]\((kinds/)?{re.escape(name)}[)#]", told)]
+
+
 def test_pages_are_short() -> None:
-    """No page is long but the reference of rubrics, and what is generated from the program."""
-    references = ("docs/rubric.md", "docs/formulas.md")
+    """No page is long but what is generated from the grammar of formulas."""
+    references = ("docs/formulas.md",)
     long = {page: text.count("\n") for page, text in PAGES.items() if page not in references}
     assert {} == {page: lines for page, lines in long.items() if lines > LINES}
 
@@ -188,8 +210,8 @@ def test_table_of_limits() -> None:
 
 
 def test_table_of_limits_that_are_met() -> None:
-    """The instructors' page names, for every limit, all the sentences about it."""
-    section = TUTORIAL.partition("### When a limit is met")[2].partition("\n## ")[0]
+    """The page about grading names, for every limit, all the sentences about it."""
+    section = PAGES["docs/grading.md"].partition("### When a limit is met")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", section, re.MULTILINE)
     told = {name: set(re.findall(r"`([a-z.-]+)`", codes)) for name, codes in rows}
     expected: dict[str, set[str]] = {name: set() for name in Limits.__struct_fields__}
@@ -217,7 +239,9 @@ def test_changelog_names_every_kind_and_command() -> None:
     """What users can do stands in the changelog."""
     text = PAGES["CHANGELOG.md"]
     assert [] == [
-        name for name in (*KINDS, *(f"autograder {one}" for one in COMMANDS)) if f"`{name}`" not in text
+        name
+        for name in (*registered(), *(f"autograder {one}" for one in COMMANDS))
+        if f"`{name}`" not in text
     ]
 
 

@@ -40,12 +40,14 @@ class Reader:
                 for line in body.splitlines():
                     self.type(line)
                 continue
-            student = re.findall(r"`(\w+)`, cell `([\w-]+)`:\s*$", before)
-            cell = re.findall(r"Cell `([\w-]+)`", before)
+            student = re.findall(r"`(\w+)`,\s+cell\s+`([\w-]+)`:\s*$", before)
+            cell = re.findall(r"Cell\s+`([\w-]+)`", before)
             if student:
                 self.answered[student[0][0]][student[0][1]] = body.rstrip("\n")
             elif language == "toml":
-                self.replace_question(re.findall(r"the question `(\w+)` is now:\s*$", before)[0], body)
+                self.replace_question(
+                    re.findall(r"the\s+question\s+`(\w+)`\s+is\s+now:\s*$", before)[0], body
+                )
             else:
                 self.change(self.course / f"assignments/{NAME}/{NAME}.ipynb", {cell[-1]: body.rstrip("\n")})
 

@@ -1,4 +1,4 @@
-"""Every example in docs/rubric.md is a rubric that is accepted, and every kind has one."""
+"""Every example of the reference is a rubric that is accepted, and every kind has one."""
 
 from __future__ import annotations
 
@@ -8,63 +8,47 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.checks import KINDS, make_check, options
-from autograder.checks.judging import manual, signs
-from autograder.checks.judging.known import Worth
-from autograder.checks.kinds import (
-    causality,
-    choice,
-    count,
-    gradient,
-    quantity,
-    repair,
-    shape,
-    tracing,
-    value,
-    visibility,
-)
-from autograder.checks.kinds.audit import options as audit_options
-from autograder.checks.kinds.behaviour import probes, subject
-from autograder.checks.kinds.decoding import options as decoding_options
-from autograder.checks.kinds.implementation import options as implementation_options
-from autograder.checks.kinds.memorisation import MemorisationItem, MemorisationQuestion
-from autograder.checks.kinds.quantity import tolerances
-from autograder.checks.kinds.symbolic import options as symbolic_options
-from autograder.checks.kinds.table import options as table_options
-from autograder.checks.kinds.training import options as training_options
+from autograder.authoring.schema import reachable
+from autograder.checks.judging.manual import ManualItem
+from autograder.checks.options import AnswerItem, Case, ComparedOptions, Mistake, Rules
 from autograder.checks.planning import drawing
+from autograder.checks.tabular import TableRow
 from autograder.errors import RubricError
-from autograder.rubric import Rubric, parse, scales
+from autograder.kinds import kinds, make_check, registered
+from autograder.rubric import ConstructorArguments, Rubric, Visible, parse, scales
 from autograder.rubric.exam import Exam, Task
-from autograder.rubric.visible import Made, Visible
 from autograder.variants import options as variant_options
+from tests.support.cases import each
 
-PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
-EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).parents[1] / "docs"
+COMMON = {
+    name: (DOCS / name).read_text("utf-8") for name in ("rubric.md", "exams.md", "variants.md", "oracles.md")
+}
+PAGES = {
+    name: "".join(page.read_text("utf-8") for page in sorted(DOCS.glob(f"kinds/{name}*.md")))
+    for name in registered()
+}
+COMMON["exams.md"] = COMMON["exams.md"].partition("## An exam: its tasks and its time")[2]
+EXAMPLES = re.findall(
+    r"^```toml\n(.*?)^```", "\n".join((*COMMON.values(), *PAGES.values())), re.DOTALL | re.MULTILINE
+)
 RECORDS = (
-    *(Exam, Task, Made, Visible),
-    *(options.Rules, options.Mistake, options.Case, options.AnswerItem, options.ComparedOptions),
-    *(table_options.TableQuestion, table_options.TableItem, table_options.Row),
-    *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same),
-    *(count.CountQuestion, count.CountItem, shape.ShapeQuestion, shape.ShapeItem),
-    *(value.ValueQuestion, value.ValueItem, subject.BehaviourQuestion, probes.BehaviourItem),
-    *(implementation_options.ImplementationQuestion, implementation_options.ImplementationItem),
-    implementation_options.Contract,
-    *(quantity.QuantityQuestion, quantity.QuantityItem, tolerances.ToleranceTable),
-    *(options.Given, decoding_options.DecodingQuestion, decoding_options.DecodingItem, Worth),
-    *(training_options.TrainingQuestion, training_options.TrainingItem),
-    *(MemorisationQuestion, MemorisationItem),
-    *(visibility.VisibilityQuestion, visibility.VisibilityItem, tracing.TracingQuestion),
-    *(causality.CausalityQuestion, causality.CausalityItem),
-    *(gradient.GradientQuestion, gradient.GradientItem),
-    *(choice.Option, choice.ChoiceQuestion, choice.ChoiceItem),
-    *(symbolic_options.SymbolicQuestion, symbolic_options.SymbolicItem, symbolic_options.CarryForward),
-    symbolic_options.OptionalTerms,
-    *(symbolic_options.Remark, symbolic_options.Mistake, symbolic_options.Step, repair.RepairItem),
-    *(manual.Examples, manual.ManualItem, signs.Sign, scales.Grading, scales.Threshold),
-    *(audit_options.Input, audit_options.AuditQuestion, audit_options.AuditItem),
+    *(
+        Exam,
+        Task,
+        ConstructorArguments,
+        Visible,
+        Rules,
+        Mistake,
+        Case,
+        AnswerItem,
+        ComparedOptions,
+        ManualItem,
+    ),
+    *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same, scales.Grading, scales.Threshold, TableRow),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )
+"""What the rubrics of several kinds may state."""
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 
 
@@ -77,34 +61,43 @@ def rubric_of(example: str) -> Rubric:
     return parse((HEAD.format(points=points[1]) + example).encode())
 
 
-@pytest.mark.parametrize(
-    "example", EXAMPLES, ids=[f"block {number}" for number in range(1, len(EXAMPLES) + 1)]
-)
+@each("example", EXAMPLES, ids=[f"block {number}" for number in range(1, len(EXAMPLES) + 1)])
 def test_every_example_is_accepted(example: str) -> None:
-    """Each TOML block of the page makes a check, with one item at least."""
+    """Each TOML block of the pages makes a check, with one item at least."""
     rubric = rubric_of(example)
     for question in rubric.questions:
         assert question.kind == make_check(question, rubric).kind
 
 
 def test_every_kind_has_an_example() -> None:
-    """The page shows an example of every kind."""
+    """The pages show an example of every kind."""
     shown = {question.kind for example in EXAMPLES for question in rubric_of(example).questions}
-    assert set(KINDS) == shown
+    assert set(registered()) == shown
 
 
-def test_every_kind_is_named_on_the_page() -> None:
-    """The page has a heading for every kind."""
-    headings = " ".join(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE))
-    assert [] == [kind for kind in KINDS if f"`{kind}`" not in headings]
+@each("kind", registered())
+def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
+    """The page begins with the kind's name, and no option exists that it, or a common page, does not name."""
+    check = kinds()[kind].check
+    assert PAGES[kind].startswith(f"# `{kind}`: ")
+    beside = re.findall(r"\]\((\w+)\.md", PAGES[kind])
+    page = "".join((PAGES[kind], *COMMON.values(), *(PAGES.get(name, "") for name in beside)))
+    records = reachable(msgspec.inspect.multi_type_info([check.question_type, check.item_type]))
+    names = {field.encode_name for record in records for field in msgspec.structs.fields(record)}
+    assert [] == sorted(name for name in names if not named(name, page))
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[record.__name__ for record in RECORDS])
-def test_every_option_is_on_the_page(record: type[msgspec.Struct]) -> None:
-    """No option exists that the page does not name."""
-    page = PAGE.read_text("utf-8")
+@each("record", RECORDS, ids=[record.__name__ for record in RECORDS])
+def test_every_common_option_is_on_a_page(record: type[msgspec.Struct]) -> None:
+    """No option of several kinds exists that no page names."""
+    page = "".join((*COMMON.values(), *PAGES.values()))
     names = [field.encode_name for field in msgspec.structs.fields(record)]
-    assert [] == [name for name in names if not re.search(rf"`{name}`|\b{name} = ", page)]
+    assert [] == [name for name in names if not named(name, page)]
+
+
+def named(option: str, page: str) -> bool:
+    """Whether a page has an option in its text or in an example."""
+    return bool(re.search(rf"`{option}`|\b{option} = |\[\[question\.([a-z]+\.)?{option}\]\]", page))
 
 
 def test_a_misspelt_kind_gets_a_suggestion() -> None:

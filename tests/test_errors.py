@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder.errors import CourseError, told
+from autograder.errors import CourseError, describe_error
 from autograder.notebook.nesting import pruned
 
 
@@ -26,14 +26,14 @@ def raised(error: Exception) -> Exception:
 
 def test_a_foreseen_error_speaks_for_itself() -> None:
     """Its text is meant for people; type and place would add nothing."""
-    assert "roster.csv: line 3: no id" == told(raised(CourseError("roster.csv: line 3: no id")))
+    assert "roster.csv: line 3: no id" == describe_error(raised(CourseError("roster.csv: line 3: no id")))
 
 
 def test_another_is_told_with_type_text_and_place() -> None:
     """So that it can be reported, and found."""
-    assert told(raised(KeyError("a"))).startswith("KeyError: 'a' (in tests.test_errors, line ")
-    assert "RuntimeError" == told(RuntimeError())
-    assert told(raised(Textless())).startswith("Textless: (its text cannot be told) (in ")
+    assert describe_error(raised(KeyError("a"))).startswith("KeyError: 'a' (in tests.test_errors, line ")
+    assert "RuntimeError" == describe_error(RuntimeError())
+    assert describe_error(raised(Textless())).startswith("Textless: (its text cannot be read) (in ")
 
 
 def test_the_place_is_ours_where_there_is_one() -> None:
@@ -45,13 +45,13 @@ def test_the_place_is_ours_where_there_is_one() -> None:
 
     with pytest.raises(ValueError, match="Expecting") as caught:
         pruned(Odd())
-    assert "JSONDecodeError: " in told(caught.value)
-    assert "(in autograder.notebook.nesting, line " in told(caught.value)
+    assert "JSONDecodeError: " in describe_error(caught.value)
+    assert "(in autograder.notebook.nesting, line " in describe_error(caught.value)
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[2Jb", "a\u202eb", "x" * 10_000])
 def test_it_is_one_line_that_does_nothing(text: str) -> None:
     """What a student wrote may stand in it: no control characters reach a terminal, and no novels."""
-    line = told(ValueError(text))
+    line = describe_error(ValueError(text))
     assert line.isprintable()
     assert len(line) < 400

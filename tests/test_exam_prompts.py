@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence
-from autograder.checks.judging.manual import sightings
+from autograder.checks.judging.manual import cue_matches
+from autograder.kinds import make_check
 from autograder.notebook.language import in_language
 from autograder.records import Answer, Status
 from autograder.rubric import load
+from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 RUBRIC = load(ROOT / "rubrics" / "dl4nlp-exam.toml")
 (QUESTION,) = (question for question in RUBRIC.questions if question.id == "task2-e")
 ZERO, ONE = QUESTION.items
 GIVEN = "The seats were hard, and so was the plot to follow, but I would go again tomorrow."
-SIGNS = ("review", "labels", "slot", "example", "order")
-ALL = set(SIGNS)
+CUES = ("review", "labels", "slot", "example", "order")
+ALL = set(CUES)
 
 ZERO_SHOT = {
     "instruction, review, cue": (f"Is this review positive or negative? Review: {GIVEN} Answer:", ALL),
@@ -120,19 +121,19 @@ HEADINGS = (
 )
 
 
-def signs(answer: str, item: str) -> dict[str, bool | None]:
-    """What is told of an answer, by the ids of the signs."""
+def cues(answer: str, item: str) -> dict[str, bool | None]:
+    """What is told of an answer, by the ids of the cues."""
     asked = ZERO if item == "zero-shot" else ONE
-    return dict(zip(SIGNS, (one.holds for one in sightings(QUESTION, asked, answer)), strict=False))
+    return dict(zip(CUES, (one.holds for one in cue_matches(QUESTION, asked, answer)), strict=False))
 
 
 def missing(answer: str, item: str) -> set[str]:
-    """The signs that are told not to be there."""
-    return {name for name, holds in signs(answer, item).items() if holds is not True}
+    """The cues that are told not to be there."""
+    return {name for name, holds in cues(answer, item).items() if holds is not True}
 
 
-@pytest.mark.parametrize("headings", HEADINGS)
-@pytest.mark.parametrize("name", ZERO_SHOT)
+@each("headings", HEADINGS)
+@each("name", ZERO_SHOT)
 def test_zero_shot_prompts_are_told_right(name: str, headings: tuple[str, str]) -> None:
     """What is there and what is missing, whatever prompt follows in the same cell."""
     prompt, expected = ZERO_SHOT[name]
@@ -141,8 +142,8 @@ def test_zero_shot_prompts_are_told_right(name: str, headings: tuple[str, str]) 
     assert ALL - expected == missing(answer, "zero-shot")
 
 
-@pytest.mark.parametrize("headings", HEADINGS)
-@pytest.mark.parametrize("name", ONE_SHOT)
+@each("headings", HEADINGS)
+@each("name", ONE_SHOT)
 def test_one_shot_prompts_are_told_right(name: str, headings: tuple[str, str]) -> None:
     """Besides: exactly one solved example, before the review; the order of the prompts is free."""
     prompt, expected = ONE_SHOT[name]
@@ -162,11 +163,11 @@ def test_prompts_on_one_line_are_told_apart() -> None:
 @pytest.mark.parametrize("answer", ["", "Positive or negative?", "Zero-shot:", GIVEN])
 def test_an_answer_without_headings_is_left_to_the_person(answer: str) -> None:
     """Nothing is told to be missing where it is not known which text is which prompt."""
-    assert {None} == {*signs(answer, "zero-shot").values(), *signs(answer, "one-shot").values()}
+    assert {None} == {*cues(answer, "zero-shot").values(), *cues(answer, "one-shot").values()}
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_the_answer_key_shows_every_sign(language: str) -> None:
+def test_the_answer_key_shows_every_cue(language: str) -> None:
     """The planted model answers lack nothing, in either language."""
     notebook = json.loads((ROOT / "assignments" / "dl4nlp-exam" / "dl4nlp-exam.ipynb").read_text("utf-8"))
     (key,) = (
@@ -178,7 +179,7 @@ def test_the_answer_key_shows_every_sign(language: str) -> None:
     assert [set(), set()] == [missing(spoken, "zero-shot"), missing(spoken, "one-shot")]
 
 
-@pytest.mark.parametrize("name", ONE_SHOT)
+@each("name", ONE_SHOT)
 def test_a_suggestion_is_no_mark(name: str) -> None:
     """Whatever is found, both lines wait for a person, have no points, and say the same to the student."""
     answer = Answer("task2-e", "markdown", f"One-shot: {ONE_SHOT[name][0]}", changed=True)
@@ -188,7 +189,7 @@ def test_a_suggestion_is_no_mark(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     [
         "a",
@@ -207,6 +208,6 @@ def test_a_megabyte_costs_little(unit: str) -> None:
     """Long hostile texts take no more than the limit of time for each pattern."""
     text = "Zero-shot: " + unit * (1_000_000 // len(unit))
     begins = time.process_time()
-    signs(text, "zero-shot")
-    signs(text, "one-shot")
+    cues(text, "zero-shot")
+    cues(text, "one-shot")
     assert time.process_time() - begins < 2

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
+from autograder.app.lists import read_bonus
 from autograder.errors import CourseError
-from autograder.gradebook import Gradebook, read_bonus
+from autograder.gradebook import Gradebook
 from autograder.grades import PersonMark, Standing, standing
 from autograder.records import Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
 from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
+from tests.store.recording import keep
 
 GRADING = "[assignment.grading]\n"
 WHY = ("exam", "task3-b-why")
@@ -170,7 +172,7 @@ def path(tmp_path: Path) -> Path:
     with Gradebook(found) as book:
         book.prepare(EXAM, {"exam": release()})
         for one in (good(), middling()):
-            book.record(one, EXAM, datetime.datetime(2031, 2, 3, tzinfo=datetime.UTC))
+            keep(book, one, EXAM, datetime.datetime(2031, 2, 3, tzinfo=datetime.UTC))
     return found
 
 
@@ -186,7 +188,7 @@ def test_marks_come_back_from_nbgraders_gradebook(path: Path) -> None:
         theirs.db.commit()
         total = theirs.find_submission("exam", "grace").score
     with Gradebook(path) as book:
-        marks = book.person_marks("exam")
+        marks = book.marks("exam")
     assert {
         "grace": {WHY: PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")},
         "ada": {("exam", "mha"): PersonMark(Decimal("2.5"))},
@@ -200,7 +202,7 @@ def test_a_mark_that_is_no_number_is_not_taken(path: Path) -> None:
         connection.execute("UPDATE grade SET manual_score = 9e999")
     connection.close()
     with Gradebook(path) as book:
-        marks = book.person_marks("exam")["grace"]
+        marks = book.marks("exam")["grace"]
     assert standing(middling().score, EXAM) == standing(middling().score, EXAM, marks)
 
 
@@ -210,9 +212,10 @@ def test_a_new_submission_opens_the_mark_again(path: Path) -> None:
         connection.execute("UPDATE grade SET manual_score = 1, needs_manual_grade = 0")
     connection.close()
     with Gradebook(path) as book:
-        assert standing(middling().score, EXAM, book.person_marks("exam")["grace"]).final
-        book.record(replace(middling(), digest="f" * 64), EXAM)
-        assert not standing(middling().score, EXAM, book.person_marks("exam")["grace"]).final
+        book.prepare(EXAM, {"exam": release()})
+        assert standing(middling().score, EXAM, book.marks("exam")["grace"]).final
+        keep(book, replace(middling(), digest="f" * 64), EXAM)
+        assert not standing(middling().score, EXAM, book.marks("exam")["grace"]).final
 
 
 def test_bonus_points_of_the_course(tmp_path: Path) -> None:
@@ -242,7 +245,7 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
         ("id;assignment;points\nada;exam;1\n", "separate values with commas, not semicolons"),
     ],
 )
-def test_slips_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
     """The line is named, and what was expected."""
     found = tmp_path / "bonus.csv"
     found.write_text(text)

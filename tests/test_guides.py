@@ -9,9 +9,10 @@ import pytest
 
 from autograder.checks.judging.manual import manual_options
 from autograder.checks.values import prose
-from autograder.messages import LANGUAGES
+from autograder.messages import languages
 from autograder.rubric import Item, Question, load
 from autograder.wording import text_in
+from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 LINES = [
@@ -30,26 +31,26 @@ KEYS = {
 """The answer keys by assignment and cell."""
 
 
-@pytest.mark.parametrize(("name", "question", "item"), LINES)
+@each(("name", "question", "item"), LINES)
 def test_every_line_for_a_person_has_examples(name: str, question: Question, item: Item) -> None:
     """Full and no credit are shown by an answer each, and half where half a point can be given."""
     guide = manual_options(question, item)
     assert guide.examples is not None, f"{name}: {question.id}.{item.id} has no examples"
     texts = [guide.examples.full, guide.examples.none]
     texts += [guide.examples.half] if item.points >= 1 else []
-    shown = [text_in(text, language) for text in texts for language in LANGUAGES]
+    shown = [text_in(text, language) for text in texts for language in languages()]
     assert len({prose.same_form(example) for example in shown}) == len(shown)
     assert not any(prose.unwritten(example) for example in shown)
     assert not guide.guide or text_in(guide.guide, "en") != text_in(guide.guide, "de")
 
 
-@pytest.mark.parametrize(("name", "question", "item"), LINES)
+@each(("name", "question", "item"), LINES)
 def test_closed_lists_find_right_answers(name: str, question: Question, item: Item) -> None:
     """A list that suggests a line has words of the answer key or of the example for full credit in it."""
     guide = manual_options(question, item)
     assert guide.examples is not None
     names = (item.cell, question.answer_cell, question.id)
     key = next(KEYS[name, cell] for cell in names if (name, cell) in KEYS)
-    for language in LANGUAGES:
+    for language in languages():
         right = f"{key}\n{text_in(guide.examples.full, language)}"
         assert prose.spans(right, guide.suggest) or not guide.suggest

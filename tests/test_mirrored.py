@@ -16,9 +16,18 @@ def mirrored(*paths: str) -> set[str]:
 
 
 def test_a_module_has_its_own_file() -> None:
-    """The mirrored file alone, where there is one."""
+    """The mirrored file, where there is one, and not all of the folder."""
     assert {"tests/test_atomic.py"} == mirrored("autograder/atomic.py")
-    assert {"tests/feedback/test_sanitise.py"} == mirrored("autograder/feedback/sanitise.py")
+    assert {"tests/test_syntax.py"} == mirrored("autograder/syntax.py")
+
+
+def test_what_imports_a_module_mirrors_it_as_well() -> None:
+    """The quick files of its folder do, however they write the import: a module has more than one subject."""
+    found = mirrored("autograder/feedback/summary.py")
+    assert {"tests/feedback/test_summary.py", "tests/feedback/test_grade.py"} <= found
+    assert "tests/feedback/test_sanitise.py" not in found
+    assert "tests/feedback/test_render.py" in mirrored("autograder/feedback/sanitise.py")
+    assert "tests/notebook/test_title_page.py" in mirrored("autograder/notebook/build.py")
 
 
 def test_else_the_folder_is_run() -> None:

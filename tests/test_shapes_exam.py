@@ -12,7 +12,7 @@ import pytest
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
 
@@ -186,7 +186,7 @@ def course(tmp_path: Path) -> Course:
 def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
     """Shapes as text and from torch, quantities from text, Markdown and functions: the key scores all of it.
 
-    A student with one slip in each answer gets what the rubric states for it.
+    A student with one misconception in each answer gets what the rubric states for it.
     """
     assignment = assignments.load(course, "sizes")
     release = json.loads(assignment.release_bytes["sizes"])
@@ -196,7 +196,7 @@ def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
             one["source"] = STUDENT[name]
     with Pool() as pool:
         assert () == verify(assignment, pool).findings
-        handed = Handed("ada", {"sizes": json.dumps(release).encode()})
+        handed = SubmittedFiles("ada", {"sizes": json.dumps(release).encode()})
         items = Grader(assignment, pool).grade(handed).score.items
     assert [
         ("queries", "order", Decimal("0.5"), "(batch, seq, n_heads, d_head)"),

@@ -9,8 +9,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.messages import LANGUAGES, render
-from autograder.timestamps import NOTES, Timing, Window, at, by_clock, duration, read_stamp, shown
+from autograder.messages import languages, render
+from autograder.timestamps import (
+    NOTES,
+    Timing,
+    Window,
+    by_clock,
+    duration,
+    format_moment,
+    local_moment,
+    read_stamp,
+)
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOW = Window(
@@ -100,11 +109,11 @@ def test_a_missing_file_a_link_and_a_folder_are_told_apart(tmp_path: Path) -> No
 
 def test_clocks_that_are_put_forward_or_back_are_minded() -> None:
     """An hour that happens twice, or never, is refused; those around it are read."""
-    assert timedelta(hours=2) == at(datetime.fromisoformat("2026-10-25 01:59"), BERLIN).utcoffset()
-    assert timedelta(hours=1) == at(datetime.fromisoformat("2026-10-25 03:00"), BERLIN).utcoffset()
+    assert timedelta(hours=2) == local_moment(datetime.fromisoformat("2026-10-25 01:59"), BERLIN).utcoffset()
+    assert timedelta(hours=1) == local_moment(datetime.fromisoformat("2026-10-25 03:00"), BERLIN).utcoffset()
     for local in ("2026-10-25 02:00", "2026-03-29 02:59"):
         with pytest.raises(ValueError, match="state the offset from UTC"):
-            at(datetime.fromisoformat(local), BERLIN)
+            local_moment(datetime.fromisoformat(local), BERLIN)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +127,7 @@ def test_lengths_of_time_are_written_in_signs(seconds: float, text: str) -> None
 def test_moments_are_shown_by_the_clock_of_the_exam() -> None:
     """With the zone as the course calls it; a day that the zone does not have stays in UTC."""
     moment = datetime(2026, 2, 12, 9, 31, 5, tzinfo=UTC)
-    assert "2026-02-12 10:31:05 (Europe/Berlin)" == shown(by_clock(moment, WINDOW), WINDOW.zone)
+    assert "2026-02-12 10:31:05 (Europe/Berlin)" == format_moment(by_clock(moment, WINDOW), WINDOW.zone)
     last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
     assert last == by_clock(last, WINDOW)
 
@@ -144,7 +153,7 @@ def test_students_and_staff_read_what_is_so(code: str) -> None:
     for note in notes:
         assert note.code in NOTES
         assert "2026-02-12 11:30 (Europe/Berlin)" in note.text
-    for language in LANGUAGES if message else ():
+    for language in languages() if message else ():
         assert message
         assert "2026-02-12 11:30 (Europe/Berlin)" in render(message, language)
     if "12 min 5 s" in str(notes):

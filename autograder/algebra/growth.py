@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import chain, combinations, islice, permutations
 from typing import Any
 
@@ -23,7 +24,7 @@ from flint import arb, fmpz
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Assumption
-from autograder.algebra.forms.linear import feasible
+from autograder.algebra.forms.linear import clash
 from autograder.algebra.nodes import (
     Add,
     Const,
@@ -52,7 +53,7 @@ MAX_POWER = 1000  # a constant exponent
 MAX_BITS = 4096  # of the numbers in front of products
 MAX_FACTORED_BITS = 64  # of a number that is taken apart into primes
 MAX_PATHS = 128  # ways for the symbols to grow that are looked at
-ROOM = Fraction(1, 1000)  # a power of a symbol that is looked for in the place of its logarithms
+POWER_MARGIN = Fraction(1, 1000)  # a power of a symbol that is looked for in the place of its logarithms
 BITS = 512  # of precision, where the sign of a constant is looked for
 
 Rational = int | Fraction
@@ -76,7 +77,7 @@ UNIT: Sum = {ONE: 1}
 UNKNOWN = "#?"
 
 
-class Comparison(Struct, frozen=True):
+class GrowthComparison(Struct, frozen=True):
     """How the growth asked for compares with an answer's: at most, or at least, a constant times as large."""
 
     at_most: bool
@@ -109,7 +110,7 @@ def order(statement: Node, assumptions: Iterable[Assumption] = ()) -> Order:
     return above, below
 
 
-def compared(asked: Order, answer: Order) -> Comparison:
+def compared(asked: Order, answer: Order) -> GrowthComparison:
     """Compare two orders of growth.
 
     Raises:
@@ -120,8 +121,8 @@ def compared(asked: Order, answer: Order) -> Comparison:
         for above, below in ((asked[0], answer[1]), (answer[0], asked[1]))
     )
     if set(left) == set(right):
-        return Comparison(at_most=True, at_least=True)
-    return Comparison(
+        return GrowthComparison(at_most=True, at_least=True)
+    return GrowthComparison(
         _bounded(left, right), _bounded(right, left), _faster_in(left, right), _faster_in(right, left)
     )
 
@@ -152,20 +153,19 @@ def surplus(statement: Node) -> Node | None:
 def constant(statement: Node) -> Node | None:
     """A constant factor, which says nothing; None where there is none. Exponents and bases are none."""
     node = body_of(statement)
-    looked_at: tuple[Node, ...] = ()
     match node:
-        case Num() | Const():
+        case Num() | Const() | Neg(Num()):
             return node if node != Num(1) else None
-        case Neg(Num()):
+        case Add(parts) if not symbols(node):
             return node
         case Add(parts):
             looked_at = tuple(part for part in parts if symbols(part))
-            if not looked_at:
-                return node
         case Pow(base, exponent):
             looked_at = () if symbols(exponent) else (base,)
         case Neg() | Mul() | Div() | Fn("sqrt" | "max" | "min"):
             looked_at = children(node)
+        case _:
+            return None
     found = next((found for part in looked_at if (found := constant(part)) is not None), None)
     return node if found is not None and isinstance(node, (Pow, Fn)) else found
 
@@ -215,25 +215,23 @@ def _apart(scale: Scale) -> tuple[Scale, Scale]:
     return moving, tuple(part for part in scale if part[0][0][0] == "#") if len(moving) < len(scale) else ()
 
 
-def _known(scale: Scale | None) -> bool:
+def _known(scale: Scale) -> bool:
     """Whether the constants of a scale have positive values that are known."""
-    return scale is not None and not any(
-        name.startswith(UNKNOWN) or (name[0] == "#" and times > 1) for (name, times), _ in scale
-    )
+    return not any(name.startswith(UNKNOWN) or (name[0] == "#" and times > 1) for (name, times), _ in scale)
 
 
-def _signs(parts: Iterable[tuple[Any, Scale | None, Rational]]) -> dict[Any, int]:
-    """For each key the sign of the sum of its constants with numbers before them; 0 where it is not seen.
+def _pulls(base: Product) -> dict[Scale, int]:
+    """The scales of a product that grow or shrink, and the signs of their coefficients, 0 if not seen."""
+    groups: dict[Scale, list[tuple[Scale, Rational]]] = {}
+    for scale, coefficient in base:
+        moving, constants = _apart(scale)
+        if moving:
+            groups.setdefault(moving, []).append((constants, coefficient))
+    return {moving: _sign(group) for moving, group in groups.items()}
 
-    None stands for a positive constant that is not known.
-    """
-    groups: dict[Any, list[tuple[Scale | None, Rational]]] = {}
-    for key, scale, number in parts:
-        groups.setdefault(key, []).append((scale, number))
-    return {key: _sign(group) for key, group in groups.items()}
 
-
-def _sign(parts: Sequence[tuple[Scale | None, Rational]]) -> int:
+def _sign(parts: Sequence[tuple[Scale, Rational]]) -> int:
+    """The sign of a sum of constants with numbers before them."""
     if len({number > 0 for _, number in parts}) == 1:
         return 1 if parts[0][1] > 0 else -1
     if not all(_known(scale) for scale, _ in parts):
@@ -242,16 +240,11 @@ def _sign(parts: Sequence[tuple[Scale | None, Rational]]) -> int:
         total = arb(0)
         for scale, number in parts:
             value = arb(number.numerator) / number.denominator
-            for (name, times), power in scale or ():
+            for (name, times), power in scale:
                 base = arb(int(name[1:]))
                 value *= (base.log() if times else base) ** (arb(power.numerator) / power.denominator)
             total += value
         return 1 if total > 0 else -1 if total < 0 else 0
-
-
-def _pulls(base: Product) -> dict[Scale, int]:
-    """The scales of a product that grow or shrink, and the signs of their coefficients."""
-    return _signs((*_apart(scale), coefficient) for scale, coefficient in base if _apart(scale)[0])
 
 
 def _vanishes(scale: Scale) -> bool:
@@ -262,32 +255,33 @@ def _vanishes(scale: Scale) -> bool:
     return bool(leading) and all(power < 0 for power in leading.values())
 
 
-def _has_bound(base: Product) -> bool:
-    """Whether a product surely has an upper bound: each growing part is outgrown by a shrinking one."""
+def _trend(base: Product) -> int:
+    """-1 for a product that surely goes to zero, 0 for another that surely has an upper bound, else 1.
+
+    It has one when each part that grows is outgrown by one that shrinks.
+    """
     pulls = _pulls(base)
     shrinking = [scale for scale, way in pulls.items() if way < 0]
-    return all(
+    if not all(
         way < 0 or _vanishes(scale) or any(_vanishes(_times(scale, other, -1)) for other in shrinking)
         for scale, way in pulls.items()
-    )
+    ):
+        return 1
+    return -any(_vanishes(_times((), scale, -1)) for scale in shrinking)
 
 
 def _outgrown(product: Product, others: Iterable[Product]) -> bool:
     """Whether the quotient of a product and one of some others surely goes to zero."""
-    ratios = [_times(product, other, -1) for other in others]
-    return any(
-        any(way < 0 and _vanishes(_times((), scale, -1)) for scale, way in _pulls(ratio).items())
-        for ratio in ratios
-        if _has_bound(ratio)
-    )
+    return any(_trend(_times(product, other, -1)) < 0 for other in others)
 
 
 def _escapes(base: Product, groups: Sequence[Iterable[str]]) -> str:
     """The group that takes a product to infinity, by its place; empty where none is seen to.
 
-    The symbols of one group are equal, and each group outgrows any function of the next.
+    The symbols of one group are equal, and each group outgrows any function of the next. What stands in two
+    groups belongs to the first.
     """
-    place = {name: str(number) for number, group in enumerate(groups) for name in group}
+    place = {name: str(number) for number, group in reversed([*enumerate(groups)]) for name in group}
     pulls = _pulls(_collected(
         (_collected(((place.get(name, name), times), power) for (name, times), power in scale), coefficient)
         for scale, coefficient in base
@@ -306,13 +300,12 @@ def _names(several: Iterable[Product]) -> list[str]:
 
 def _faster_in(left: Sequence[Product], right: Sequence[Product]) -> tuple[str, ...]:
     """The symbols in which a sum of products grows faster than another, all others being fixed."""
-    names = _names((*left, *right))
     ratios = [[_times(one, other, -1) for other in right] for one in left]
-    ways = {name: (name, {*names} - {name}) for name in names}
+    names = _names((*left, *right))
     return tuple(
         name
         for name in names
-        if any(all(_escapes(ratio, ways[name]) == "0" for ratio in row) for row in ratios)
+        if any(all(_escapes(ratio, ((name,), names)) == "0" for ratio in row) for row in ratios)
     )
 
 
@@ -328,33 +321,24 @@ def _bounds(several: Sequence[Product], product: Product) -> bool | None:
     """Whether a sum is at least a constant times a product; None where neither is proven.
 
     No single term of ``n^2 + d^2`` bounds ``n*d``, but a mean of both does: the exponents of ``n*d`` lie in
-    the convex hull of theirs. For pure powers of symbols that decides; where logarithms take part, a point in
-    the hull is enough, and beside it other proofs are tried.
+    the convex hull of theirs. For pure powers of symbols that decides. Where logarithms take part, it is
+    enough for a proof, as each of them is at most a small power; that there is none is seen otherwise.
     """
     ratios = [_times(product, other, -1) for other in several]
-    if any(map(_has_bound, ratios)) or not several:
+    if any(_trend(ratio) <= 0 for ratio in ratios) or not several:
         return bool(several)
     rows = [dict(scale) for ratio in ratios if (scale := _to_scale(ratio)) is not None]
     if len(rows) == len(ratios):
-        every = {atom for row in rows for atom in row}
-        if not _mean_below(rows, {atom for atom in every if not atom[1]}):
+        if not clash([{atom: power for atom, power in row.items() if not atom[1]} for row in rows]):
             return False
-        slowed = {(name, 0) for scale, _ in product for (name, times), _ in scale if times > 1}
-        moved = [{**row, **{atom: row.get(atom, 0) + ROOM for atom in slowed}} for row in rows]
-        beside = {atom for atom in every if not atom[1] or (atom[0], 0) not in slowed}
-        if _mean_below(rows, every) or _mean_below(moved, beside | slowed):
+        slow = {
+            atom for row in rows for name, times in row for atom in ((name, below) for below in range(times))
+        }
+        rows += [{(name, times): POWER_MARGIN, (name, times + 1): -1} for name, times in slow]
+        if clash(rows):
             return True
     escaped = any(all(_escapes(ratio, path) for ratio in ratios) for path in _paths(_names(ratios)))
     return False if escaped else None
-
-
-def _mean_below(rows: Sequence[Mapping[Atom, Rational]], atoms: Iterable[Atom]) -> bool:
-    """Whether some mean of the rows is at most zero at every atom."""
-    ordered = sorted(atoms)
-    columns = [[*(row.get(atom, 0) for atom in ordered), 1] for row in rows]
-    slack = [[int(atom == other) for atom in (*ordered, None)] for other in ordered]
-    table = zip(*columns, *slack, [*(0 for _ in ordered), 1], strict=True)
-    return feasible([[Fraction(value) for value in row] for row in table])
 
 
 def _paths(names: Sequence[str]) -> Iterator[tuple[Iterable[str], ...]]:
@@ -362,7 +346,7 @@ def _paths(names: Sequence[str]) -> Iterator[tuple[Iterable[str], ...]]:
     first = ((chosen,) for size in range(1, len(names) + 1) for chosen in combinations(names, size))
     second = (((one,), (other,)) for one, other in permutations(names, 2))
     for chosen in islice(chain(first, second), MAX_PATHS):
-        yield *chosen, [name for name in names if not any(name in group for group in chosen)]
+        yield *chosen, names
 
 
 def _primes(value: Rational) -> Product:
@@ -428,15 +412,23 @@ class _Growing:
             case "min":  # between the harmonic sum of positive values and a multiple of it
                 return self._inverse(self._total(*map(self._inverse, map(self._positive, parts))))
             case "ceil":  # what is positive is rounded up to 1 at least
-                return self._total(self._positive(first), (self._vague(), UNIT))
+                return self._function("max", (first, Num(1)))
             case "floor" if (found := self.of(first))[1] == UNIT:  # from 1 on it halves at most
                 return self._vague(self._large(found[0])), UNIT
-            case "factorial":
-                return self._factorial(first)
-            case "binomial" if isinstance(others[0], Num) and others[0].value in range(1, MAX_CHOSEN + 1):
-                count = int(others[0].value)
-                falling = tuple(Add((first, Neg(Num(number)))) for number in range(count))
-                return self.of(Div(Mul(falling), Num(math.factorial(count))))
+        return self._counted(name, first, *others)
+
+    def _counted(self, name: str, first: Node, *others: Node) -> Growth:
+        """Factorials, by Stirling ``n^(n + 1/2) * e^-n`` up to a factor, and binomials of a few."""
+        if name == "factorial" and not symbols(first):
+            return self._vague(), UNIT
+        if name == "factorial" and (found := self.of(first))[1] == UNIT and len(found[0]) == 1:
+            self._large(found[0])
+            stirling = Mul((Pow(Div(first, Const("e")), first), Fn("sqrt", (first,))))
+            return self._vague(self.of(stirling)[0]), UNIT
+        if name == "binomial" and isinstance(others[0], Num) and others[0].value in range(1, MAX_CHOSEN + 1):
+            count = int(others[0].value)
+            falling = tuple(Add((first, Neg(Num(number)))) for number in range(count))
+            return self.of(Div(Mul(falling), Num(math.factorial(count))))
         raise Undecided(f"the growth of {name} is not known")
 
     def leading(self, one: Sum) -> tuple[Product, ...]:
@@ -447,17 +439,13 @@ class _Growing:
         """
         self._spend(len(one) * len(one))
         moving = {product: tuple(part for part in product if _apart(part[0])[0]) for product in one}
-        signs = _signs(
-            (key, _to_scale(tuple(part for part in product if part not in key)), one[product])
-            for product, key in moving.items()
-        )
-        positive = [product for product, way in signs.items() if way > 0]
-        if not all(way > 0 or _outgrown(product, positive) for product, way in signs.items()):
+        positive = list(dict.fromkeys(moving[product] for product, number in one.items() if number > 0))
+        if not all(number > 0 or _outgrown(product, positive) for product, number in one.items()):
             raise Undecided("a difference that may be negative or smaller than either side")
         kept: list[Product] = []
         for place, product in enumerate(positive):
             others = (*kept, *positive[place + 1 :])
-            if not any(_has_bound(_times(product, other, -1)) for other in others):
+            if not any(_trend(_times(product, other, -1)) <= 0 for other in others):
                 kept.append(product)
         if len(kept) > MAX_LEADING:
             raise Undecided("too many leading terms")
@@ -499,9 +487,7 @@ class _Growing:
         return above, below
 
     def _product(self, *parts: Growth) -> Growth:
-        above, below = parts[0]
-        for over, under in parts[1:]:
-            above, below = self._times(above, over), self._times(below, under)
+        above, below = (reduce(self._times, sums) for sums in zip(*parts, strict=True))
         return above, below
 
     def _inverse(self, one: Growth) -> Growth:
@@ -565,22 +551,14 @@ class _Growing:
         found = [self._logarithm_of({product: 1}) for product in self.leading(one)]
         return self._vague([part for logarithm in found for part in self._large(logarithm)])
 
-    def _factorial(self, argument: Node) -> Growth:
-        """Stirling: ``n!`` is ``n^(n + 1/2) * e^-n`` up to a factor."""
-        above, below = self.of(argument)
-        if not symbols(argument):
-            return self._vague(), UNIT
-        if len(above) != 1 or below != UNIT or not self._large(above):
-            raise Undecided("the factorial of a sum")
-        power = Pow(Div(argument, Const("e")), argument)
-        return self._vague(self.of(Mul((power, Fn("sqrt", (argument,)))))[0]), UNIT
-
     def _exponential(self, exponent: Sum) -> Sum:
         """e to the power of a sum that is known up to an added constant."""
         parts: list[tuple[Scale, Rational]] = []
         for product, number in exponent.items():
             scale = _to_scale(product)
-            if _outgrown(product, (ONE,)) or not (_known(scale) or _names((product,))):
+            if _outgrown(product, (ONE,)) or not (
+                _names((product,)) or (scale is not None and _known(scale))
+            ):
                 parts.extend(*self._vague())
             elif scale is not None and _known(scale):
                 parts.append((scale, number))

@@ -16,7 +16,7 @@ from autograder.algebra.values.evaluate import Rational
 from autograder.errors import Undecided
 
 
-class Named(Struct, frozen=True, eq=False):
+class NamedAnswer(Struct, frozen=True, eq=False):
     """An answer that the question's author foresaw."""
 
     code: str
@@ -38,19 +38,19 @@ class _Known(Struct, frozen=True, eq=False):
     """Indices of named answers without an exact value."""
 
 
-class _Table(Struct, frozen=True, eq=False):
+class _LookupTable(Struct, frozen=True, eq=False):
     """Everything that a key knows."""
 
     known: tuple[_Known, ...]
     """The readings of the right answers first."""
     readings: int
     """How many of those."""
-    named: tuple[Named, ...]
+    named: tuple[NamedAnswer, ...]
     beyond: _Known | None
     diagnosis: Diagnosis | RelationDiagnosis | None
 
 
-class AnswerKey:
+class FormulaKey:
     """Judges answers to one item. Made once; its tables are filled when it is made."""
 
     __slots__ = ("_table",)
@@ -59,7 +59,7 @@ class AnswerKey:
         self,
         right: Sequence[Tree],
         readings: Sequence[Comparer],
-        named: Sequence[Named] = (),
+        named: Sequence[NamedAnswer] = (),
         beyond: Comparer | None = None,
         diagnosis: Diagnosis | RelationDiagnosis | None = None,
     ) -> None:
@@ -86,7 +86,7 @@ class AnswerKey:
         if beyond is not None:
             pairs = [(tree, _fingerprint(tree, beyond)) for tree in right]
             past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
-        self._table = _Table(
+        self._table = _LookupTable(
             tuple(known.values()),
             len(dict.fromkeys(readings)),
             tuple(named),
@@ -109,7 +109,7 @@ class Facts:
 
     __slots__ = ("_candidates", "_difference", "_outcomes", "_table", "_values", "answer")
 
-    def __init__(self, table: _Table, answer: Tree) -> None:
+    def __init__(self, table: _LookupTable, answer: Tree) -> None:
         """Take the answer's exact values."""
         self.answer = answer
         self._table = table
@@ -138,7 +138,6 @@ class Facts:
         return _any_proven(partial(self._right_under, place) for place in range(count))
 
     def _right_under(self, place: int) -> bool:
-        """Whether it is right under one reading."""
         outcome = self._outcomes.get(place)
         if outcome is None:
             value, known = self._values[place], self._table.known[place]

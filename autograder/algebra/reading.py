@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from autograder.algebra.nodes import Node, Tree, Tuple
 from autograder.algebra.notation.landau import parse_statements
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
-from autograder.algebra.notation.relations import parse_chain
+from autograder.algebra.notation.several import parse_chain, parse_list
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.notation.wrapping import inside_space, without_name, without_unit
 

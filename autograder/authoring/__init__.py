@@ -1,6 +1,6 @@
 """New assignments from templates: one file per kind of question in ``kinds/``."""
 
 from autograder.authoring.starting import Started, start
-from autograder.authoring.templates import ALIASES, known_kinds
+from autograder.authoring.templates import known_kinds
 
-__all__ = ["ALIASES", "Started", "known_kinds", "start"]
+__all__ = ["Started", "known_kinds", "start"]

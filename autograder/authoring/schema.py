@@ -1,6 +1,6 @@
 """The JSON Schema of rubrics, made from the records that read them; for editors.
 
-An editor that knows it completes keys, shows what they mean and underlines slips. It knows the shape of a
+An editor that knows it completes keys, shows what they mean and underlines typos. It knows the shape of a
 rubric only: that points add up, or that names fit together, is seen when the rubric is read.
 """
 
@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.checks import KINDS
 from autograder.checks.judging.manual import ManualItem
-from autograder.rubric import Assignment, Item, Question
+from autograder.kinds import kinds
+from autograder.rubric import AssignmentSettings, Item, Question
 from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted
 
@@ -40,17 +40,17 @@ _MADE = (Scale, Step)
 
 def schema() -> Schema:
     """The whole schema."""
-    kinds = {name: (kind.question_type, kind.item_type) for name, kind in sorted(KINDS.items())}
-    pairs = [record for pair in kinds.values() for record in pair]
-    common = (Assignment, Grading, Threshold, Question, Item, ManualItem)
+    found = {name: (kind.check.question_type, kind.check.item_type) for name, kind in kinds().items()}
+    pairs = [record for pair in found.values() for record in pair]
+    common = (AssignmentSettings, Grading, Threshold, Question, Item, ManualItem)
     records: list[type[Struct]] = list(dict.fromkeys((*common, *_MADE, *_DRAWN, *pairs)))
     schemas, components = msgspec.json.schema_components(records, ref_template=_REFERENCE)
     named = {record: one["$ref"].rpartition("/")[2] for record, one in zip(records, schemas, strict=True)}
     texts = _texts(records)
     definitions = {name: _told(_plain(one), texts.get(name, {})) for name, one in components.items()}
     own = {record: definitions.pop(named[record]) for record in records if record not in _DRAWN}
-    definitions["Assignment"] = _assignment(own[Assignment], own[Grading], own[Threshold])
-    for name, (question, item) in kinds.items():
+    definitions["Assignment"] = _assignment(own[AssignmentSettings], own[Grading], own[Threshold])
+    for name, (question, item) in found.items():
         items = _items(name, own[Item], own[item], own[ManualItem])
         definitions[f"question-{name}"] = _question(name, own[Question], own[question], items)
     definitions["placeholder"] = _PLACEHOLDER
@@ -64,7 +64,7 @@ def schema() -> Schema:
             "variant": _variant([named[record] for record in _DRAWN]),
             "question": {
                 "type": "array",
-                "items": {"oneOf": [{"$ref": _REFERENCE.format(name=f"question-{name}")} for name in kinds]},
+                "items": {"oneOf": [{"$ref": _REFERENCE.format(name=f"question-{name}")} for name in found]},
             },
         },
         "required": ["version", "assignment"],
@@ -103,7 +103,7 @@ def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -
     manual = _joined(common, both, "An item that a person decides on.")
     manual["properties"]["manual"] = {"const": True}
     manual["required"] = [*manual["required"], "manual"]
-    return [manual] if name == "written" else [automatic, manual]
+    return [manual] if options is manual_options else [automatic, manual]
 
 
 def _joined(common: Schema, options: Schema, description: str) -> Schema:
@@ -172,7 +172,7 @@ def _told(definition: Schema, texts: Mapping[str, str]) -> Schema:
 def _texts(records: Iterable[type[Struct]]) -> dict[str, dict[str, str]]:
     """What the source says below each field: by the names a record may have in the schema, and by key."""
     texts: dict[str, dict[str, str]] = {}
-    for record in _reachable(msgspec.inspect.multi_type_info(records)):
+    for record in reachable(msgspec.inspect.multi_type_info(records)):
         written: dict[str, str] = {}
         for one in reversed(record.__mro__):
             if issubclass(one, Struct) and one is not Struct:
@@ -183,7 +183,7 @@ def _texts(records: Iterable[type[Struct]]) -> dict[str, dict[str, str]]:
     return texts
 
 
-def _reachable(types: Iterable[Any]) -> list[type[Struct]]:
+def reachable(types: Iterable[Any]) -> list[type[Struct]]:
     """Every record that occurs in types, as deep as they go."""
     found: list[type[Struct]] = []
     waiting = list(types)

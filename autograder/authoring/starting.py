@@ -1,20 +1,25 @@
-"""Writes a new assignment, and a new course around it where the folder is empty."""
+"""Writes a new assignment, and a new course around it where the folder is empty.
+
+Rubric, reference module and source notebook are texts that are meant to be changed.
+"""
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.authoring.cells import notebook
-from autograder.authoring.files import reference_file, rubric_file
-from autograder.authoring.templates import chosen
+from autograder.authoring.templates import Template, chosen
 from autograder.errors import CourseError
+from autograder.rubric import Question, Rubric
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 FOLDERS = ("assignments", "rubrics", "reference")
@@ -79,6 +84,23 @@ IGNORED = "".join(
         "submitted/",
     )
 )
+
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+_TITLE = """\
+# {name}
+
+Write your answers into the cells below the questions. `check("…")` tells whether an answer has the right
+form, never whether it is right."""
+_HEAD = """\
+# What there is to earn, and for what. Change numbers and texts, then run: autograder verify {name}
+version = 1                                  # raise it with every change; each score names it
+
+[assignment]
+name = "{name}"
+points = {points}                                   # the sum of the questions' points
+languages = ["en"]                           # ["en", "de"]: texts are {{ en = "…", de = "…" }}
+title = {{ en = "{name}" }}
+"""
 
 
 class Started(Struct, frozen=True):
@@ -158,3 +180,107 @@ def _is_new(folder: Path) -> bool:
         f"{folder}: expected a course folder with assignments/ and rubrics/, or an empty folder to begin "
         "a course in (choose one with --course)"
     )
+
+
+def notebook(rubric: Rubric, templates: Sequence[Template]) -> str:
+    """The notebook as JSON; the same templates give the same text.
+
+    Args:
+        rubric: made of the templates; it says how many points each cell can bring.
+        templates: one for each question, in order.
+    """
+    cells = [
+        _cell("title", _TITLE.format(name=rubric.assignment.name), locked=True),
+        _cell("setup", "from coursecheck import check", code=True, locked=True),
+        *(
+            cell
+            for question, template in zip(rubric.questions, templates, strict=True)
+            for cell in _question(question, template)
+        ),
+    ]
+    tree = {
+        "cells": cells,
+        "metadata": {"kernelspec": _KERNEL, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(tree, indent=1, ensure_ascii=False) + "\n"
+
+
+def _question(question: Question, template: Template) -> Iterator[dict[str, Any]]:
+    identifier, points = question.id, question.cells()
+    yield _cell(f"{identifier}-prompt", template.prompt, locked=True)
+    if template.given:
+        yield _cell(f"{identifier}-given", template.given, code=True, locked=True)
+    if template.text_answer:
+        yield _cell(identifier, template.answer, grade=True, solution=True, points=points[identifier])
+        return
+    yield _cell(f"{identifier}-answer", template.answer, code=True, solution=True)
+    check = f'check("{identifier}")'
+    yield _cell(identifier, check, code=True, grade=True, locked=True, points=points[identifier])
+    for name, key in template.written.items():
+        yield _cell(name, key, grade=True, solution=True, points=points[name])
+
+
+def _cell(
+    identifier: str, source: str, *, code: bool = False, points: Decimal | None = None, **marks: bool
+) -> dict[str, Any]:
+    nbgrader: dict[str, Any] = {
+        "schema_version": 3,
+        "grade_id": identifier,
+        "grade": False,
+        "solution": False,
+        "locked": False,
+        "task": False,
+        **marks,
+    }
+    if points is not None:
+        nbgrader["points"] = int(points) if points == int(points) else float(points)
+    return {
+        "cell_type": "code" if code else "markdown",
+        "id": identifier,
+        "metadata": {"nbgrader": nbgrader},
+        "source": source,
+        **({"outputs": [], "execution_count": None} if code else {}),
+    }
+
+
+def rubric_file(name: str, templates: Sequence[Template]) -> str:
+    """The rubric of all questions."""
+    points = sum((Decimal(template.question["points"]) for template in templates), Decimal(0))
+    preload = sorted({module for template in templates for module in template.assignment.get("preload", ())})
+    text = _HEAD.format(name=name, points=points)
+    if preload:
+        text += f"preload = {json.dumps(preload)}".ljust(45) + "# imported before a submission starts\n"
+    symbols: dict[str, Any] = {}
+    for template in templates:
+        symbols |= template.assignment.get("symbols", {})
+    if symbols:
+        text += "\n[assignment.symbols]                         # the names that formulas may use\n"
+        text += "".join(f"{symbol} = {_inline(options)}\n" for symbol, options in symbols.items())
+    return "\n".join((text, *(f"{template.rubric}\n" for template in templates)))
+
+
+def _inline(options: dict[str, Any]) -> str:
+    inside = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items())
+    return f"{{ {inside} }}" if inside else "{}"
+
+
+def reference_file(name: str, templates: Sequence[Template]) -> str:
+    """One module for all questions, its imports first; empty where no question needs one."""
+    imports: dict[str, None] = {}
+    bodies = []
+    for template in templates:
+        lines = template.reference.split("\n")
+        imports |= dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
+        body = "\n".join(line for line in lines if line not in imports).strip("\n")
+        bodies += [body] if body else []
+    if not bodies:
+        return ""
+    head = f'"""Right solutions of {name}, and wrong ones to try the checks on. Students never get this."""'
+    above = "\n\n".join(filter(None, (head, "\n".join(sorted(imports, key=_import_order)))))
+    return "\n\n\n".join((above, *bodies)) + "\n"
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from "), line

@@ -1,4 +1,4 @@
-"""The templates: what a question of each kind looks like, as one Markdown file of fenced blocks.
+"""The templates: what a question of each kind looks like, as a Markdown file of fenced blocks in its folder.
 
 A template's blocks are named by the first line of their fence::
 
@@ -10,7 +10,7 @@ A template's blocks are named by the first line of their fence::
     ```markdown ID         the answer key of a manually graded cell with this id; may be missing
     ```python reference    for the reference folder; may be missing
 
-``MODULE`` stands for the module of the reference folder. A new kind needs one new file.
+``MODULE`` stands for the module of the reference folder.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks import KINDS
 from autograder.errors import CourseError
+from autograder.kinds import kinds
 
-FOLDER = Path(__file__).parent / "kinds"
-ALIASES: Mapping[str, str] = {"formula": "symbolic", "number": "count", "code": "behaviour"}
-"""Plain words for kinds."""
-
+FILE = "template.md"
+"""In the folder of a kind."""
 _BLOCK = re.compile(r"^```(\w+) ([\w-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -59,8 +56,8 @@ class Template(Struct, frozen=True):
 
 
 def known_kinds() -> tuple[str, ...]:
-    """The kinds that have a template, in the order of the rubric's page."""
-    return tuple(kind for kind in KINDS if (FOLDER / f"{kind}.md").is_file())
+    """The kinds that have a template, by name."""
+    return tuple(name for name, kind in kinds().items() if (kind.folder / FILE).is_file())
 
 
 def load(kind: str, module: str) -> Template:
@@ -70,12 +67,13 @@ def load(kind: str, module: str) -> Template:
         CourseError: there is no such kind (with a suggestion).
     """
     known = known_kinds()
-    kind = ALIASES.get(kind, kind)
+    aliases = {alias: name for name, one in kinds().items() for alias in one.aliases}
+    kind = aliases.get(kind, kind)
     if kind not in known:
-        close = difflib.get_close_matches(kind, (*known, *ALIASES), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join((*ALIASES, *known))}"
+        close = difflib.get_close_matches(kind, (*known, *aliases), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join((*aliases, *known))}"
         raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
-    text = (FOLDER / f"{kind}.md").read_text("utf-8").replace("MODULE", module)
+    text = (kinds()[kind].folder / FILE).read_text("utf-8").replace("MODULE", module)
     blocks = {(language, name): body.rstrip("\n") for language, name, body in _BLOCK.findall(text)}
     named = {name: body for (_, name), body in blocks.items()}
     return Template(

@@ -43,7 +43,7 @@ class Draw(Struct, frozen=True):
             secret: the course's.
             rubric: that was sat.
             question: of it.
-            own: whose draw it is, where not everybody has the same (`own_draw`).
+            own: whose draw it is, where not everybody has the same (`draw_scope`).
         """
         text = f"{rubric.assignment.name}\x00{rubric.version}\x00{question.id}".encode()
         seed = hmac.new(secret, text, hashlib.sha256).digest()
@@ -55,7 +55,7 @@ class Draw(Struct, frozen=True):
         return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
-def own_draw(rubric: Rubric, student: str, attempt: str) -> str:
+def draw_scope(rubric: Rubric, student: str, attempt: str) -> str:
     """Whose hidden inputs a submission meets: empty where all meet the same.
 
     Args:
@@ -66,6 +66,10 @@ def own_draw(rubric: Rubric, student: str, attempt: str) -> str:
     return {"never": "", "student": f"student {student}", "attempt": f"attempt {attempt}"}[
         rubric.assignment.redraw
     ]
+
+
+class NoDraw(Exception):
+    """A judgement needs the draw, and the evidence has none: our fault, never the student's."""
 
 
 class Evidence(Struct, frozen=True, eq=False):
@@ -85,9 +89,20 @@ class Evidence(Struct, frozen=True, eq=False):
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     again: Sequence[Observations] = ()
-    """The student's, one entry per scenario of a second round; see `AsksAgain`."""
+    """The student's, one entry per scenario of a second round; see `HasSecondRound`."""
     tried: Sequence[Observations] = ()
     """The reference's, one entry per scenario of a second round."""
+
+    @property
+    def drawn(self) -> Draw:
+        """The draw that the calls were made with, where a judgement needs it.
+
+        Raises:
+            NoDraw: there is none.
+        """
+        if self.draw is None:
+            raise NoDraw
+        return self.draw
 
 
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,7 +172,7 @@ class SecondRound(Struct, frozen=True, eq=False):
 
 
 @runtime_checkable
-class AsksAgain(Protocol):
+class HasSecondRound(Protocol):
     """A check whose further calls follow from the first answers."""
 
     def second_round(self, evidence: Evidence) -> SecondRound:
@@ -169,14 +184,50 @@ class AsksAgain(Protocol):
 
 
 @runtime_checkable
-class AsksStudentAgain(AsksAgain, Protocol):
+class HasStudentSecondRound(HasSecondRound, Protocol):
     """A check whose second round is the student's alone, so that no reference has to stay for it."""
 
     student_alone: ClassVar[bool]
 
 
+class CreditPath(Struct, frozen=True):
+    """One way through the partial credit of an item."""
+
+    steps: tuple[str, ...]
+    """Ids of the steps that are taken; none for an answer that fits no step."""
+    points: Decimal
+
+
+class PartialCredit(Struct, frozen=True):
+    """What every way through the partial credit of one item is worth, the conditions left open."""
+
+    stated: bool
+    """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
+    ways: tuple[CreditPath, ...]
+
+
+class IdleArgument(Struct, frozen=True):
+    """An argument of a maximum or minimum that never decides."""
+
+    item: str
+    formula: str
+    argument: str
+
+
 @runtime_checkable
-class TriesItself(Protocol):
+class HasPartialCredit(Protocol):
+    """A check whose partial credit has steps, and whose right answers are formulas."""
+
+    @property
+    def ways(self) -> Mapping[str, PartialCredit]:
+        """The partial credit of each item that has some, by its id."""
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Arguments of maxima and minima in right answers that were nowhere seen to decide."""
+
+
+@runtime_checkable
+class HasTrials(Protocol):
     """A check whose wrong answers follow from the rubric."""
 
     def trials(self, key: Answer) -> Sequence[Trial]:
@@ -193,7 +244,7 @@ def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
     Where two have one name, as mistakes that are stated twice, the later one is numbered.
     """
     made: dict[str, Trial] = {}
-    for trial in check.trials(key) if isinstance(check, TriesItself) else ():
+    for trial in check.trials(key) if isinstance(check, HasTrials) else ():
         name, number = trial.name, 1
         while name in made:
             number += 1

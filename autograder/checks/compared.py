@@ -6,112 +6,103 @@ import difflib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.judging.manual import manual
-from autograder.checks.judging.oracle import COUNTING, Known, Wrong, named
-from autograder.checks.judging.results import Finding, blank, combine, no_answer, result, review
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.oracle import COUNTING, KnownValues, MistakeValue, mistake_finding
+from autograder.checks.judging.results import Finding, combine, result, review
 from autograder.checks.options import (
     AnswerItem,
     ComparedOptions,
     Mistake,
-    item_options,
     place,
-    question_options,
 )
 from autograder.checks.planning.drawing import SAMPLE
-from autograder.checks.planning.planting import Planter, Read, as_written
-from autograder.checks.planning.targets import Target, Targets, stated
+from autograder.checks.planning.planting import Planter, ReadPlace, as_written
+from autograder.checks.planning.targets import Targets, ValueTarget, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.messages import counting, render
+from autograder.messages import render, sentences
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
-from autograder.rubric import Item, Question, Rubric
+from autograder.rubric import Item
 
 Q = TypeVar("Q", bound=ComparedOptions)
-"""The kind's question options."""
 I = TypeVar("I", bound=AnswerItem)  # noqa: E741 - read beside Q
-"""The kind's item options."""
-
 
 DIAGNOSIS = "diagnosis:"
 """Begins the ``when`` of a mistake that is about how the kind explains an answer."""
 
 
-class Judged(Struct, frozen=True):
+class Compared(Struct, frozen=True):
     """What came of one value; ``finding`` is None when it is right."""
 
     finding: Finding | None
     reading: str = ""
 
 
-class ComparedCheck(Generic[Q, I]):
+class ComparedCheck(ItemwiseCheck[Q, I]):
     """One question whose items compare a value with what is right.
 
     A kind says how a value is read (`read`), how it differs (`differs`) and what an item's
     options say is right (`stated`); the rest is the same for all of them.
     """
 
-    kind: ClassVar[str]
     vague: ClassVar[frozenset[str]] = frozenset()
     """Codes that explain least: where several values are right, another explanation goes first."""
     form_only: ClassVar[frozenset[str]] = frozenset()
     """Codes of answers that are right but for how they are written."""
     area: ClassVar[str] = COUNTING
     """Of the vocabulary, where mistakes that the reference knows have their sentences."""
-    question_type: type[Q]
-    item_type: type[I]
 
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
-        self.question = question
-        self.rubric = rubric
-        self.options = question_options(question, self.question_type)
-        self.items = item_options(question, self.item_type)
-        self.targets = Targets(question, self.options, self.items, config=self.options.config, area=self.area)
+    def prepare(self) -> None:
+        """Find what items read, and read what the rubric says is right and wrong."""
+        self.targets = Targets(self.question, self.options, self.items, config=self.options.config)
         # Right and wrong values of each item, read once, where they do not depend on what is drawn.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
-        for item in question.items:
-            if item.id in self.items:
-                self._check(item, self.items[item.id])
+        for item, options in self.automatic:
+            self._check(item, options)
 
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variables to read, or the cases to call."""
-        return () if blank(answer) else self.targets.plan(answer, draw)
+        return self.targets.plan(answer, draw)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The same cases, or one call of the reference without arguments."""
         return self.targets.reference_plan(draw)
 
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; see `autograder.checks.base.Check`."""
-        return tuple(self._judge(item, evidence) for item in self.question.items)
-
     @abstractmethod
-    def read(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The value in the form that is compared, or why it has not that form."""
 
     @abstractmethod
-    def differs(self, given: Any, right: Any, item: Item, target: Target) -> Finding | None:
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """How a value that was read differs from one that is right."""
 
     def is_right(self, stated: Any, right: Any, item: Item) -> bool:
         """Whether one of the rubric's own values counts as another one."""
-        return self.differs(stated, right, item, Target("")) is None
+        return self.differs(stated, right, item, ValueTarget("")) is None
 
-    @abstractmethod
     def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
-        """What the item's options say is right: its ``value`` first, then what is accepted besides."""
+        """What the item's options say is right: its ``value`` first, then what it accepts besides."""
+        options: Any = self.items[item.id]
+        first = (options.value,) if self.has_value(item) else ()
+        return tuple(self.put_in(value, evidence) for value in (*first, *options.accept))
 
-    @abstractmethod
+    def put_in(self, value: Any, evidence: Evidence) -> Any:
+        """A value of the rubric, with what was drawn for this run."""
+        del evidence
+        return value
+
     def has_value(self, item: Item) -> bool:
         """Whether the item states its ``value``."""
+        options: Any = self.items[item.id]
+        return options.value is not None
 
-    def read_right(self, value: Any, item: Item, target: Target) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The same for what the rubric or the reference says."""
         return self.read(value, item, target)
 
@@ -122,8 +113,7 @@ class ComparedCheck(Generic[Q, I]):
 
     def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
         """What a named mistake looks like."""
-        del evidence
-        return mistake.when
+        return self.put_in(mistake.when, evidence)
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """The sum of values that were read, each times a factor; None where there is none."""
@@ -146,7 +136,7 @@ class ComparedCheck(Generic[Q, I]):
         return as_written(value)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, and values near the right one; see `autograder.checks.base.TriesItself`.
+        """What the rubric names, and values near the right one; see `autograder.checks.base.HasTrials`.
 
         Items about cases are for the reference folder: only code can give wrong results there.
         """
@@ -160,7 +150,7 @@ class ComparedCheck(Generic[Q, I]):
     def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
         target = self.targets.of_item(item)[0]
         reads = {
-            one.id: Read(self.targets.of_item(one)[0].name, self.items[one.id].key)
+            one.id: ReadPlace(self.targets.of_item(one)[0].name, self.items[one.id].key)
             for one in self.question.items
             if one.id in self.items
         }
@@ -202,21 +192,22 @@ class ComparedCheck(Generic[Q, I]):
     def _codes(self, item: Item) -> frozenset[str]:
         """Those of the kind, and where the reference knows mistakes those that have a sentence."""
         numbers = self.options.config is not None and self.area == COUNTING
-        return self.diagnoses(item) | (counting.CODES if numbers else frozenset())
+        known = {code.partition(".")[2] for code in sentences() if numbers and code.startswith("counting.")}
+        return self.diagnoses(item) | known
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)
         if not self.has_value(item) and self.targets.needs_reference(item):
             if not self.question.reference:
-                raise RubricError(f"{where}: value: nothing says what is right: state it or a reference")
+                raise RubricError("nothing says what is right: state it or a reference", where, "value")
             if options.answer:
-                raise RubricError(f"{where}: value: the reference only knows the question's own answer")
+                raise RubricError("the reference only knows the question's own answer", where, "value")
         sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
-        stated = [self.read_right(value, item, Target("")) for value in self.stated(item, sample)]
+        stated = [self.read_right(value, item, ValueTarget("")) for value in self.stated(item, sample)]
         if any(finding is not None for _, finding in stated):
             values = zip(self.stated(item, sample), stated, strict=True)
             bad, why = next((value, one[1]) for value, one in values if one[1] is not None)
-            raise RubricError(f"{where}: value: {_no_answer(bad, why, self.kind)}")
+            raise RubricError(_no_answer(bad, why, self.kind), where, "value")
         rights = [right for right, _ in stated]
         wrong = [self._check_mistake(mistake, item, rights, sample) for mistake in options.mistake]
         if not self.options.sizes:
@@ -228,41 +219,39 @@ class ComparedCheck(Generic[Q, I]):
         Raises:
             RubricError: it is not readable, or right.
         """
-        where = f"{place(self.question, item)}, mistake {mistake.code!r}: when"
+        where = place(self.question, item).at(
+            f", mistake {mistake.code!r}: when", "mistake", mistake.code, "when"
+        )
         code, known = _diagnosis(mistake), self._codes(item)
         if code and known:
             if code not in known:
                 close = difflib.get_close_matches(code, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
-                raise RubricError(f"{where}: no diagnosis {code!r} of this item; {hint}")
+                raise RubricError(f"no diagnosis {code!r} of this item; {hint}", where)
             return None
-        wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, Target(""))
+        wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, ValueTarget(""))
         if finding is not None:
-            raise RubricError(f"{where}: {_no_answer(mistake.when, finding, self.kind)}")
+            raise RubricError(_no_answer(mistake.when, finding, self.kind), where)
         if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
-            raise RubricError(f"{where}: {mistake.when!r} is right")
+            raise RubricError(f"{mistake.when!r} is right", where)
         return wrong
 
-    def _judge(self, item: Item, evidence: Evidence) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if blank(evidence.answer):
-            return result(self.question, item, no_answer())
-        options = self.items[item.id]
+    def verdict(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
+        """What is wrong with an item's values, with how a single value was read."""
         judged = [self._target(item, options, target, evidence) for target in self.targets.of_item(item)]
         finding = combine([one.finding for one in judged], item.points, credit=options.credit)
         reading = judged[0].reading if len(judged) == 1 else ""
         return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
 
-    def _target(self, item: Item, options: I, target: Target, evidence: Evidence) -> Judged:
+    def _target(self, item: Item, options: I, target: ValueTarget, evidence: Evidence) -> Compared:
         found = self.targets.value(target, options.key, evidence)
         if found.finding is not None:
-            return Judged(found.finding)
+            return Compared(found.finding)
         said, read = self.targets.said(options.key, evidence), self._read.get(item.id)
         known = (
-            Known((), said.wrong, read=tuple(read[0]))
+            KnownValues((), said.wrong, read=tuple(read[0]))
             if read
-            else Known(self.stated(item, evidence), said.wrong)
+            else KnownValues(self.stated(item, evidence), said.wrong)
         )
         if not self.has_value(item):
             expected = self.targets.expected(target, options.key, evidence)
@@ -270,34 +259,36 @@ class ComparedCheck(Generic[Q, I]):
             known = msgspec.structs.replace(known, rights=rights, fault=expected.finding)
         return self.judged(found.value, known, item, target, evidence)
 
-    def judged(self, value: Any, known: Known, item: Item, target: Target, evidence: Evidence) -> Judged:
+    def judged(
+        self, value: Any, known: KnownValues, item: Item, target: ValueTarget, evidence: Evidence
+    ) -> Compared:
         """One value of an answer against everything that is known about it."""
         given, finding = self.read(value, item, target)
         if finding is not None:
-            return Judged(finding)
+            return Compared(finding)
         reading = self.reading(given)
         if known.fault is not None:
-            return Judged(known.fault, reading)
+            return Compared(known.fault, reading)
         judged = [self.read_right(right, item, target) for right in known.rights]
         rights = [*(right for right, _ in judged), *known.read]
         if not rights or any(finding is not None for _, finding in judged):
             fault = review(f"{target.what}: the expected value is not one of kind {self.kind}")
-            return Judged(fault, reading)
+            return Compared(fault, reading)
         differences: list[Finding] = []
         for right in (self.right_here(right, item, evidence) for right in rights):
             difference = self.differs(given, right, item, target)
             if difference is None:
-                return Judged(None, reading)
+                return Compared(None, reading)
             differences.append(difference)
         open_ones = [one for one in differences if one.status is Status.NEEDS_REVIEW]
         if open_ones:  # it may yet be right
-            return Judged(open_ones[0], reading)
+            return Compared(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
         telling = self._explained(given, known.wrongs, telling, item, target) or telling
-        return Judged(self._named(given, telling, item, target, evidence) or telling, reading)
+        return Compared(self._named(given, telling, item, target, evidence) or telling, reading)
 
     def _explained(
-        self, given: Any, wrongs: Sequence[Wrong], difference: Finding, item: Item, target: Target
+        self, given: Any, wrongs: Sequence[MistakeValue], difference: Finding, item: Item, target: ValueTarget
     ) -> Finding | None:
         """The known mistake that leads to this value, or what all those that do have in common."""
         fitting = []
@@ -308,10 +299,10 @@ class ComparedCheck(Generic[Q, I]):
                 fitting.append(wrong)
         others = difference.code not in self.vague
         params = {"what": target.what, "value": difference.message.params.get("value", "")}
-        return named(fitting, difference.staff, params, others=others, area=self.area)
+        return mistake_finding(fitting, difference.staff, params, others=others, area=self.area)
 
     def _named(
-        self, given: Any, difference: Finding, item: Item, target: Target, evidence: Evidence
+        self, given: Any, difference: Finding, item: Item, target: ValueTarget, evidence: Evidence
     ) -> Finding | None:
         known = self._read.get(item.id)
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):

@@ -11,10 +11,10 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from autograder.errors import RubricError
-from autograder.rubric import Item, Question, convert
-from autograder.tables import field_names
-from autograder.wording import Phrase, Told, text_in
+from autograder.errors import Key, Place, RubricError
+from autograder.rubric import Item, Question
+from autograder.tables import convert, field_names
+from autograder.wording import LocalisedText, Phrase, text_in
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -71,10 +71,10 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
         more = f": {sizes}]" if sizes else "]"
         if isinstance(self.name, str) or not self.name:
             return f"{answer} [{known}{more}"
-        return Told({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
+        return LocalisedText({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
 
-class Given(Struct, frozen=True, forbid_unknown_fields=True):
+class GivenClass(Struct, frozen=True, forbid_unknown_fields=True):
     """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
 
     name: str
@@ -96,6 +96,16 @@ class CallOptions(Struct, frozen=True):
     """What drawn and stated arrays arrive as."""
     repeat: bool = True
     """Ask every call twice: answers that change between equal calls are refused."""
+
+    @property
+    def times(self) -> int:
+        """How often every call is asked."""
+        return 2 if self.repeat else 1
+
+    @property
+    def dtype(self) -> str:
+        """torch's default dtype during the calls; empty where that is left alone."""
+        return self.precision if self.library == "torch" else ""
 
 
 class ComparedOptions(CallOptions, frozen=True):
@@ -124,9 +134,10 @@ class AnswerItem(CaseItem, frozen=True):
     mistake: tuple[Mistake, ...] = ()
 
 
-def place(question: Question, item: Item | None = None) -> str:
+def place(question: Question, item: Item | None = None) -> Place:
     """How errors about a question name it."""
-    return f"question {question.id!r}" + (f", item {item.id!r}" if item else "")
+    whole = Place(f"question {question.id!r}", "question", question.id)
+    return whole.at(f", item {item.id!r}", "item", item.id) if item else whole
 
 
 def question_options(question: Question, to: type[Options]) -> Options:
@@ -151,23 +162,6 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
     }
 
 
-def check_oracle(question: Question, answer: str, example: str) -> None:
-    """Refuse a question that does not name what is called, or the oracle that knows what is right.
-
-    Args:
-        question: of a kind that asks its reference with the arguments of the student's call.
-        answer: what the student assigns: ``"the function"``.
-        example: a module with such an oracle.
-
-    Raises:
-        RubricError: names the question.
-    """
-    if not question.answer:
-        raise RubricError(f"{place(question)}: answer: the name of {answer} is missing")
-    if not question.reference:
-        raise RubricError(f"{place(question)}: reference: an oracle is needed, as in {example}")
-
-
 def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
     """The cases by name, in order, of a kind that asks nothing else.
 
@@ -175,7 +169,7 @@ def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
         RubricError: there is none, or two have one name.
     """
     if not options.case:
-        raise RubricError(f"{place(question)}: case: at least one [[question.case]] is needed")
+        raise RubricError("at least one [[question.case]] is needed", place(question), "case")
     return named_cases(options, question)
 
 
@@ -194,7 +188,7 @@ def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
     for number, case in enumerate(options.case, start=1):
         cases[text_in(case.name, "en") or str(number)] = case
     if len(cases) != len(options.case):
-        raise RubricError(f"{place(question)}: case: two cases have the same name")
+        raise RubricError("two cases have the same name", place(question), "case")
     return cases
 
 
@@ -208,7 +202,9 @@ def check_cases(item: Item, options: CaseItem, cases: Iterable[str], question: Q
     for name in options.cases:
         if name not in names:
             raise RubricError(
-                f"{place(question, item)}: cases: no case {name!r}; known are: {', '.join(names) or 'none'}"
+                f"no case {name!r}; known are: {', '.join(names) or 'none'}",
+                place(question, item),
+                "cases",
             )
     if options.credit == "each":
         share(item.points, len(options.cases or names), place(question, item))
@@ -222,20 +218,20 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
     """
     part = (points / max(parts, 1)).quantize(CENT)
     if part * parts != points:
-        raise RubricError(f"{where}: points: {points} cannot be divided into {parts} equal parts")
+        raise RubricError(f"{points} cannot be divided into {parts} equal parts", where, "points")
     return part
 
 
-def check_points(points: Decimal, below: Decimal, where: str) -> None:
+def check_points(points: Decimal, below: Decimal, where: str, *keys: Key) -> None:
     """Refuse partial credit that is not below the whole, or finer than a hundredth.
 
     Raises:
         RubricError: names the place.
     """
     if not points.is_finite() or not 0 <= points < below:
-        raise RubricError(f"{where}: expected from 0 to below {below}, got {points}")
+        raise RubricError(f"expected from 0 to below {below}, got {points}", where, *keys)
     if points != points.quantize(CENT):
-        raise RubricError(f"{where}: at most two decimals, got {points}")
+        raise RubricError(f"at most two decimals, got {points}", where, *keys)
 
 
 def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) -> None:
@@ -245,8 +241,8 @@ def check_mistakes(item: Item, mistakes: Iterable[Mistake], question: Question) 
         RubricError: names question, item and mistake.
     """
     for mistake in mistakes:
-        where = f"{place(question, item)}, mistake {mistake.code!r}"
-        check_points(mistake.points, abs(item.points), f"{where}: points")
+        where = place(question, item).at(f", mistake {mistake.code!r}", "mistake", mistake.code)
+        check_points(mistake.points, abs(item.points), where, "points")
         check_text(mistake.text, where)
 
 
@@ -257,9 +253,9 @@ def check_text(text: Mapping[str, str], where: str, placeholders: Iterable[str] 
         RubricError: names the place.
     """
     if "en" not in text:
-        raise RubricError(f"{where}: text: an English text is needed: text = {{ en = … }}")
+        raise RubricError("an English text is needed: text = { en = … }", where, "text")
     for language, sentence in text.items():
         try:
             sentence.format_map(dict.fromkeys(placeholders, ""))
         except (KeyError, ValueError, IndexError, AttributeError) as error:
-            raise RubricError(f"{where}: text.{language}: write braces twice, as in {{{{ }}}}") from error
+            raise RubricError(f"text.{language}: write braces twice, as in {{{{ }}}}", where) from error

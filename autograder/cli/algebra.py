@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json as encoder
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autograder.cli.options import HERE, CourseOption, check_language
 from autograder.errors import RubricError
 
 if TYPE_CHECKING:
-    from autograder.cli.formulas import Examined
+    from autograder.app.formulas import Examined
 
 EXIT_DIFFERENT, EXIT_UNREADABLE = 1, 2
 
@@ -56,7 +56,6 @@ EarlierOption = Annotated[
 Latex = Annotated[bool, typer.Option("--latex", help="Print the LaTeX as well.")]
 Mathml = Annotated[bool, typer.Option("--mathml", help="Print the MathML as well.")]
 Language = Annotated[str, typer.Option("--language", help="Of what a student reads: en or de.")]
-CourseOption = Annotated[Path, typer.Option("--course", help="The course folder.", show_default="here")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -70,7 +69,7 @@ def algebra(
     question: QuestionOption = "",
     item: ItemOption = "",
     earlier: EarlierOption = None,
-    course: CourseOption = Path(),
+    course: CourseOption = HERE,
     latex: Latex = False,
     mathml: Mathml = False,
     language: Language = "en",
@@ -81,13 +80,11 @@ def algebra(
     Exit codes: 0 equal (or read, without --equals and --question) · 1 not equal · 2 not readable, a name
     that is not known, or not decided (and, as always, wrong usage).
     """
-    from autograder.cli import formulas
-    from autograder.messages import LANGUAGES
+    from autograder.app import formulas
 
     if bool(rubric) != bool(question):
         raise typer.BadParameter("--rubric and --question belong together")
-    if language not in LANGUAGES:
-        raise typer.BadParameter(f"--language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+    check_language(language, formulas.languages())
     if earlier and not rubric:
         raise typer.BadParameter("--earlier belongs to --rubric and --question")
     if rubric and (symbols or assume or equals):

@@ -12,15 +12,10 @@ import sys
 import typer
 
 from autograder.cli.algebra import algebra
-from autograder.cli.authoring import new
-from autograder.cli.checking import check
-from autograder.cli.grades import grades
-from autograder.cli.grading import feedback, grade
+from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
-from autograder.cli.printing import print_
-from autograder.cli.releasing import generate, validate
-from autograder.cli.trying import demo, doctor
-from autograder.cli.verifying import verify
+from autograder.cli.preparing import generate, new, print_, validate, verify
+from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
 
 EXIT_INTERRUPTED = 130

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from autograder.sandbox.levels import Isolation
+from autograder.app import Isolation
 
 EXIT_FINDINGS, EXIT_REFUSED, EXIT_NO_SANDBOX = 1, 3, 4
 
@@ -36,3 +37,15 @@ PagesLanguageOption = Annotated[
 ]
 HERE = Path()
 FULL = Isolation.NAMESPACES
+
+
+def check_language(language: str, known: Collection[str]) -> None:
+    """Refuse a language that is not one of these; an empty one among them may be left out.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    if language not in known:
+        raise typer.BadParameter(
+            f"--language: expected one of {', '.join(filter(None, known))}, got {language!r}"
+        )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import statistics
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
 from rich.console import Console
@@ -28,14 +27,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from autograder.grading.batch import Outcome
-from autograder.grading.coincidence import CODE as FITS_ANOTHER
-from autograder.records import Status
-from autograder.sandbox.levels import Isolation, warning
-from autograder.sandbox.proof.doctor import Layer
-from autograder.verify import Finding, Ways
+from autograder.app import Isolation, Listener, warning
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from autograder.app.classes import Outcome
+    from autograder.app.inspection import Layer
+    from autograder.app.preparing import VerifyFinding, Ways
 
 MOST_ROWS = 100
 
@@ -43,6 +40,11 @@ MOST_ROWS = 100
 def console() -> Console:
     """Standard output; wide enough for a table where it is not a terminal."""
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+
+
+def say(line: str) -> None:
+    """A line on standard output, as it is."""
+    console().print(line, soft_wrap=True, markup=False)
 
 
 def number(points: Decimal) -> str:
@@ -91,24 +93,51 @@ class RateColumn(ProgressColumn):
         return Text(f"{task.speed:.1f}/s" if task.speed else "–/s")
 
 
-def with_progress(steps: Iterable[T], total: int, title: str) -> Iterator[T]:
-    """The steps, with a bar on standard error while they come; no bar where that is not a terminal."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        RateColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task(title, total=total)
-        for step in steps:
-            yield step
-            bar.advance(task)
+class ProgressBar(Listener):
+    """Shows progress as a bar on standard error, where that is a terminal; tells sentences there."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._bar: Progress | None = None
+
+    def progress(self, done: int, total: int) -> None:
+        """The bar is there from the first step to the last."""
+        if self._bar is None and done < total:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                RateColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                disable=not sys.stderr.isatty(),
+                transient=True,
+            )
+            self._bar.start()
+            self._bar.add_task(self._title, total=total)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done)
+            if done >= total:
+                self.__exit__()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The bar is gone afterwards, whatever happened. Idempotent."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def tell(self, sentence: str) -> None:
+        """On a line of its own."""
+        print_notes([sentence])
+
+
+def print_notes(sentences: Iterable[str]) -> None:
+    """What staff must know, on standard error."""
+    sys.stderr.writelines(f"autograder: {sentence}\n" for sentence in sentences)
 
 
 def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
@@ -128,62 +157,6 @@ def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
     return table
 
 
-def grading_summary(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
-    """The figures of one run."""
-    scores = [outcome.graded.score for outcome in outcomes]
-    fresh = [outcome.graded for outcome in outcomes if outcome.fresh]
-    faults = sum(item.student.code == "review.fault" for score in scores for item in score.items)
-    return {
-        "submissions": len(outcomes),
-        "graded now": len(fresh),
-        "known before": len(outcomes) - len(fresh),
-        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _refused(outcome)),
-        "mean points": round(statistics.mean(score.points for score in scores), 2) if scores else Decimal(0),
-        "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
-        "items for review by fault": faults,
-        "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
-        "seconds": round(seconds, 2),
-        "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
-        "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
-        "isolation": sorted({score.isolation for score in scores}),
-        **{title: found for title, codes in REMARKED.items() if (found := remarked(outcomes, codes))},
-        **({"faults of ours": found} if (found := faults_of_ours(outcomes)) else {}),
-    }
-
-
-REMARKED = {
-    "fit another's variant": (FITS_ANOTHER,),
-    "handed in late": ("late", "late-refused", "late-accepted"),
-    "time of handing in not known": ("time-not-known", "time-accepted"),
-    "graded by an earlier attempt": ("earlier-attempt",),
-}
-"""What the figures of a run list by name, and the codes of the remarks."""
-
-
-def faults_of_ours(outcomes: Iterable[Outcome]) -> list[str]:
-    """What went wrong on our side, a line for each: whose submission, and what."""
-    return sorted(f"{outcome.student}: {text}" for outcome in outcomes for text in outcome.faults)
-
-
-def remarked(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
-    """The remarks with one of these codes, a line for each: who, about which question if about one, what."""
-    return [
-        f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
-        for outcome in sorted(outcomes, key=lambda one: one.student)
-        for note in outcome.graded.score.notes
-        if note.code in codes
-    ]
-
-
-def _refused(outcome: Outcome) -> bool:
-    """For its time: whether it could be read was not tried."""
-    return outcome.timing is not None and outcome.timing.refused
-
-
-def _median(seconds: list[float]) -> float:
-    return round(1000 * statistics.median(seconds), 1) if seconds else 0.0
-
-
 def summary_table(figures: dict[str, Any], title: str) -> Table:
     """Names and figures."""
     table = Table(title=title, show_header=False)
@@ -193,7 +166,7 @@ def summary_table(figures: dict[str, Any], title: str) -> Table:
     return table
 
 
-def show_validation(name: str, findings: Sequence[Finding], credit: Sequence[Ways]) -> None:
+def show_validation(name: str, findings: Sequence[VerifyFinding], credit: Sequence[Ways]) -> None:
     """What was found about an answer key, and what the ways through stated graphs of credit are worth."""
     out = console()
     if any(ways.stated for ways in credit):
@@ -204,11 +177,17 @@ def show_validation(name: str, findings: Sequence[Finding], credit: Sequence[Way
         out.print(f"{name}: the answer key scores everything, the untouched release nothing.")
 
 
+def _folding(title: str, *columns: str) -> Table:
+    """A table whose long texts go on in the next line."""
+    table = Table(title=title)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
 def layers_table(layers: Sequence[Layer]) -> Table:
     """The layers of confinement, with what to do about those that are missing."""
-    table = Table(title="sandbox")
-    for name in ("layer", "", "found", "what to do"):
-        table.add_column(name, overflow="fold")
+    table = _folding("sandbox", "layer", "", "found", "what to do")
     for layer in layers:
         state = (
             "[green]holds[/]" if layer.ok else "[red]missing[/]" if layer.required else "[yellow]absent[/]"
@@ -217,11 +196,9 @@ def layers_table(layers: Sequence[Layer]) -> Table:
     return table
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
+def findings_table(findings: Sequence[VerifyFinding]) -> Table:
     """What the answer key and the untouched release brought to light."""
-    table = Table(title="not as it must be")
-    for name in ("paper", "place", "what"):
-        table.add_column(name, overflow="fold")
+    table = _folding("not as it must be", "paper", "place", "what")
     for finding in findings:
         what = f"expected {finding.expected}, got {finding.got}"
         table.add_row(escape(finding.paper), escape(finding.place), escape(what))
@@ -230,9 +207,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 def credit_table(credit: Sequence[Ways]) -> Table:
     """What every way through the steps that a rubric states is worth."""
-    table = Table(title="partial credit: every way through the steps")
-    for name in ("item", "steps that are taken", "points"):
-        table.add_column(name, overflow="fold")
+    table = _folding("partial credit: every way through the steps", "item", "steps that are taken", "points")
     for item in credit:
         for way in item.ways if item.stated else ():
             steps = " → ".join(way.steps) or "none"

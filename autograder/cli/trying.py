@@ -1,14 +1,15 @@
-"""The commands ``demo`` and ``doctor``: what a new user tries first."""
+"""The commands ``demo``, ``doctor`` and ``check``: what is tried before anything counts."""
 
 from __future__ import annotations
 
-import time
+import json as encoder
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.cli.grading import grade_class, tell_faults, write_feedback
+from autograder.cli.classes import print_faults, print_page_problems
 from autograder.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SANDBOX,
@@ -19,7 +20,11 @@ from autograder.cli.options import (
     JsonOption,
     PagesLanguageOption,
     WorkersOption,
+    check_language,
 )
+
+if TYPE_CHECKING:
+    from autograder.app.inspection import NotebookInspection
 
 
 def demo(
@@ -32,26 +37,32 @@ def demo(
     json: JsonOption = False,
 ) -> None:
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
+    from autograder.app import demo_run, run_statistics
     from autograder.cli import report
-    from autograder.demo import course as demo_course
 
-    place, classes = demo_course.make(folder, students=students, seed=seed)
+    place, classes = demo_run.make(folder, students=students, seed=seed)
     console = report.console()
     found, outcomes = {}, {}
     exact = True
     with report.at_isolation(isolation):
         for name, people in classes.items():
-            started = time.monotonic()
-            outcomes[name] = grade_class(place, name, [], workers, isolation).outcomes
-            graded = time.monotonic()
-            pages, _ = write_feedback(place, name, language)
-            verdict = demo_course.compare(people, outcomes[name])
-            troubled = tell_faults(outcomes[name], name) or any(page.trouble for page in pages)
-            exact = exact and verdict.exact and not troubled
+            with report.ProgressBar("grading") as grading, report.ProgressBar("feedback") as pages:
+                run = demo_run.run(
+                    place,
+                    name,
+                    people,
+                    workers=workers,
+                    isolation=isolation,
+                    language=language,
+                    watches=(grading, pages),
+                )
+            outcomes[name] = run.graded.outcomes
+            troubled = [print_page_problems(run.published.pages), print_faults(outcomes[name], name)]
+            exact = exact and run.comparison.exact and not any(troubled)
             found[name] = {
-                **report.grading_summary(outcomes[name], graded - started),
-                "seconds for the feedback pages": round(time.monotonic() - graded, 2),
-                **verdict.figures(),
+                **run_statistics.run_statistics(outcomes[name], run.seconds),
+                "seconds for the feedback pages": round(run.seconds_for_pages, 2),
+                **run.comparison.figures(),
             }
             if not json:
                 title = f"{name}: {len(people)} invented students"
@@ -60,8 +71,8 @@ def demo(
         if json:
             report.print_json({"course": str(place.root), "assignments": found})
         else:
-            for line in demo_course.where_to_look(place, outcomes):
-                console.print(line, soft_wrap=True, markup=False)
+            for line in demo_run.where_to_look(place, outcomes):
+                report.say(line)
     raise typer.Exit(0 if exact else EXIT_FINDINGS)
 
 
@@ -69,18 +80,65 @@ def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
     """Test the sandbox of this machine afresh: each layer, what was found, and what to do."""
     import msgspec
 
+    from autograder.app import inspection
     from autograder.cli import report
-    from autograder.course import PRIVATE
-    from autograder.sandbox.proof import doctor as examination
-    from autograder.sandbox.proof import selftest
 
-    layers = examination.examine()
-    healthy = examination.healthy(layers)
-    remembered = selftest.remembered(course / PRIVATE)
+    found = inspection.inspect_machine(course)
     if json:
-        layers_found = msgspec.to_builtins(layers)
-        report.print_json({"healthy": healthy, "layers": layers_found, "self-test of the course": remembered})
+        plain = msgspec.to_builtins(found)
+        report.print_json(
+            {
+                "healthy": plain["healthy"],
+                "layers": plain["layers"],
+                "self-test of the course": found.remembered,
+            }
+        )
     else:
-        report.console().print(report.layers_table(layers))
-        report.console().print(f"self-test of this course: {remembered}", soft_wrap=True, markup=False)
-    raise typer.Exit(0 if healthy else EXIT_NO_SANDBOX)
+        report.console().print(report.layers_table(found.layers))
+        report.say(f"self-test of this course: {found.remembered}")
+    raise typer.Exit(0 if found.healthy else EXIT_NO_SANDBOX)
+
+
+def check(
+    notebook: Annotated[Path, typer.Argument(help="The notebook, as it is to be handed in.")],
+    check_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            help="The coursecheck.py of the assignment.",
+            show_default="the one beside the notebook",
+        ),
+    ] = None,
+    language: Annotated[str, typer.Option("--language", help="en or de; default: the release's.")] = "",
+    json: JsonOption = False,
+) -> None:
+    """Look at a notebook before it is handed in: nothing of it is run, and nothing here is a mark.
+
+    Shows which questions are answered, how formulas are read, and which given cells were changed or deleted.
+    What only running tells, check() in the notebook shows. Exits with 1 when something is missing.
+    """
+    from autograder.app import inspection
+
+    check_language(language, ("", *inspection.languages()))
+    looked = inspection.inspect_notebook(notebook, check_file, language)
+    if json:
+        sys.stdout.write(encoder.dumps(_object(looked), ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(looked.text)
+    raise typer.Exit(0 if looked.paper.is_complete else EXIT_FINDINGS)
+
+
+def _object(looked: NotebookInspection) -> dict[str, Any]:
+    paper = looked.paper
+    return {
+        "assignment": paper.assignment,
+        "notebook": paper.notebook,
+        "complete": paper.is_complete,
+        "questions": [
+            {**report._asdict(), "lines": [line._asdict() for line in report.lines]}
+            for report in paper.reports
+        ],
+        "cells": [line._asdict() for line in paper.cells],
+        "note": looked.note,
+        "time": looked.left,
+    }

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from autograder.app.preparing import Mark, Matrix, Row, Verified, VerifyFinding
 from autograder.cli import report
 from autograder.records import Spent
-from autograder.verify import Finding, Mark, Matrix, Row, Verified
 
 LOST, KEPT, WRONG = "●", "·", "!"
 LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {WRONG} not as it must be"
@@ -96,7 +96,7 @@ def _counts(matrix: Matrix) -> str:
     )
 
 
-def _show_finding(out: Console, number: int, finding: Finding) -> None:
+def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
     out.print(f"\n{number}. {finding.place}: {finding.paper}", style="bold red", markup=False)
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)

@@ -166,7 +166,7 @@ class Course(Struct, frozen=True):
         kept = self.root / "earlier" / student / assignment
         if not kept.is_dir() or kept.is_symlink():
             return []
-        return [Handin.at(student, folder) for folder in sorted(kept.iterdir()) if _is_folder(folder)]
+        return [Handin.at(student, folder) for folder in sorted(kept.iterdir()) if is_folder(folder)]
 
     def misnamed(self, assignment: str) -> dict[str, str]:
         """Folders below submitted/ that are not graded for their name, in ASCII, and what is wrong with it.
@@ -184,14 +184,14 @@ class Course(Struct, frozen=True):
         return [
             entry
             for entry in sorted(submitted.iterdir())
-            if _is_folder(entry) and _is_there(entry / assignment)
+            if is_folder(entry) and _is_there(entry / assignment)
         ]
 
     def students(self) -> frozenset[str]:
         """Everybody who handed in anything, in any assignment."""
         submitted = self.root / "submitted"
         return frozenset(
-            entry.name for entry in submitted.glob("*") if _is_folder(entry) and not name_fault(entry.name)
+            entry.name for entry in submitted.glob("*") if is_folder(entry) and not name_fault(entry.name)
         )
 
     def secret(self) -> bytes:
@@ -253,13 +253,13 @@ def name_fault(name: str) -> str:
     """
     if not name or len(name) > MOST_NAME:
         return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
-    if any("\udc80" <= sign <= "\udcff" for sign in name):
+    if any("\udc80" <= char <= "\udcff" for char in name):
         return "it is not UTF-8"
-    for sign in name:
-        if unicodedata.category(sign) in _UNSEEN:
-            return f"it holds the invisible character U+{ord(sign):04X}"
-        if sign in _NEVER_IN_A_NAME:
-            return f"it holds {sign!r}"
+    for char in name:
+        if unicodedata.category(char) in _UNSEEN:
+            return f"it holds the invisible character U+{ord(char):04X}"
+        if char in _NEVER_IN_A_NAME:
+            return f"it holds {char!r}"
     if name.startswith(_BEGINS_A_FORMULA):
         return f"it begins with {name[0]!r}, as a spreadsheet's formula does"
     if name.startswith("."):
@@ -267,7 +267,8 @@ def name_fault(name: str) -> str:
     return "it begins or ends with a space" if name != name.strip() else ""
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(path: Path) -> bool:
+    """Whether a folder lies there itself, not a link to one."""
     return path.is_dir() and not path.is_symlink()
 
 

@@ -22,7 +22,7 @@ _PURPOSE = b"manifest of variants\0"
 _FILE = "manifest.json"
 
 
-class HandedOut(Struct, frozen=True, forbid_unknown_fields=True):
+class StudentRelease(Struct, frozen=True, forbid_unknown_fields=True):
     """What one student was given."""
 
     variant: Variant
@@ -36,11 +36,11 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     assignment: str
     catalogues: dict[str, tuple[Fault, ...]]
     """The faults as they were offered when the variants were drawn."""
-    students: dict[str, HandedOut]
+    students: dict[str, StudentRelease]
     """By id, in Unicode's composed form."""
     format: int = _FORMAT
 
-    def of(self, student: str) -> HandedOut | None:
+    def of(self, student: str) -> StudentRelease | None:
         """What a student was given; None when it was nothing of their own."""
         return self.students.get(canonical_id(student))
 

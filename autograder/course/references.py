@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.course import Course
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.rubric import Rubric
 from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import hint
@@ -26,33 +26,36 @@ def check_references(course: Course, rubric: Rubric) -> None:
     for place, reference in _stated(rubric):
         found = REFERENCE.fullmatch(reference)
         if not found or not found[2]:
-            raise RubricError(f"{place}: expected 'module:name', got {reference!r}")
+            raise RubricError(f"expected 'module:name', got {reference!r}", place)
         module, name = found[1], found[2]
         path = _file(course, module)
         if path is None:
             folder, near = course.reference.name, hint(module, _modules(course.reference))
-            raise RubricError(f"{place}: {reference!r}: {folder}/ has no module {module}; {near}")
+            raise RubricError(f"{reference!r}: {folder}/ has no module {module}; {near}", place)
         shown = path.relative_to(course.root)
         try:
             names = _names(parsed(path.read_text(encoding="utf-8"))) if path.is_file() else frozenset()
         except (*UNREADABLE, OSError) as error:
-            raise RubricError(f"{place}: {reference!r}: {shown} cannot be read: {error}") from error
+            raise RubricError(f"{reference!r}: {shown} cannot be read: {error}", place) from error
         if names is not None and name not in names and _file(course, f"{module}.{name}") is None:
-            raise RubricError(f"{place}: {reference!r}: {shown} defines no {name}; {hint(name, names)}")
+            raise RubricError(f"{reference!r}: {shown} defines no {name}; {hint(name, names)}", place)
 
 
-def _stated(rubric: Rubric) -> Iterator[tuple[str, str]]:
+def _stated(rubric: Rubric) -> Iterator[tuple[Place, str]]:
     """Every ``module:name`` of a rubric, with its place."""
-    for question in rubric.questions:
+    for number, question in enumerate(rubric.questions):
+        place = Place(f"question {question.id!r}", "question", number)
         if question.reference:
-            yield f"question {question.id!r}: reference", question.reference
+            yield place.at(": reference", "reference"), question.reference
         if question.trials:
-            yield f"question {question.id!r}: trials", question.trials
+            yield place.at(": trials", "trials"), question.trials
     if rubric.draws:
         for name, computed in rubric.draws.computed.items():
-            yield f"[variant.draw.{name}]: reference", computed.reference
+            place = Place(f"[variant.draw.{name}]", "variant", "draw", name)
+            yield place.at(": reference", "reference"), computed.reference
         for name, planted in rubric.draws.planted.items():
-            yield from ((f"[variant.draw.{name}]: faults", f"{planted.faults}:{one}") for one in _CATALOGUE)
+            place = Place(f"[variant.draw.{name}]: faults", "variant", "draw", name, "faults")
+            yield from ((place, f"{planted.faults}:{one}") for one in _CATALOGUE)
 
 
 def _file(course: Course, module: str) -> Path | None:

@@ -114,7 +114,7 @@ class Schedule(Struct, frozen=True):
         window, moment, rule = self.of(handin.student), handin.submitted_at, self.rule(handin.student)
         if moment is None:
             return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule))
-        stated = timestamps.shown(timestamps.by_clock(moment, window), window.zone)
+        stated = timestamps.format_moment(timestamps.by_clock(moment, window), window.zone)
         told = f"The time of handing in is {stated}, which is"
         if moment > now + CLOCKS_DIFFER:
             timing = Timing(window, doubt=f"{told} still to come.", rule=rule)
@@ -147,7 +147,7 @@ def load(course: Course, rubric: Rubric) -> Schedule | None:
         raise CourseError(f"{path}: not valid TOML: {error}") from error
     name = rubric.assignment.name
     try:
-        tables.known(written, (*course.assignments(), name), str(path))
+        tables.check_known_keys(written, (*course.assignments(), name), str(path))
         return read(written[name], rubric, f"{path}: [{name}]") if name in written else None
     except RubricError as error:
         raise CourseError(str(error)) from error
@@ -175,11 +175,11 @@ def read(table: Any, rubric: Rubric, place: str) -> Schedule:
         RubricError: a key is unknown, has another type, or states impossible times.
     """
     if not isinstance(table, Mapping):
-        raise RubricError(f"{place}: expected a table with start, and zone or end")
+        raise RubricError("expected a table with start, and zone or end", place)
     try:
         return _read(table, rubric, place)
     except OverflowError as error:  # the first and the last day of all have no counterpart in other zones
-        raise RubricError(f"{place}: a time is outside of the years 1 to 9999") from error
+        raise RubricError("a time is outside of the years 1 to 9999", place) from error
 
 
 def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
@@ -191,9 +191,9 @@ def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
     if times.end is not None:
         end = _at(times.end, zone, f"{place}: end")
     elif start is None:
-        raise RubricError(f"{place}: expected start, end, or both; neither is stated")
+        raise RubricError("expected start, end, or both; neither is stated", place)
     elif exam is None:
-        raise RubricError(f"{place}: end: is needed, since the rubric states no [assignment.exam] minutes")
+        raise RubricError("is needed, since the rubric states no [assignment.exam] minutes", place, "end")
     else:
         end = _after(start, needed)
     common = _window(start, end, needed, times.zone, place)
@@ -202,9 +202,9 @@ def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
     for student, entry in times.students.items():
         where = f"{place}: student {student!r}"
         if canonical_id(student) in own:
-            raise RubricError(f"{where}: stands twice; each may stand once")
+            raise RubricError("stands twice; each may stand once", where)
         if not isinstance(entry, Mapping):
-            raise RubricError(f"{where}: expected a table with extra_minutes, start, end or late")
+            raise RubricError("expected a table with extra_minutes, start, end or late", where)
         stated = tables.convert(entry, Own, where)
         own[canonical_id(student)] = _own(stated, common, zone, needed, times.zone, place=where)
         if stated.late:
@@ -217,7 +217,7 @@ def _own(
 ) -> Window:
     """One student's window: the common one with other ends, or as long elsewhere, and extra time after it."""
     if own.end and own.extra_minutes:
-        raise RubricError(f"{place}: state either end or extra_minutes, not both")
+        raise RubricError("state either end or extra_minutes, not both", place)
     start = _at(own.start, zone, f"{place}: start") if own.start else common.start
     extra = timedelta(minutes=own.extra_minutes)
     if own.end:
@@ -226,7 +226,7 @@ def _own(
         end = _after(common.end, extra)
     elif common.start is None:
         raise RubricError(
-            f"{place}: end: is needed beside start, since no common start says how long all have"
+            "is needed beside start, since no common start says how long all have", place, "end"
         )
     else:
         end = _after(start, common.end.astimezone(UTC) - common.start.astimezone(UTC) + extra)
@@ -239,7 +239,7 @@ def _zone(times: Times, place: str) -> tzinfo | None:
     try:
         return timestamps.named_zone(times.zone)
     except ValueError as error:
-        raise RubricError(f"{place}: zone: {error}") from error
+        raise RubricError(f"{error}", place, "zone") from error
 
 
 def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
@@ -247,11 +247,11 @@ def _at(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
     if moment.tzinfo is not None:
         return moment.astimezone(zone) if zone else moment
     if zone is None:
-        raise RubricError(f'{place}: {moment} has no zone; state zone = "Europe/Berlin", or an offset')
+        raise RubricError(f'{moment} has no zone; state zone = "Europe/Berlin", or an offset', place)
     try:
-        return timestamps.at(moment, zone)
+        return timestamps.local_moment(moment, zone)
     except ValueError as error:
-        raise RubricError(f"{place}: {error}") from error
+        raise RubricError(f"{error}", place) from error
 
 
 def _after(start: datetime, length: timedelta) -> datetime:
@@ -263,10 +263,11 @@ def _window(start: datetime | None, end: datetime, needed: timedelta, zone: str,
     if start is not None:
         length = end.astimezone(UTC) - start.astimezone(UTC)
         if length <= _NOTHING:
-            raise RubricError(f"{place}: end: {end} is not after the start, {start}")
+            raise RubricError(f"{end} is not after the start, {start}", place, "end")
         if length < needed:
             raise RubricError(
-                f"{place}: {timestamps.duration(length)} from start to end, but the rubric allows "
-                f"{timestamps.duration(needed)}"
+                f"{timestamps.duration(length)} from start to end, but the rubric allows "
+                f"{timestamps.duration(needed)}",
+                place,
             )
     return Window(start, end, zone or f"{end:%Z}")

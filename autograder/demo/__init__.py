@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from autograder.demo.students import DemoStudent, Subject, write_class
-from autograder.demo.subjects import EXAM, GPT2, SUBJECTS
+from autograder.demo.students import EXAM, GPT2, SUBJECTS, DemoStudent, Subject, write_class
 
 __all__ = ["EXAM", "GPT2", "SUBJECTS", "DemoStudent", "Subject", "write_class"]

@@ -1,27 +1,28 @@
-"""Invented people: neutral names for a class, and its roster."""
+"""Invented people: neutral names for a class, its roster, and when they sat the exam."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from msgspec import Struct
 
-_FIRST = (
-    "Ada", "Alex", "Amal", "Ari", "Bela", "Bo", "Chris", "Dana", "Deniz", "Eike", "Eli", "Finn",
-    "Gabi", "Ida", "Imre", "Jona", "Jule", "Kai", "Kim", "Lea", "Lou", "Luca", "Maja", "Mika",
-    "Nika", "Noa", "Ola", "Pat", "Quinn", "Rene", "Robin", "Sascha", "Sam", "Sol", "Tami", "Toni",
-    "Uli", "Vanja", "Yuki", "Zoe",
-)  # fmt: skip
-_LAST = (
-    "Ahorn", "Amsel", "Birke", "Brook", "Buche", "Dorn", "Eiche", "Erle", "Fels", "Fink", "Forest",
-    "Garten", "Grove", "Hafer", "Hain", "Hazel", "Heide", "Hill", "Kiesel", "Klee", "Lake",
-    "Lerche", "Linde", "Meadow", "Moor", "Moss", "Nebel", "Otter", "Quell", "Reed", "Regen",
-    "River", "Sand", "Schilf", "Stone", "Tanne", "Ulme", "Wald", "Weide", "Wiese",
-)  # fmt: skip
+from autograder.demo.answers import table
 
-MAX_STUDENTS = len(_FIRST) * len(_LAST)
+FIRST, LAST = table("names")["first"], table("names")["last"]
+MAX_STUDENTS = len(FIRST) * len(LAST)
 """So many different names can be made."""
+MINUTES = 90
+START = datetime(2026, 2, 12, 10, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+LATE, EXTRA = 4, 6
+"""Which student hands in late, and which one is given more time and uses it."""
+AFTER: Mapping[int, timedelta] = {
+    LATE: timedelta(minutes=MINUTES, seconds=247),
+    EXTRA: timedelta(minutes=MINUTES + 12),
+}
+"""After the start; everybody else hands in within the time."""
 
 
 class Person(Struct, frozen=True):
@@ -52,7 +53,7 @@ def people(count: int, generator: np.random.Generator) -> tuple[Person, ...]:
         raise ValueError(f"students: expected a number from 1 to {MAX_STUDENTS}, got {count}")
     drawn = generator.permutation(MAX_STUDENTS)[:count]
     return tuple(
-        Person(student_id(number), _FIRST[int(index) % len(_FIRST)], _LAST[int(index) // len(_FIRST)])
+        Person(student_id(number), FIRST[int(index) % len(FIRST)], LAST[int(index) // len(FIRST)])
         for number, index in enumerate(drawn, start=1)
     )
 
@@ -61,3 +62,11 @@ def roster(listed: Sequence[Person]) -> str:
     """The CSV that gradebooks read."""
     lines = [f"{person.id},{person.first_name},{person.last_name},{person.email}" for person in listed]
     return "\n".join(("id,first_name,last_name,email", *lines)) + "\n"
+
+
+def exams(assignment: str, students: int) -> str:
+    """The course's ``exams.toml``, for a class of a size."""
+    lines = [f"[{assignment}]", f"start = {START:%Y-%m-%dT%H:%M:%S}", f'zone = "{START.tzinfo}"']
+    if students >= EXTRA:
+        lines += ["", f"[{assignment}.students.{student_id(EXTRA)}]", "extra_minutes = 15"]
+    return "\n".join(lines) + "\n"

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.demo.students import DemoStudent, write_class
-from autograder.demo.subjects import EXAM, SUBJECTS
-from autograder.demo.timetable import exams
+from autograder.demo.class_list import exams
+from autograder.demo.students import EXAM, SUBJECTS, DemoStudent, write_class
 from autograder.errors import CourseError
 from autograder.generate import generate
 from autograder.grading.batch import Outcome
@@ -24,7 +23,7 @@ CONFIGURATION = "nbgrader_config.py"
 MARKER = ".demo"
 
 
-class Comparison(Struct, frozen=True):
+class MarkComparison(Struct, frozen=True):
     """The marks given beside the marks each invented student must get."""
 
     students: int
@@ -86,7 +85,7 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
     return course, handed_in
 
 
-def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Comparison:
+def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> MarkComparison:
     """Every automatic item of every readable submission against what is known beforehand."""
     graded = {outcome.student: outcome.graded for outcome in outcomes}
     differences, items, students = [], 0, 0
@@ -102,7 +101,7 @@ def compare(people: Iterable[DemoStudent], outcomes: Sequence[Outcome]) -> Compa
                 differences.append(f"{person.id} {place}: {results.get(place)} instead of {points}")
         if not person.readable and graded[person.id].notebooks:
             differences.append(f"{person.id}: was read, though the file is broken")
-    return Comparison(students, items, tuple(differences))
+    return MarkComparison(students, items, tuple(differences))
 
 
 def where_to_look(course: Course, outcomes: Mapping[str, Sequence[Outcome]]) -> list[str]:

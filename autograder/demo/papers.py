@@ -1,35 +1,31 @@
-"""One student's answers to all questions: which are right, which carry a slip, which are missing."""
+"""One student's answers to all questions: which are right, which carry a misconception, which are missing.
+
+The decoder that is to be repaired is edited: a repair is a text of the listing and what a student writes
+there. Nothing here knows the right listing as a whole: students start from what they were given, too.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo import decoders, formulas, lists, theory
-from autograder.demo.formulas import Sample, assignment
-from autograder.demo.sentences import SENTENCES
+from autograder.demo.answers import Sample, answers, assignment, table
+from autograder.errors import NotebookError
 
-RIGHT: Mapping[str, tuple[Sample, ...]] = {
-    **theory.RIGHT,
-    **formulas.RIGHT,
-    **lists.RIGHT,
-}
-WRONG: Mapping[str, tuple[Sample, ...]] = {
-    **theory.WRONG,
-    **formulas.WRONG,
-    **lists.WRONG,
-}
-
+ANSWERS = answers("dl4nlp-exam")
+GPT2 = answers("gpt2")
+CAUSES = ("task4-d", "task4-e", "task4-f", "task4-g")
+"""Questions that ask for a cause; each cause may be named once."""
 QUESTIONS = (
     *("task1-b", "task1-d", "task1-e", "task1-f", "task1-g", "task1-h"),
     *("task2-c", "task2-d", "task2-f", "task2-h"),
     *("task3-a", "task3-b", "task3-c", "task3-d", "task3-e", "task3-f", "task3-h", "task3-i"),
-    *theory.CAUSES,
+    *CAUSES,
     *("task5-a", "task5-b"),
 )
 """The questions with automatic items, in the order of the exam."""
@@ -41,15 +37,34 @@ NOTATIONS: Mapping[str, re.Pattern[str]] = {
 }
 """A student who gets everything right keeps to one notation where it can be told."""
 
-CARRIED: Mapping[str, str] = {
-    "widened the hidden layer in (h)": "n_layers*(4*d_model^2 + 48*d_model^2)",
-    "widened the output in (h)": "28*n_layers*d_model^2",
-    "summed one matrix only in (h)": "16*n_layers*d_model^2",
-}
-"""By the slip in (h): the right continuation in (i)."""
+CARRIED: Mapping[str, str] = table("dl4nlp-exam")["carried"]
+"""By the misconception in (h): the right continuation in (i)."""
 
 CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
-"""Slips in (d) and (e) that are one and the same: the second follows from the first."""
+"""Misconceptions in (d) and (e) that are one and the same: the second follows from the first."""
+
+
+_STUB = re.compile(r"\n*# Repair the classes above[^\n]*\n# YOUR CODE HERE\nraise NotImplementedError\(\)\n?")
+_STATED = table("dl4nlp-exam")["repair"]
+MISCONCEPTIONS: Mapping[str, tuple[str, str]] = {
+    fault: (one["misconception"]["portrait"], one["misconception"]["written"])
+    for fault, one in _STATED.items()
+    if "misconception" in one
+}
+"""By fault: a portrait, and a change at the right place that does not repair it."""
+
+
+class Repair(Struct, frozen=True):
+    """One fault of the listing, and the ways in which students put it right."""
+
+    given: str
+    written: tuple[str, ...]
+
+
+REPAIRS: Mapping[str, Repair] = {
+    fault: Repair(one["given"], tuple(one["written"])) for fault, one in _STATED.items()
+}
+"""By fault, which is also the rubric's item."""
 
 
 class Level(Struct, frozen=True):
@@ -67,7 +82,7 @@ WEAK = Level("weak", 0.2, 0.5)
 ABSENT = Level("nothing answered", 0.0, 1.0)
 
 
-class Paper(Struct, frozen=True):
+class DemoPaper(Struct, frozen=True):
     """What one student writes into the answer cells."""
 
     portrait: str
@@ -77,7 +92,7 @@ class Paper(Struct, frozen=True):
     """By ``question.item``: what every automatic item earns."""
 
 
-def write_paper(level: Level, listing: str, generator: np.random.Generator) -> Paper:
+def write_paper(level: Level, listing: str, generator: np.random.Generator) -> DemoPaper:
     """Draw one student's answers.
 
     Args:
@@ -91,9 +106,9 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
     if looking_back is None or looking_back.portrait:
         samples["task3-i"] = _continued(looking_back, samples["task3-i"], generator)
     _once(samples)
-    theory.told_apart(samples)
+    _told_apart(samples)
     sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
-    for cell, sentences in SENTENCES.items():
+    for cell, sentences in ANSWERS.written.items():
         if generator.random() >= level.missing:
             sources[cell] = sentences[generator.integers(len(sentences))]
     points = {
@@ -102,7 +117,7 @@ def write_paper(level: Level, listing: str, generator: np.random.Generator) -> P
         for item, mark in (sample.points if sample else _nothing(question)).items()
     }
     portrait = _portrait(level, samples)
-    return Paper(f"{portrait}, {notation}" if notation else portrait, sources, points)
+    return DemoPaper(f"{portrait}, {notation}" if notation else portrait, sources, points)
 
 
 def _answer(
@@ -114,21 +129,21 @@ def _answer(
     right = luck < level.missing + level.right
     if question == "task5-a":
         return _decoder(listing, generator, right=right)
-    among: Sequence[Sample] = RIGHT[question] if right else WRONG[question]
+    among: Sequence[Sample] = (ANSWERS.right if right else ANSWERS.wrong)[question]
     if notation:
         among = [sample for sample in among if NOTATIONS[notation].search(sample.source)] or among
     return among[int(generator.integers(len(among)))]
 
 
 def _decoder(listing: str, generator: np.random.Generator, *, right: bool) -> Sample:
-    faults = tuple(decoders.REPAIRS)
+    faults = tuple(REPAIRS)
     way = int(generator.integers(6))
     if right:
-        return decoders.repaired(listing, faults, way)
+        return repaired(listing, faults, way)
     found = tuple(fault for fault in faults if generator.random() < 0.6)[: len(faults) - 1]
-    missed = [fault for fault in decoders.SLIPS if fault not in found]
-    slip = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
-    return decoders.repaired(listing, found, way, slip)
+    missed = [fault for fault in MISCONCEPTIONS if fault not in found]
+    misconception = missed[generator.integers(len(missed))] if missed and generator.random() < 0.5 else ""
+    return repaired(listing, found, way, misconception)
 
 
 def _continued(
@@ -140,7 +155,7 @@ def _continued(
     if looking_back is not None and looking_back.portrait in CARRIED:
         source = assignment("changed_model_parameters", CARRIED[looking_back.portrait])
         return Sample(source, {"formula": Decimal(2)})
-    right = RIGHT["task3-i"]
+    right = ANSWERS.right["task3-i"]
     return right[generator.integers(len(right))]
 
 
@@ -152,19 +167,109 @@ def _once(samples: dict[str, Sample | None]) -> None:
         samples["task3-e"] = msgspec.structs.replace(simplified, points=points)
 
 
+def _told_apart(samples: dict[str, Sample | None]) -> None:
+    """Take the point from every cause of task 4 that an earlier part named already."""
+    named: set[str] = set()
+    for question in CAUSES:
+        sample = samples[question]
+        if sample is None:
+            continue
+        cause = sample.source.partition('"')[2].rstrip('"')
+        if cause in named:
+            portrait = f"names “{cause}” twice"
+            samples[question] = msgspec.structs.replace(
+                sample, points={"cause": Decimal(0)}, portrait=portrait
+            )
+        named.add(cause)
+
+
 def _nothing(question: str) -> Mapping[str, Decimal]:
-    items = decoders.REPAIRS if question == "task5-a" else RIGHT[question][0].points
+    items = REPAIRS if question == "task5-a" else ANSWERS.right[question][0].points
     return dict.fromkeys(items, Decimal(0))
 
 
-def _portrait(level: Level, samples: Mapping[str, Sample | None]) -> str:
-    """What is wrong, in a line; the first two slips by name."""
-    slips = [sample.portrait for sample in samples.values() if sample and sample.portrait]
+def _portrait(level: Level, samples: Mapping[str, Sample | None], *, named: bool = False) -> str:
+    """What is wrong, in a line; the first two misconceptions by name, and with their question if asked."""
+    misconceptions = [
+        f"{sample.portrait} ({question})" if named else sample.portrait
+        for question, sample in samples.items()
+        if sample and sample.portrait
+    ]
     missing = sum(sample is None for sample in samples.values())
     if missing == len(samples):
         return ABSENT.portrait
-    if not slips and not missing:
+    if not misconceptions and not missing:
         return EXCELLENT.portrait
-    named = ", ".join(slips[:2]) or level.portrait
-    more = f" and {len(slips) - 2} more" if len(slips) > 2 else ""
-    return named + more + (f"; {missing} not answered" if missing else "")
+    first = ", ".join(misconceptions[:2]) or level.portrait
+    more = f" and {len(misconceptions) - 2} more" if len(misconceptions) > 2 else ""
+    return first + more + (f"; {missing} not answered" if missing else "")
+
+
+def given_listing(answer_cell: str) -> str:
+    """The listing that the release's answer cell holds, without the stub below it.
+
+    Raises:
+        NotebookError: the cell has no stub, or a fault does not stand in it exactly once.
+    """
+    listing, found = _STUB.subn("\n", answer_cell)
+    if found != 1:
+        raise NotebookError("demo-listing", "the decoder's answer cell has no stub to remove")
+    for fault, repair in REPAIRS.items():
+        if listing.count(repair.given) != 1:
+            raise NotebookError(
+                "demo-listing", f"fault {fault!r}: {repair.given!r} should stand once in the decoder's cell"
+            )
+    return listing
+
+
+def repaired(listing: str, faults: Collection[str], way: int = 0, misconception: str = "") -> Sample:
+    """A student's decoder.
+
+    Args:
+        listing: what `given_listing` gave.
+        faults: the ones that are put right.
+        way: which of the ways to write a repair is taken, counted round.
+        misconception: a fault that is changed into another wrong text; none when empty.
+    """
+    for fault in faults:
+        written = REPAIRS[fault].written
+        listing = listing.replace(REPAIRS[fault].given, written[way % len(written)])
+    portrait = ""
+    if misconception:
+        portrait, wrong = MISCONCEPTIONS[misconception]
+        listing = listing.replace(REPAIRS[misconception].given, wrong)
+    elif len(faults) < len(REPAIRS):
+        portrait = f"repaired {len(faults)} of {len(REPAIRS)} faults"
+    return Sample(listing, {fault: Decimal(int(fault in faults)) for fault in REPAIRS}, portrait)
+
+
+def write_gpt2_paper(level: Level, generator: np.random.Generator, *, hostile: bool = False) -> DemoPaper:
+    """Draw one student's answers to the assignment about GPT-2.
+
+    Args:
+        level: how well the student does.
+        generator: decides everything that is left to chance.
+        hostile: what is not right is no mistake, but code that is up to no good.
+    """
+    samples = {question: _gpt2_answer(question, level, generator, hostile=hostile) for question in GPT2.right}
+    sources = {f"{question}-answer": sample.source for question, sample in samples.items() if sample}
+    for cell, sentences in GPT2.written.items():
+        if generator.random() >= level.missing:
+            sources[cell] = sentences[generator.integers(len(sentences))]
+    points = {
+        f"{question}.{item}": sample.points[item] if sample else Decimal(0)
+        for question, sample in samples.items()
+        for item in GPT2.right[question][0].points
+    }
+    return DemoPaper(_portrait(level, samples, named=True), sources, points)
+
+
+def _gpt2_answer(
+    question: str, level: Level, generator: np.random.Generator, *, hostile: bool
+) -> Sample | None:
+    luck = generator.random()
+    if luck < level.missing:
+        return None
+    wrong = GPT2.hostile if hostile else GPT2.wrong
+    among = (GPT2.right if luck < level.missing + level.right else wrong)[question]
+    return among[int(generator.integers(len(among)))]

@@ -1,4 +1,4 @@
-"""Writes a whole class: one notebook per student and assignment in nbgrader's layout, and the roster."""
+"""The demo's class: what it sits, and one notebook per student and assignment in nbgrader's layout."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from autograder.demo import mischief
-from autograder.demo.class_list import Person, people, roster
-from autograder.demo.mischief import Attack, Damage, Notebook
-from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, Level, Paper
+from autograder.demo import bad_notebooks, papers
+from autograder.demo.bad_notebooks import Attack, Damage, Notebook, grade_id
+from autograder.demo.class_list import AFTER, MINUTES, START, Person, people, roster
+from autograder.demo.papers import ABSENT, EXCELLENT, GOOD, MIDDLING, WEAK, DemoPaper, Level
 from autograder.errors import NotebookError
 
 PROGRAMMES = ("Computational Linguistics", "Computer Science", "Data Science")
 
-Write = Callable[[Level, str, Mapping[str, str], np.random.Generator], Paper]
+Write = Callable[[Level, str, Mapping[str, str], np.random.Generator], DemoPaper]
 """Draws one student's paper: from a level, a kind (see `DemoStudent`), and the released cells by grade_id."""
 
 
@@ -60,7 +60,7 @@ class DemoStudent(Struct, frozen=True):
         return f"{self.first_name} {self.last_name}"
 
 
-class _Part(Struct, frozen=True):
+class _SubjectPart(Struct, frozen=True):
     """What one student does: a level, and perhaps something done to the file."""
 
     level: Level
@@ -97,7 +97,7 @@ def write_class(
     """
     generator = np.random.default_rng(seed)
     given = _notebook(release)
-    cells = _sources(given)
+    cells = {grade_id(cell): cell["source"] for cell in given["cells"]}
     listed = people(students, generator)
     written = []
     parts = _parts(subject, students, generator)
@@ -115,30 +115,32 @@ def write_class(
     return written
 
 
-def _parts(subject: Subject, count: int, generator: np.random.Generator) -> list[_Part]:
+def _parts(subject: Subject, count: int, generator: np.random.Generator) -> list[_SubjectPart]:
     """Who does what: about three in four are honest, and a large class has every damage and attack once."""
-    broken = [_Part(GOOD, damage=damage) for damage in subject.damages]
+    broken = [_SubjectPart(GOOD, damage=damage) for damage in subject.damages]
     attacks: list[Attack | str] = [*subject.attacks, "tampers with points and flags", "forges outputs"]
-    hostile = [_Part(MIDDLING, attack=attack) for attack in attacks]
+    hostile = [_SubjectPart(MIDDLING, attack=attack) for attack in attacks]
     odd = [part for pair in _alternating(broken, hostile) for part in pair][: count // 3]
     levels = (EXCELLENT, GOOD, GOOD, MIDDLING, MIDDLING, EXCELLENT, GOOD, WEAK, MIDDLING, GOOD)
-    honest = [_Part(levels[number % len(levels)]) for number in range(count - len(odd))]
+    honest = [_SubjectPart(levels[number % len(levels)]) for number in range(count - len(odd))]
     if len(honest) >= 10:
-        honest[-1] = _Part(ABSENT)
+        honest[-1] = _SubjectPart(ABSENT)
     parts = honest + odd
     return [parts[int(index)] for index in generator.permutation(count)]
 
 
-def _alternating(first: list[_Part], second: list[_Part]) -> Iterator[list[_Part]]:
+def _alternating(first: list[_SubjectPart], second: list[_SubjectPart]) -> Iterator[list[_SubjectPart]]:
     for number in range(max(len(first), len(second))):
         yield [*first[number : number + 1], *second[number : number + 1]]
 
 
-def _handed_in(person: Person, part: _Part, paper: Paper, given: Notebook) -> tuple[DemoStudent, bytes]:
+def _handed_in(
+    person: Person, part: _SubjectPart, paper: DemoPaper, given: Notebook
+) -> tuple[DemoStudent, bytes]:
     """The student's record, and the bytes of the file."""
     notebook = answered(given, paper.sources)
     portrait, readable, points = paper.portrait, True, dict(paper.points)
-    data = mischief.dumped(notebook)
+    data = bad_notebooks.dumped(notebook)
     if part.damage is not None:
         data = part.damage.apply(notebook)
         portrait, readable = part.damage.portrait, part.damage.readable
@@ -155,18 +157,18 @@ def _handed_in(person: Person, part: _Part, paper: Paper, given: Notebook) -> tu
 
 
 def _attacked(
-    attack: Attack | str, paper: Paper, given: Notebook, points: dict[str, Decimal]
+    attack: Attack | str, paper: DemoPaper, given: Notebook, points: dict[str, Decimal]
 ) -> tuple[str, bytes, dict[str, Decimal]]:
     if isinstance(attack, str):
-        change = mischief.tampered if attack.startswith("tampers") else mischief.forged_outputs
-        return attack, mischief.dumped(change(answered(given, paper.sources))), points
+        change = bad_notebooks.tampered if attack.startswith("tampers") else bad_notebooks.forged_outputs
+        return attack, bad_notebooks.dumped(change(answered(given, paper.sources))), points
     if attack.instead_of:
         sources = {**paper.sources, f"{attack.instead_of}-answer": attack.source}
         earned = {
             item: Decimal(0) if item.startswith(f"{attack.instead_of}.") else mark
             for item, mark in points.items()
         }
-        return attack.portrait, mischief.dumped(answered(given, sources)), earned
+        return attack.portrait, bad_notebooks.dumped(answered(given, sources)), earned
     notebook = answered(given, paper.sources)
     extra: dict[str, Any] = {
         "cell_type": "code",
@@ -178,7 +180,7 @@ def _attacked(
     }
     cells = [*notebook["cells"]]
     cells.insert(2, extra)
-    return attack.portrait, mischief.dumped({**notebook, "cells": cells}), points
+    return attack.portrait, bad_notebooks.dumped({**notebook, "cells": cells}), points
 
 
 def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
@@ -192,7 +194,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
     cells = []
     for cell in notebook["cells"]:
         source = cell["source"]
-        if not _grade_id(cell):
+        if not grade_id(cell):
             for name, text in written.items():
                 source = source.replace(f'{name} = ""', f'{name} = "{text}"')
         cells.append({**cell, "source": source})
@@ -201,7 +203,7 @@ def _with_details(notebook: Notebook, person: Person, number: int) -> Notebook:
 
 def answered(notebook: Notebook, sources: Mapping[str, str]) -> Notebook:
     """The notebook with these sources in its answer cells, by grade_id."""
-    cells = [{**cell, "source": sources.get(_grade_id(cell), cell["source"])} for cell in notebook["cells"]]
+    cells = [{**cell, "source": sources.get(grade_id(cell), cell["source"])} for cell in notebook["cells"]]
     return {**notebook, "cells": cells}
 
 
@@ -219,9 +221,35 @@ def _notebook(release: bytes) -> Notebook:
     return {**loaded, "cells": cells}
 
 
-def _sources(notebook: Notebook) -> dict[str, str]:
-    return {_grade_id(cell): cell["source"] for cell in notebook["cells"]}
+def _exam(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
+    del kind
+    return papers.write_paper(level, papers.given_listing(cells.get("task5-a-answer", "")), generator)
 
 
-def _grade_id(cell: Mapping[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+def _gpt2(level: Level, kind: str, cells: Mapping[str, str], generator: np.random.Generator) -> DemoPaper:
+    del cells
+    return papers.write_gpt2_paper(level, generator, hostile=kind == "hostile")
+
+
+EXAM = Subject(
+    "dl4nlp-exam",
+    start=START,
+    minutes=MINUTES,
+    write=_exam,
+    damages=bad_notebooks.damages("task3-c", copied="task3-b"),
+    attacks=(
+        *bad_notebooks.ATTACKS,
+        bad_notebooks.equals_everything("task3-a", "query_matrix_parameters", "d_head^2"),
+    ),
+    after=AFTER,
+)
+GPT2 = Subject(
+    "gpt2",
+    start=datetime(2026, 1, 19, 9, 0, tzinfo=UTC),
+    minutes=14 * 24 * 60,
+    write=_gpt2,
+    damages=bad_notebooks.damages("chain", copied="top-p"),
+    attacks=(*bad_notebooks.ATTACKS, bad_notebooks.equals_everything("facts", "facts", "relu")),
+)
+SUBJECTS = (EXAM, GPT2)
+"""In the order in which they are graded."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from autograder.feedback import sanitise
 from autograder.feedback.labels import Labels
 from autograder.limits import budgets
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown, Met
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, LimitKind, Limits, Markdown
 
 MOST_OUTPUTS = 60
 """Of one cell."""
@@ -48,7 +48,7 @@ class CellView(Struct, frozen=True):
     notices: tuple[str, ...]
 
     @property
-    def troubled(self) -> bool:
+    def has_problem(self) -> bool:
         """Shown unfolded: there is something to see."""
         return bool(self.error or self.ending)
 
@@ -83,7 +83,7 @@ def notebook_view(notebook: ExecutedNotebook, position: int, labels: Labels, lim
             notices = (*view.notices, labels("page-full", limit=most))
             view = replace(view, source="", outputs=(), notices=notices)
         cells.append(view)
-    return NotebookView(sanitise.visible(notebook.name, 200), tuple(cells))
+    return NotebookView(sanitise.printable_text(notebook.name, 200), tuple(cells))
 
 
 def _weight(view: CellView) -> int:
@@ -103,7 +103,7 @@ def _cell_view(
     notices = [labels.met(one, limits) for one in met]
     if cell.cut:
         notices.append(labels("source-cut" if code else "text-cut"))
-    if run and run.truncated and Met.OUTPUT not in met:
+    if run and run.truncated and LimitKind.OUTPUT not in met:
         notices.append(labels("truncated"))
     if len(outputs) > MOST_OUTPUTS:
         notices.append(labels("more-outputs", number=len(outputs) - MOST_OUTPUTS))
@@ -111,11 +111,11 @@ def _cell_view(
         anchor=anchor,
         number=number,
         kind="code" if code else "text",
-        name=sanitise.visible(cell.grade_id, 100),
+        name=sanitise.printable_text(cell.grade_id, 100),
         given=isinstance(cell, Cell) and cell.locked,
-        source=sanitise.visible(cell.source),
+        source=sanitise.printable_text(cell.source),
         ran=run is not None,
-        error=sanitise.visible(run.error, 100) if run else "",
+        error=sanitise.printable_text(run.error, 100) if run else "",
         ending=labels.ending(run.ending, limits) if run and run.ending else "",
         outputs=tuple(_output_view(output, labels) for output in outputs[:MOST_OUTPUTS]),
         notices=tuple(notices),
@@ -125,7 +125,9 @@ def _cell_view(
 def _output_view(output: CellOutput, labels: Labels) -> OutputView:
     data = output.data
     if output.kind in {"stream", "error"}:
-        return OutputView(error=output.kind == "error", text=sanitise.visible(data.get("text/plain", "")))
+        return OutputView(
+            error=output.kind == "error", text=sanitise.printable_text(data.get("text/plain", ""))
+        )
     for mime in _IMAGES:
         uri = sanitise.image_uri(mime, data.get(mime, ""))
         if uri is not None:
@@ -136,5 +138,5 @@ def _output_view(output: CellOutput, labels: Labels) -> OutputView:
     for mime in _TEXTS:
         if data.get(mime):
             note = "" if mime == "text/plain" else labels("as-text", mime=mime)
-            return OutputView(text=sanitise.visible(data[mime]), note=note)
-    return OutputView(note=labels("not-shown", mime=sanitise.visible(", ".join(sorted(data)), 100)))
+            return OutputView(text=sanitise.printable_text(data[mime]), note=note)
+    return OutputView(note=labels("not-shown", mime=sanitise.printable_text(", ".join(sorted(data)), 100)))

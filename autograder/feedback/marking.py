@@ -2,7 +2,7 @@
 
 Answers that are the same up to trivial differences stand together, so that one decision is made for all of
 them; where people have given them different marks, that is shown. Words of an item's closed list are
-highlighted and suggest the item, and signs that an item asks for are told; they give no points.
+highlighted and suggest the item, and cues that an item asks for are told; they give no points.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from decimal import Decimal
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.checks.judging.manual import Examples, manual_options, sightings
+from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell, marked_cells
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
-from autograder.feedback.sanitise import POLICY, visible
+from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import CellPoints, Standing
 from autograder.records import Graded
 from autograder.rubric import Item, Question, Rubric
@@ -45,8 +45,8 @@ class _Author(Struct, frozen=True):
     """Empty while there is none that counts."""
 
 
-class _Sign(Struct, frozen=True):
-    """What is told of one sign."""
+class _Cue(Struct, frozen=True):
+    """What is told of one cue."""
 
     text: str
     holds: bool | None
@@ -63,8 +63,8 @@ class _Group(Struct, frozen=True):
     words: int
     language: str
     suggested: tuple[str, ...]
-    signs: tuple[tuple[str, tuple[_Sign, ...]], ...]
-    """By item: what is told of each sign that it asks for."""
+    cues: tuple[tuple[str, tuple[_Cue, ...]], ...]
+    """By item: what is told of each cue that it asks for."""
     differ: bool
     """They have different marks."""
     done: bool
@@ -162,13 +162,13 @@ def _group(
     labels: Labels,
     spoken: Labels,
 ) -> _Group:
-    text = visible(source, prose.MOST)
+    text = printable_text(source, prose.MOST)
     listed = {item.id: manual_options(question, item).suggest for item in items}
-    seen = [(item, sightings(question, item, text)) for item in items]
+    seen = [(item, cue_matches(question, item, text)) for item in items]
     spans = [span for _, told in seen for one in told for span in one.spans]
     done = [mark for mark in marks.values() if not mark.pending]
     authors = tuple(
-        _Author(visible(student, 200), "" if mark.pending else labels.number(mark.points))
+        _Author(printable_text(student, 200), "" if mark.pending else labels.number(mark.points))
         for student, mark in marks.items()
     )
     return _Group(
@@ -180,10 +180,10 @@ def _group(
         suggested=tuple(
             spoken.pick(item.text, item.id) for item in items if prose.spans(text, listed[item.id])
         ),
-        signs=tuple(
+        cues=tuple(
             (
                 spoken.pick(item.text, item.id),
-                tuple(_Sign(one.said(spoken.pick), one.holds, one.note) for one in told),
+                tuple(_Cue(one.said(spoken.pick), one.holds, one.note) for one in told),
             )
             for item, told in seen
             if told

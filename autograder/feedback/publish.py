@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.course import Course
-from autograder.errors import told
+from autograder.errors import describe_error
 from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
@@ -24,7 +24,7 @@ class Page(Struct, frozen=True):
     """One page, and whether it is there."""
 
     path: Path
-    trouble: str = ""
+    problem: str = ""
     """Why it, or a part of it, is not there, for staff; a page of an earlier run stays as it was."""
 
 
@@ -52,7 +52,7 @@ def pages(
         standings: their marks, with what people gave.
         submitted: when each handed in.
         timings: how that stands to the time allowed, where there is one.
-        language: ``"en"`` or ``"de"``; the pages for staff are in English, but for what the rubric says
+        language: such as ``"de"``; the pages for staff are in English, but for what the rubric says
             to those who mark by hand.
         remarks: about the class as a whole, for the summary.
     """
@@ -71,7 +71,7 @@ def pages(
             _write(path, page)
             yield Page(path)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            yield Page(path, f"{student}: the page could not be written: {told(error)}")
+            yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
     staff = course.root / "staff"
 
     def marking(some: Sequence[Graded]) -> str:
@@ -87,19 +87,19 @@ def pages(
 
 def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:
     """Write a page about a class; without those of whom none can be made."""
-    trouble = ""
+    problem = ""
     try:
         try:
             page = made(everybody)
         except Exception as error:  # noqa: BLE001 - told below, with whose it is
             fitting = [graded for graded in everybody if _can(made, graded)]
             without = ", ".join(sorted({one.score.student for one in everybody if one not in fitting}))
-            trouble = f"{path.name}: without {without}: {told(error)}"
+            problem = f"{path.name}: without {without}: {describe_error(error)}"
             page = made(fitting)
         _write(path, page)
     except Exception as error:  # noqa: BLE001 - the other pages are there
-        trouble = f"{path.name}: the page could not be written: {told(error)}"
-    return Page(path, trouble)
+        problem = f"{path.name}: the page could not be written: {describe_error(error)}"
+    return Page(path, problem)
 
 
 def _can(made: Callable[[Sequence[Graded]], str], graded: Graded) -> bool:

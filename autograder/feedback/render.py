@@ -8,13 +8,16 @@ from pathlib import Path
 
 import jinja2
 
+from autograder import messages
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
 from autograder.grades import Standing, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.timestamps import Timing, by_clock, shown
+from autograder.timestamps import Timing, by_clock, format_moment
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(
@@ -34,7 +37,7 @@ def render(
     Args:
         graded: the result.
         rubric: the rubric it was graded by.
-        language: ``"en"`` or ``"de"``; English for any other.
+        language: such as ``"de"``; English where the catalogue has no other.
         submitted_at: when it was handed in; a time without zone is taken as UTC.
         timing: how that stands to the time allowed, where there is one.
         stands: the student's marks with what people gave; default: the automatic ones alone.
@@ -47,10 +50,10 @@ def render(
 
 
 @functools.cache
-def environment() -> jinja2.Environment:
-    """The pages' templates, compiled once: compiling costs more than rendering."""
+def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
+    """A folder of templates, compiled once: compiling costs more than rendering."""
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -67,12 +70,9 @@ def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: 
         return SubmittedView("", said, bad)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     if timing is None:
-        return SubmittedView(_in_utc(aware, labels.language), said)
+        return SubmittedView(
+            messages.sentence("moment.utc", labels.language, moment=aware.astimezone(datetime.UTC)), said
+        )
     return SubmittedView(
-        shown(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
+        format_moment(by_clock(aware, timing.window), timing.window.zone, labels.language), said, bad
     )
-
-
-def _in_utc(moment: datetime.datetime, language: str) -> str:
-    form = "%d.%m.%Y, %H:%M UTC" if language == "de" else "%Y-%m-%d %H:%M UTC"
-    return moment.astimezone(datetime.UTC).strftime(form)

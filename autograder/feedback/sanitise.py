@@ -35,6 +35,7 @@ MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
 
 
+_LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
 _QUOTING = ("diagnosis.", "form.", "formula.")
 """Beginnings of the codes whose sentences quote formulas."""
 _MARK = "\ue000"
@@ -100,7 +101,7 @@ class Frame(Struct, frozen=True):
     height: int
 
 
-def visible(text: str, most: int = MOST_CHARACTERS) -> str:
+def printable_text(text: str, most: int = MOST_CHARACTERS) -> str:
     """Text without terminal codes; characters that hide or reorder others are spelled out.
 
     Always encodes to UTF-8. What is longer than ``most`` characters is cut with a mark ``…``.
@@ -111,13 +112,19 @@ def visible(text: str, most: int = MOST_CHARACTERS) -> str:
     return shown if len(shown) <= most and len(text) <= 4 * most else shown[:most] + "…"
 
 
+def escape_markup(text: str, most: int = 8_000) -> str:
+    """Text that Markdown, HTML and MathJax leave as it is."""
+    shown = printable_text(text, most).translate(_LOOKALIKES)
+    return shown.replace("](", "] (").replace("]:", "] :").replace("][", "] [")
+
+
 def sentence(message: Message, language: str, most: int = 2_000) -> str:
     """A message in words, or its code where it cannot be put in words; a fault of ours is no crash."""
     try:
         text = messages.render(message, language)
     except (KeyError, IndexError, ValueError, AttributeError):
         text = message.text.get(language) or message.text.get("en") or message.code
-    return visible(text, most)
+    return printable_text(text, most)
 
 
 def quoting_sentence(message: Message, language: str) -> Markup:
@@ -127,7 +134,7 @@ def quoting_sentence(message: Message, language: str) -> Markup:
     marks = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(message.params)}
     marked = escape(sentence(Message(message.code, marks), language))
     for mark, value in zip(marks.values(), messages.filled(message, language).values(), strict=True):
-        marked = marked.replace(mark, Markup("<code>{}</code>").format(visible(value)))
+        marked = marked.replace(mark, Markup("<code>{}</code>").format(printable_text(value)))
     return marked
 
 

@@ -1,4 +1,4 @@
-"""The staff's page of a run: every student in a row, with what is open and what was noted."""
+"""The staff's page of a run: every student in a row, what is open and was noted, and the spread of grades."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.feedback.distribution import distribution
-from autograder.feedback.grade import grade_range
+from autograder.feedback.grade import grade_range, rules
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
-from autograder.feedback.sanitise import POLICY, visible
+from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import Standing, standing
 from autograder.records import Graded, Note, Status
 from autograder.rubric import Rubric
+from autograder.rubric.scales import Grade, Scale
 
 _MOST_NOTE = 500
+_TENS = 10
 
 
-class _Row(Struct, frozen=True):
+class _StudentRow(Struct, frozen=True):
     student: str
     stated: str
     points: str
@@ -60,6 +61,7 @@ def render_summary(
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
+    by_hand = any(item.manual for question in rubric.questions for item in question.items)
     text = (
         environment()
         .get_template("summary.html")
@@ -69,8 +71,8 @@ def render_summary(
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
-            remarks=[visible(remark, 4 * _MOST_NOTE) for remark in remarks],
-            marking=f"{rubric.assignment.name}-marking.html" if _by_hand(rubric) else "",
+            remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
+            marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
             grades=distribution(stands, scale, labels) if scale else None,
             label=labels,
             policy=POLICY,
@@ -79,11 +81,9 @@ def render_summary(
     return text.encode("utf-8", "replace").decode()
 
 
-def _by_hand(rubric: Rubric) -> bool:
-    return any(item.manual for question in rubric.questions for item in question.items)
-
-
-def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels) -> _Row:
+def _row(
+    graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str], labels: Labels
+) -> _StudentRow:
     score = graded.score
     marked = {
         (question.id, cell.name)
@@ -100,16 +100,16 @@ def _row(graded: Graded, stands: Standing, by_cell: Mapping[tuple[str, str], str
     endings = [
         run.ending.value for notebook in graded.notebooks for run in notebook.runs if run and run.ending
     ]
-    return _Row(
-        student=visible(score.student, 200),
-        stated=visible(", ".join(graded.stated.values()), 500),
+    return _StudentRow(
+        student=printable_text(score.student, 200),
+        stated=printable_text(", ".join(graded.stated.values()), 500),
         points=labels.number(stands.total),
         pending=labels.number(stands.pending) if stands.pending else "",
         grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
         provisional=not stands.final,
         counts=tuple((name, statuses.count(name)) for name in (*Status, "marked") if name in statuses),
         endings=", ".join(dict.fromkeys(endings)),
-        isolation="" if score.isolation == "namespaces" else visible(score.isolation, 40),
+        isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
         notes=_notes(score.notes),
     )
@@ -120,10 +120,75 @@ def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
     places: dict[str, list[str]] = {}
     for note in notes:
         places.setdefault(note.text, []).extend([note.place] if note.place else [])
-    return tuple(visible(_note(text, found), _MOST_NOTE) for text, found in places.items())
+    return tuple(printable_text(_note(text, found), _MOST_NOTE) for text, found in places.items())
 
 
 def _note(text: str, places: Sequence[str]) -> str:
     if len(places) > 1:
         return f"{text} ({len(places)} places: {', '.join(places)})"
     return f"{places[0]}: {text}" if places else text
+
+
+class Bar(Struct, frozen=True):
+    """One grade: how many students have it."""
+
+    grade: str
+    least: str
+    """The points it begins at; empty on the percent scale."""
+    final: int
+    provisional: int
+    """Students who would have it if they earned nothing of what is open."""
+    final_percent: int
+    provisional_percent: int
+    """Of the largest bar."""
+
+
+class Distribution(Struct, frozen=True):
+    """The grades of a class."""
+
+    bars: tuple[Bar, ...]
+    students: int
+    passed: int
+    """Whatever comes of what is open."""
+    may_pass: int
+    """Those, and who can still pass."""
+    provisional: int
+    rules: tuple[str, ...]
+
+
+def distribution(standings: Sequence[Standing], scale: Scale, labels: Labels) -> Distribution:
+    """The spread of the grades; what is open counts as not earned, and is shown as such."""
+    names = [_name(standing.worst, scale) for standing in standings]
+    final = [name for name, standing in zip(names, standings, strict=True) if standing.final]
+    most = max((names.count(name) for name in names), default=1)
+    ranges = [f"{10 * tens}–{10 * tens + 9} %" for tens in reversed(range(_TENS))]
+    steps = [(step.grade, labels.number(step.least)) for step in scale.steps] or [
+        (name, "") for name in ("100 % +", *ranges)
+    ]
+    bars = tuple(
+        Bar(
+            labels.grade(name),
+            least,
+            final.count(name),
+            names.count(name) - final.count(name),
+            round(100 * final.count(name) / most),
+            round(100 * (names.count(name) - final.count(name)) / most),
+        )
+        for name, least in steps
+    )
+    return Distribution(
+        bars,
+        students=len(standings),
+        passed=sum(standing.passed is True for standing in standings),
+        may_pass=sum(bool(standing.best and standing.best.passed) for standing in standings),
+        provisional=len(names) - len(final),
+        rules=rules(scale, labels, bonus=any(standing.bonus for standing in standings)),
+    )
+
+
+def _name(grade: Grade | None, scale: Scale) -> str:
+    """The bar a grade belongs to: of the percent scale, its ten."""
+    if grade is None or scale.steps:
+        return grade.name if grade else ""
+    tens = int(grade.name.removesuffix(" %")) // _TENS
+    return "100 % +" if tens >= _TENS else f"{10 * tens}–{10 * tens + 9} %"

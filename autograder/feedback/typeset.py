@@ -11,12 +11,12 @@ from markupsafe import Markup
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.errors import AlgebraError, RubricError
-from autograder.feedback.sanitise import clean_mathml, visible
-from autograder.rubric import Symbol
+from autograder.feedback.sanitise import clean_mathml, printable_text
+from autograder.rubric import RubricSymbol
 from autograder.wording import Phrase
 
 MOST_READING = 400
@@ -27,7 +27,7 @@ _AROUND = 36
 class Typesetter:
     """Sets formulas that use the symbols of one rubric."""
 
-    def __init__(self, symbols: Mapping[str, Symbol]) -> None:
+    def __init__(self, symbols: Mapping[str, RubricSymbol]) -> None:
         self._vocabulary: Vocabulary | None = None
         with contextlib.suppress(RubricError):
             self._vocabulary = Vocabulary(symbols)
@@ -38,7 +38,7 @@ class Typesetter:
             return None
         tree = self._tree(reading)
         if tree is None:
-            return Markup("<code>{}</code>").format(visible(reading, MOST_READING))
+            return Markup("<code>{}</code>").format(printable_text(reading, MOST_READING))
         return Markup(clean_mathml(to_mathml(tree)))  # noqa: S704 - through the allow-list
 
     def _tree(self, reading: str) -> Tree | None:
@@ -59,8 +59,8 @@ def caret(params: Mapping[str, Phrase]) -> str:
     if not text or not re.fullmatch("[0-9]{1,7}", offset) or int(offset) > len(text):
         return ""
     place = int(offset)
-    before = visible(_line(text[max(0, place - _AROUND) : place]))
-    after = visible(_line(text[place : place + _AROUND]))
+    before = printable_text(_line(text[max(0, place - _AROUND) : place]))
+    after = printable_text(_line(text[place : place + _AROUND]))
     left, right = "…" * (place > _AROUND), "…" * (place + _AROUND < len(text))
     return f"{left}{before}{after}{right}\n{' ' * len(left + before)}^"
 

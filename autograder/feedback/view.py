@@ -1,29 +1,125 @@
-"""What the page says about the marks: every text chosen, every number formatted, losses first."""
+"""What the page says about the marks: every text chosen, every number formatted, losses first.
+
+People's marks stand in the place of automatic results.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
-from autograder.feedback.lines import Line, lines, lost, together
-from autograder.feedback.sanitise import quoting_sentence, sentence, visible
-from autograder.feedback.sums import extra_sentence, sum_lines, sum_sentences
-from autograder.feedback.tasks import TaskView, task_views
+from autograder.feedback.sanitise import printable_text, quoting_sentence, sentence
 from autograder.feedback.typeset import Typesetter, caret
-from autograder.grades import NOTHING, QuestionPoints, Standing
-from autograder.records import Graded, ItemResult, Status
+from autograder.grades import NOTHING, CellPoints, QuestionPoints, Standing
+from autograder.kinds import kind
+from autograder.records import Graded, ItemResult, Message, Status
 from autograder.rubric import Question, Rubric
+from autograder.rubric.exam import Task
 
+Points = Mapping[str, tuple[Decimal, Decimal]]
+"""Points achieved and points still open, by question id."""
 _SILENT = "passed"
 """The message that says no more than the status."""
 _MOST_REASON = 160
 _MOST_COMMENT = 4_000
+
+
+class RubricLine(Struct, frozen=True):
+    """One item as it stands."""
+
+    result: ItemResult
+    marked: bool = False
+    """A person's mark stands for it."""
+    shared: bool = False
+    """That mark is for several lines together, so none of them has points of its own."""
+
+    @property
+    def lost(self) -> Decimal:
+        """Points that could have been had; a deduction that was made counts, an open item does not."""
+        if self.shared or self.result.status is Status.NEEDS_REVIEW:
+            return NOTHING
+        return max(NOTHING, max(self.result.possible, NOTHING) - self.result.points)
+
+
+def _lines(
+    question: Question, results: Sequence[ItemResult], points: QuestionPoints
+) -> tuple[RubricLine, ...]:
+    """The items that have a result, in the rubric's order."""
+    cells = {cell.name: cell for cell in points.cells}
+    of_item = {item.id: item.cell or question.id for item in question.items}
+    return tuple(
+        _line(result, cells[of_item[result.item]], shared=_shared(question, of_item[result.item]))
+        for result in results
+    )
+
+
+def _lost(question: Question, found: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
+    """What the question lost: its lines, and cells that were marked as a whole."""
+    together = (
+        max(NOTHING, cell.possible - cell.points)
+        for cell in points.cells
+        if cell.by_person and not cell.pending and _shared(question, cell.name)
+    )
+    return sum((line.lost for line in found), NOTHING) + sum(together, NOTHING)
+
+
+def _shared(question: Question, cell: str) -> bool:
+    """Whether a cell has several lines, so that a person marks them as a whole."""
+    return sum((item.cell or question.id) == cell for item in question.items) > 1
+
+
+def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> RubricLine:
+    if not cell.by_person:
+        return RubricLine(result)
+    full = cell.points >= cell.possible
+    status = Status.NEEDS_REVIEW if cell.pending else Status.PASSED if full else Status.FAILED
+    # What was said of a line that a person has decided on otherwise would only confuse.
+    silent = full or result.status is Status.NEEDS_REVIEW
+    message = Message(_SILENT) if silent else result.student
+    decided = replace(result, status=status, student=message)
+    if not shared:
+        decided = replace(decided, points=cell.points, possible=cell.possible)
+    return RubricLine(decided, marked=True, shared=shared)
+
+
+class TaskView(Struct, frozen=True):
+    """One line of the table."""
+
+    name: str
+    text: str
+    possible: str
+    points: str
+    pending: str
+    """What a person still decides on; empty where nothing is open."""
+
+
+def _task_views(
+    tasks: Sequence[Task], questions: Sequence[Question], points: Points, labels: Labels
+) -> tuple[TaskView, ...]:
+    """A line for each task; none where the rubric states no tasks. Bonus points are told below the sum."""
+    counted = [one for one in questions if not one.bonus]
+    return tuple(
+        _task_view(task, [one.id for one in counted if one.task == task.id], points, labels) for task in tasks
+    )
+
+
+def _task_view(task: Task, questions: Sequence[str], points: Points, labels: Labels) -> TaskView:
+    known = [points[question] for question in questions if question in points]
+    pending = sum((waits for _, waits in known), Decimal(0))
+    return TaskView(
+        name=task.id,
+        text=labels.pick(task.text, task.id),
+        possible=labels.number(task.points),
+        points=labels.number(sum((earned for earned, _ in known), Decimal(0))),
+        pending=labels("open", points=labels.number(pending)) if pending else "",
+    )
 
 
 class ItemView(Struct, frozen=True):
@@ -159,12 +255,14 @@ def page_view(
     )
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     stamp = (
-        "" if score.isolation == "namespaces" else labels("isolation", isolation=visible(score.isolation, 40))
+        ""
+        if score.isolation == "namespaces"
+        else labels("isolation", isolation=printable_text(score.isolation, 40))
     )
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
-        student=visible(score.student, 200),
-        stated=visible(", ".join(graded.stated.values()), 500),
+        student=printable_text(score.student, 200),
+        stated=printable_text(", ".join(graded.stated.values()), 500),
         submitted=submitted,
         total=labels.number(standing.total),
         possible=labels.number(assignment.points),
@@ -172,11 +270,11 @@ def page_view(
         earned_percent=_percent(standing.total, assignment.points),
         pending_percent=_percent(standing.pending, assignment.points),
         grade=grade_view(standing, labels),
-        sum_lines=sum_lines(standing, labels),
-        sum_sentences=sum_sentences(standing, labels),
+        sum_lines=_sum_lines(standing, labels),
+        sum_sentences=_sum_sentences(standing, labels),
         isolation=stamp,
         refusal=_refusal(graded, labels),
-        tasks=task_views(assignment.tasks, rubric.questions, points, labels),
+        tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
         questions=questions,
         notebooks=notebooks,
     )
@@ -203,8 +301,8 @@ def _question_view(
     found = (
         notebook.find(name) for name in names for notebook in notebooks if notebook.name == question.notebook
     )
-    decided = lines(question, results, points)
-    missing = lost(question, decided, points)
+    decided = _lines(question, results, points)
+    missing = _lost(question, decided, points)
     return QuestionView(
         anchor=f"question-{question.id}",
         title=labels.pick(question.title, question.id),
@@ -216,18 +314,22 @@ def _question_view(
         lost=labels.number(-missing) if missing else "",
         earned_percent=_percent(points.points, question.points),
         pending_percent=_percent(pending, question.points),
-        table=question.kind == "repair",
+        table=kind(question.kind).form == "listing",
         items=tuple(_item_view(question, line, labels, typesetter, final=final) for line in decided),
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,
-        marked=tuple(_of(cell.points, cell.possible, labels) for cell in together(question, points)),
-        extra=extra_sentence(points, labels),
-        comments=tuple(visible(comment, _MOST_COMMENT) for comment in points.comments),
+        marked=tuple(
+            _of(cell.points, cell.possible, labels)
+            for cell in points.cells
+            if cell.by_person and _shared(question, cell.name)
+        ),
+        extra=_extra_sentence(points, labels),
+        comments=tuple(printable_text(comment, _MOST_COMMENT) for comment in points.comments),
     )
 
 
 def _item_view(
-    question: Question, line: Line, labels: Labels, typesetter: Typesetter, *, final: bool
+    question: Question, line: RubricLine, labels: Labels, typesetter: Typesetter, *, final: bool
 ) -> ItemView:
     result = line.result
     item = question.item(result.item)
@@ -247,7 +349,7 @@ def _item_view(
         said=Markup() if silent else quoting_sentence(result.student, labels.language),
         caret=caret(result.student.params),
         reading=reading,
-        plain=visible(result.reading) if reading is not None and "<math" in reading else "",
+        plain=printable_text(result.reading) if reading is not None and "<math" in reading else "",
     )
 
 
@@ -263,7 +365,7 @@ def _of(points: Decimal, possible: Decimal, labels: Labels) -> str:
     return f"{labels.number(points)} {labels('of')} {labels.number(possible)}"
 
 
-def _question_status(points: QuestionPoints, found: Sequence[Line]) -> str:
+def _question_status(points: QuestionPoints, found: Sequence[RubricLine]) -> str:
     if points.pending:
         return "needs-review"
     if {line.result.status for line in found} == {Status.NO_ANSWER}:
@@ -275,3 +377,61 @@ def _question_status(points: QuestionPoints, found: Sequence[Line]) -> str:
 
 def _percent(part: Decimal, whole: Decimal) -> int:
     return 0 if whole <= 0 else max(0, min(100, round(100 * part / whole)))
+
+
+def _sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:
+    """What stands between the tasks and the sum, with its points, where anything was added or taken."""
+    if not (standing.bonus or standing.taken):
+        return ()
+    found = [(labels("task-points"), labels.number(standing.earned))]
+    if standing.taken:
+        found.append((labels("taken-line"), labels.number(standing.points - standing.earned)))
+    if standing.bonus:
+        sign = "+" if _counted(standing) else ""
+        key = "bonus-line" if _counted(standing) else "bonus-line-out"
+        found.append((labels(key), sign + labels.number(standing.bonus)))
+    return tuple(found)
+
+
+def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
+    """The same in words, with the reasons; nothing where the sum is what the questions give."""
+    said = []
+    if standing.taken:
+        key = "taken" if standing.taken <= standing.earned else "taken-bounded"
+        numbers = {name: labels.number(getattr(standing, name)) for name in ("taken", "earned", "points")}
+        said.append(labels(key, **numbers))
+    if standing.bonus:
+        key = "bonus" if _counted(standing) else "bonus-out"
+        said.append(labels(key, points=labels.number(standing.bonus), sources=_sources(standing, labels)))
+    scale = standing.scale
+    possible = sum((one.possible for one in standing.questions if not one.bonus), NOTHING)
+    if standing.total > possible:
+        said.append(labels("above-possible", possible=labels.number(possible)))
+        if scale and scale.steps:
+            said.append(labels("best-grade", grade=labels.grade(scale.steps[0].grade)))
+    return tuple(said)
+
+
+def _extra_sentence(question: QuestionPoints, labels: Labels) -> str:
+    """What a person added to one question or took away for it; empty for nothing."""
+    if not question.extra:
+        return ""
+    key = "extra-given" if question.extra > 0 else "extra-taken"
+    return labels(key, points=labels.number(abs(question.extra)))
+
+
+def _counted(standing: Standing) -> bool:
+    return standing.total == standing.points + standing.bonus
+
+
+def _sources(standing: Standing, labels: Labels) -> str:
+    """Where bonus points come from; with the numbers where there are several sources."""
+    sources = {
+        "bonus-from.questions": standing.by_bonus_questions,
+        "bonus-from.people": standing.extra,
+        "bonus-from.course": standing.given,
+    }
+    found = {key: points for key, points in sources.items() if points}
+    if len(found) == 1:
+        return labels(next(iter(found)))
+    return ", ".join(f"{labels.number(points)} {labels(key)}" for key, points in found.items())

@@ -16,8 +16,8 @@ from typing import Any
 
 from autograder import atomic
 from autograder.errors import GradebookError
-from autograder.feedback.sanitise import image_uri, visible
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, Markdown, Met
+from autograder.feedback.sanitise import image_uri, printable_text
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Graded, LimitKind, Markdown
 
 MOST_SOURCE = 200_000
 
@@ -93,7 +93,7 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
 
 def harmless_markdown(source: str) -> str:
     """Markdown that nbconvert renders without raw HTML, script links or TeX that reaches outside of maths."""
-    shown = visible(source, MOST_SOURCE)
+    shown = printable_text(source, MOST_SOURCE)
     if not _RISKY.search(shown):
         return shown
     longest = max((len(fence) for fence in _FENCE.findall(shown)), default=2)
@@ -115,7 +115,7 @@ def _cell(
             "id": identifier,
             "metadata": metadata,
             "outputs": outputs,
-            "source": visible(cell.source, MOST_SOURCE),
+            "source": printable_text(cell.source, MOST_SOURCE),
         }
     ours = marks is not None and not marks.get("solution")
     source = cell.source if ours else harmless_markdown(cell.source)
@@ -127,19 +127,21 @@ def _outputs(number: int, run: CellRun) -> list[dict[str, Any]]:
     notices = []
     if run.truncated:
         notices.append("[some output was over the limit and is not kept]")
-    notices += [f"[this cell met a limit: {one.met.value}]" for one in run.met if one.met is not Met.OUTPUT]
+    notices += [
+        f"[this cell met a limit: {one.met.value}]" for one in run.met if one.met is not LimitKind.OUTPUT
+    ]
     if run.ending is not None:
         notices.append(f"[this cell ended the run: {run.ending.value}; the rest was run without it]")
     return outputs + [_stream(notice + "\n") for notice in notices]
 
 
 def _output(number: int, output: CellOutput, error: str) -> dict[str, Any]:
-    text = visible(output.data.get("text/plain", ""))
+    text = printable_text(output.data.get("text/plain", ""))
     if output.kind == "stream":
         return _stream(text)
     if output.kind == "error":
         last = text.rstrip().rpartition("\n")[2]
-        name = visible(error or "Error", 200)
+        name = printable_text(error or "Error", 200)
         return {"output_type": "error", "ename": name, "evalue": last, "traceback": text.split("\n")}
     data: dict[str, str] = {}
     for mime in ("image/png", "image/jpeg"):
@@ -147,7 +149,7 @@ def _output(number: int, output: CellOutput, error: str) -> dict[str, Any]:
         if uri is not None:
             data[mime] = uri.partition(",")[2]
     if text or not data:
-        data["text/plain"] = text or f"[output of type {visible(', '.join(sorted(output.data)), 200)}]"
+        data["text/plain"] = text or f"[output of type {printable_text(', '.join(sorted(output.data)), 200)}]"
     shown: dict[str, Any] = {"output_type": "display_data", "data": data, "metadata": {}}
     return (
         shown

@@ -1,227 +1,256 @@
-"""The gradebook of a course: prepared once from the release, then written student by student."""
+"""The gradebook of a course: prepared once from the release, then written in groups of students."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 import sqlalchemy as sa
 
-from autograder.errors import GradebookError
-from autograder.gradebook import cells, decisions, ledger, marks, overwritten, people, tables
-from autograder.gradebook.comments import comment_texts
-from autograder.gradebook.roster import Student
-from autograder.grades import CellName, PersonMark
-from autograder.records import Graded, Score
-from autograder.rubric import Rubric
+from autograder import messages
+from autograder.errors import GradebookError, describe_error
+from autograder.feedback.labels import Labels
+from autograder.feedback.sanitise import escape_markup, sentence
+from autograder.gradebook import cells, marks, results, tables
+from autograder.gradebook.autograded import write_autograded
+from autograder.grades import CellName, PersonMark, standing
+from autograder.records import Graded, ItemResult, Score
+from autograder.rubric import Question, Rubric
+from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student
+from autograder.tables import name_list
+
+CONFIGURATION = "nbgrader_config.py"
+_REPLACED = (
+    "automatic scores were not ours, and were put back: {}. Something else wrote over them, as nbgrader's "
+    "autograde does, which also runs student code without a sandbox. Marks that people gave are untouched; "
+    "those that nbgrader wants to be looked at again still wait in formgrader"
+)
+_ENTERED_AGAIN = (
+    "autograder grade enters them again; move the folder away if somebody no longer belongs to the class"
+)
+_SWITCHED_ON = (
+    "nbgrader's own autograde, one click in formgrader, is not switched off: it would run student code "
+    "without a sandbox and replace automatic scores by 0. Take over the file that autograder new writes into "
+    "an empty folder"
+)
 
 
 class Gradebook:
-    """A course's gradebook: a context manager, safe to use from several threads after `prepare`.
+    """nbgrader's database with our own tables beside it. Fulfils `autograder.store.Store`.
+
+    Beside the marks it keeps the copies below ``autograded/`` that formgrader shows.
 
     Args:
         database: a path, or a database URL (``postgresql://…``). A new database is created.
+        course: the course folder; default: that of the database.
 
     Raises:
         GradebookError: it cannot be opened, or its tables are of another version of nbgrader.
     """
 
-    def __init__(self, database: Path | str) -> None:
+    def __init__(self, database: Path | str, course: Path | None = None) -> None:
+        self._name = Path(database).name
+        self._course = course or Path(database).parent
         self._book = tables.connect(database)
-        self._places: dict[str, tuple[cells.Place, ...]] = {}
+        self._engine: sa.Engine = self._book.engine
+        self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
+        self._releases: dict[str, Mapping[str, bytes]] = {}
+        with tables.refusals("our own tables could not be created"):
+            results.METADATA.create_all(self._engine)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the connections. Idempotent."""
+        """See `Store.__exit__`."""
         self._book.close()
 
-    @property
-    def engine(self) -> sa.Engine:
-        """The database, for the `autograder.gradebook.ledger.Ledger` beside it."""
-        engine: sa.Engine = self._book.engine
-        return engine
-
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
-        """A transaction that `record` and `Ledger.record` can share: both are kept, or neither.
-
-        Raises:
-            GradebookError: the database refused.
-        """
-        with (
-            tables.refusals("the gradebook could not be written"),
-            ledger.transaction(self.engine) as connection,
-        ):
+    def _read(self, what: str = "the gradebook could not be read") -> Iterator[sa.Connection]:
+        with tables.refusals(what), self._engine.connect() as connection:
             yield connection
 
-    def prepare(self, rubric: Rubric, release_notebooks: Mapping[str, bytes]) -> None:
-        """Make the assignment, its notebooks and their cells as the release has them.
+    @contextlib.contextmanager
+    def _write(self, what: str = "the gradebook could not be written") -> Iterator[sa.Connection]:
+        """A transaction that holds SQLite's write lock from its start.
 
-        Idempotent. After a change of the rubric, cells and points are brought up to date, and
-        submissions already recorded get rows for new cells.
-
-        Args:
-            rubric: gives the points of each grade cell (`Question.cells`).
-            release_notebooks: name without ending → bytes of the released notebook.
-
-        Raises:
-            GradebookError: a grade cell is missing in the release, or a cell that is gone carries a mark
-                or comment that a human gave.
+        SQLite otherwise takes it at the first write, and two processes that have both read by then cannot
+        both go on.
         """
+        with tables.refusals(what), self._engine.begin() as connection:
+            if self._engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+
+    def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
+        """See `Store.prepare`."""
         name = rubric.assignment.name
         with tables.refusals(f"assignment {name!r} could not be prepared"):
-            wanted = cells.wanted_cells(rubric, release_notebooks)
-            cells.create(self._book, name, wanted, release_notebooks)
-        with self.transaction() as connection:
+            wanted = cells.wanted_cells(rubric, releases)
+            cells.create(self._book, name, wanted, releases)
+        with self._write() as connection:
             cells.remove_others(connection, name, wanted)
             places = cells.load(connection, name)
-            for submission in _submissions(connection, name):
+            for submission in marks.submissions(connection, name).values():
                 marks.complete_rows(connection, submission, places)
-        self._places[name] = places
+        self._places[name], self._releases[name] = places, releases
 
     def enrol(self, students: Iterable[Student]) -> None:
-        """Enter students, or bring their names and e-mail up to date; an empty field changes nothing.
-
-        Raises:
-            GradebookError: the database refused.
-        """
-        with self.transaction() as connection:
+        """See `Store.enrol`."""
+        with self._write() as connection:
             for student in students:
                 marks.enter_student(connection, student)
 
+    def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
+        """See `Store.begin`."""
+        with self._write() as connection:
+            return results.begin(connection, rubric, environment, isolation)
+
+    def finish(self, run: int) -> None:
+        """See `Store.finish`."""
+        with self._write() as connection:
+            results.finish(connection, run)
+
+    def find(self, key: Key) -> Graded | None:
+        """See `Store.find`."""
+        with self._read() as connection:
+            return results.find(connection, key)
+
     def record(
-        self,
-        graded: Graded,
-        rubric: Rubric,
-        submitted_at: datetime.datetime | None = None,
-        *,
-        language: str = "",
-        within: sa.Connection | None = None,
-    ) -> None:
-        """Write one student's automatic marks; recording the same again changes nothing.
+        self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
+    ) -> Mapping[str, str]:
+        """See `Store.record`. What may not be kept beside the marks are copies below ``autograded/``."""
+        with self._write() as connection:
+            for entry in entries:
+                self._mark(connection, entry, language)
+                results.keep(connection, entry, run)
+        problems = {}
+        for entry in entries:
+            try:
+                write_autograded(self._course, entry.graded, self._releases[entry.key.assignment])
+            except Exception as error:  # noqa: BLE001 - what a page shows must not stop a class
+                text = f"the notebook below autograded/ is not written: {describe_error(error)}"
+                problems[entry.key.student] = f"the marks are recorded, {text}"
+        return problems
 
-        A cell needs a manual grade while one of its items needs review. A manual score stays; as in
-        nbgrader, it is to be looked at again when the submission or the automatic score under it changed.
-
-        Args:
-            graded: the result.
-            rubric: the rubric it was graded by.
-            submitted_at: when it was handed in; a time without zone is taken as UTC.
-            language: of the comments; default: the assignment's first.
-            within: a transaction to take part in; otherwise the call is one of its own.
-
-        Raises:
-            GradebookError: the assignment was not prepared, or the database refused.
-        """
-        if within is None:
-            with self.transaction() as connection:
-                self.record(graded, rubric, submitted_at, language=language, within=connection)
-            return
-        score = graded.score
+    def _mark(self, connection: sa.Connection, entry: GradedEntry, language: str) -> None:
+        """Write one student's automatic marks and comments."""
+        score = entry.graded.score
+        if score.assignment not in self._releases:
+            raise GradebookError(f"assignment {score.assignment!r} is not known; prepare it first")
         with tables.refusals(f"the marks of {score.student!r} could not be recorded"):
-            places = self._cells(within, score.assignment)
-            marks.enter_student(within, Student(score.student))
-            submission = marks.enter_submission(within, score, ledger.utc(submitted_at))
-            marks.complete_rows(within, submission, places)
-            resubmitted = marks.note_digest(within, score, graded.digest)
-            scores = marks.cell_scores(score, rubric)
-            marks.write_grades(within, submission, scores, resubmitted=resubmitted)
-            self._comment(within, score, rubric, language)
+            places = self._places[score.assignment]
+            marks.enter_student(connection, Student(score.student))
+            submission = marks.enter_submission(connection, score, results.utc(entry.submitted_at))
+            marks.complete_rows(connection, submission, places)
+            resubmitted = marks.note_digest(connection, score, entry.graded.digest)
+            scores = marks.cell_scores(score, entry.rubric)
+            marks.write_grades(connection, submission, scores, resubmitted=resubmitted)
+            texts = comment_texts(score, entry.rubric, cells.commented(places), language)
+            marks.write_comments(connection, submission, texts)
+
+    def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
+        """See `Store.results`."""
+        with self._read() as connection:
+            return results.current(connection, assignment, rubric)
+
+    def listed(self, assignment: str) -> frozenset[str]:
+        """See `Store.listed`: those that formgrader lists."""
+        with self._read() as connection:
+            return frozenset(marks.submissions(connection, assignment))
+
+    def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
+        """See `Store.marks`: what people gave in formgrader."""
+        with self._read(f"the marks of {assignment!r} could not be read") as connection:
+            return marks.read_marks(connection, assignment)
+
+    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
+        """See `Store.decide`."""
+        with self._write() as connection:
+            return marks.enter(connection, assignment, given)
 
     def restore(
-        self, results: Mapping[str, Graded], rubrics: Mapping[str, Rubric], *, language: str = ""
+        self,
+        results: Mapping[str, Graded],
+        rubrics: Mapping[str, Rubric],
+        releases: Mapping[str, bytes],
+        language: str = "",
     ) -> tuple[str, ...]:
-        """Put automatic scores back that something else has written over, with their comments.
-
-        People's marks stay, and so does whether one of them is to be looked at again.
-
-        Args:
-            results: what was recorded last, by student, of one assignment.
-            rubrics: what each of them was graded by.
-            language: of the comments; default: the assignment's first.
-
-        Returns:
-            The students whose scores were not ours.
-
-        Raises:
-            GradebookError: the database refused.
-        """
-        scores = {one: marks.cell_scores(graded.score, rubrics[one]) for one, graded in results.items()}
+        """See `Store.restore`: nbgrader's own autograde writes over scores, comments and copies."""
         name = next((graded.score.assignment for graded in results.values()), "")
-        with tables.refusals("the marks could not be read"), self.engine.connect() as connection:
-            found = overwritten.overwritten(connection, name, scores)
-        if not found:
-            return ()
-        listed = self.submissions(name)
-        with self.transaction() as connection:
-            found = overwritten.overwritten(connection, name, scores)
-            overwritten.put_back(connection, found)
-            for student in listed & results.keys():  # where all scores are 0 anyway, comments alone were lost
-                self._comment(connection, results[student].score, rubrics[student], language)
-        return tuple(sorted(found))
+        sentences = []
+        if changed := self._put_back(name, results, rubrics, language):
+            for graded in results.values():
+                write_autograded(self._course, graded, releases)
+            sentences.append(f"{self._name}: {_REPLACED.format(name_list(changed))}")
+        if lost := sorted(results.keys() - self.listed(name)):
+            place = f"submitted/<student>/{name} is there: {name_list(lost)}"
+            sentences.append(f"{self._name}: removed from it, but {place}. {_ENTERED_AGAIN}")
+        path = self._course / CONFIGURATION
+        if path.is_file() and "Autograde.exporter_class" not in path.read_text("utf-8", errors="replace"):
+            sentences.append(f"{CONFIGURATION}: {_SWITCHED_ON}")
+        return tuple(sentences)
 
-    def submissions(self, assignment: str) -> frozenset[str]:
-        """The students of whom nbgrader has a submission: those that formgrader lists.
-
-        Raises:
-            GradebookError: the database refused.
-        """
-        query = (
-            sa.select(tables.SUBMISSION.c.student_id)
-            .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.SUBMISSION.c.assignment_id)
-            .where(tables.ASSIGNMENT.c.name == assignment)
-        )
-        with tables.refusals("the gradebook could not be read"), self.engine.connect() as connection:
-            return frozenset(map(str, connection.execute(query).scalars()))
-
-    def person_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """What people gave in formgrader, by student and (notebook, cell).
-
-        Raises:
-            GradebookError: the database refused.
-        """
-        with (
-            tables.refusals(f"the marks of {assignment!r} could not be read"),
-            self.engine.connect() as connection,
-        ):
-            return people.read_marks(connection, assignment)
-
-    def decide(self, assignment: str, given: Mapping[decisions.Key, decisions.Decision]) -> decisions.Entered:
-        """Enter decisions about equal answers as people's marks; what people gave in formgrader stays.
-
-        Raises:
-            GradebookError: the database refused.
-        """
-        with self.transaction() as connection:
-            return decisions.enter(connection, assignment, given)
-
-    def _comment(self, connection: sa.Connection, score: Score, rubric: Rubric, language: str) -> None:
-        """Write the automatic comments of a student whose submission is known."""
-        places = self._cells(connection, score.assignment)
-        commented = {(place.notebook, place.name) for place in places if place.type in cells.COMMENTED}
-        submission = marks.enter_submission(connection, score, None)
-        marks.write_comments(connection, submission, comment_texts(score, rubric, commented, language))
-
-    def _cells(self, connection: sa.Connection, assignment: str) -> tuple[cells.Place, ...]:
-        places = self._places.get(assignment) or cells.load(connection, assignment)
-        if not places:
-            raise GradebookError(f"assignment {assignment!r} has no cells in the gradebook; prepare it first")
-        self._places[assignment] = places
-        return places
+    def _put_back(
+        self, name: str, results: Mapping[str, Graded], rubrics: Mapping[str, Rubric], language: str
+    ) -> list[str]:
+        """Restore scores and comments; the students whose scores were not ours."""
+        scores = {one: marks.cell_scores(graded.score, rubrics[one]) for one, graded in results.items()}
+        with self._read("the marks could not be read") as connection:
+            if not marks.overwritten(connection, name, scores):
+                return []
+        with self._write() as connection:
+            found = marks.overwritten(connection, name, scores)
+            marks.put_back(connection, [row for rows in found.values() for row in rows])
+            places = cells.load(connection, name)
+            for student, submission in marks.submissions(connection, name).items():
+                if student in results:  # where all scores are 0 anyway, comments alone were lost
+                    score = results[student].score
+                    texts = comment_texts(score, rubrics[student], cells.commented(places), language)
+                    marks.write_comments(connection, submission, texts)
+        return sorted(found)
 
 
-def _submissions(connection: sa.Connection, assignment: str) -> list[str]:
-    query = (
-        sa.select(tables.SUBMISSION.c.id)
-        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.SUBMISSION.c.assignment_id)
-        .where(tables.ASSIGNMENT.c.name == assignment)
-    )
-    return [str(identifier) for identifier in connection.execute(query).scalars()]
+def comment_texts(
+    score: Score, rubric: Rubric, commented: Collection[tuple[str, str]], language: str = ""
+) -> dict[tuple[str, str], str]:
+    """The comment that formgrader and nbgrader's feedback show beside an answer, by (notebook, cell).
+
+    nbgrader renders comments as Markdown without any sanitising, so what could become markup is replaced by
+    characters that look alike. Only the students' texts are used: students see these comments too.
+
+    Args:
+        score: the marks.
+        rubric: gives the items' texts and cells.
+        commented: the cells that have a comment in nbgrader: its solution and task cells. An item whose own
+            cell has none is told at the question's answer cell.
+        language: of the comments; default: the assignment's first.
+    """
+    labels = Labels(language or next(iter(rubric.assignment.languages), "en"))
+    final = standing(score, rubric).final  # what people give does not change the comment that is written now
+    results = {(result.question, result.item): result for result in score.items}
+    lines: dict[tuple[str, str], list[str]] = {}
+    for question in rubric.questions:
+        for item in question.items:
+            place = _place(question, item.cell or question.id, commented)
+            result = results.get((question.id, item.id))
+            if place is not None and result is not None:
+                text = labels.pick(item.title(final=final), item.id)
+                lines.setdefault(place, []).append(_line(text, result, labels))
+    told = messages.sentence("comment.isolation", labels.language, isolation=score.isolation)
+    stamp = "" if score.isolation == "namespaces" else f"\n\n{told}"
+    return {place: escape_markup("\n".join(texts) + stamp) for place, texts in lines.items()}
+
+
+def _place(question: Question, cell: str, commented: Collection[tuple[str, str]]) -> tuple[str, str] | None:
+    candidates = ((question.notebook, name) for name in (cell, question.answer_cell, question.id))
+    return next((place for place in candidates if place in commented), None)
+
+
+def _line(text: str, result: ItemResult, labels: Labels) -> str:
+    told = sentence(result.student, labels.language, 600).replace("\n", " ")
+    points = f"{labels.number(result.points)} {labels('of')} {labels.number(result.possible)}"
+    verdict = messages.sentence(f"comment.{result.status.value}", labels.language)
+    return f"- {text.strip()}: {points} ({verdict}). {told}".rstrip()

@@ -26,7 +26,7 @@ Wanted = dict[tuple[str, str, str], dict[str, Any]]
 """(notebook, grade_id, type) → the values of the cell's row."""
 
 
-class Place(Struct, frozen=True):
+class GradebookCell(Struct, frozen=True):
     """One cell that carries marks or comments: a row of nbgrader's ``base_cell``."""
 
     id: str
@@ -81,7 +81,7 @@ def create(book: api.Gradebook, assignment: str, wanted: Wanted, releases: Mappi
     book.db.remove()
 
 
-def load(connection: sa.Connection, assignment: str) -> tuple[Place, ...]:
+def load(connection: sa.Connection, assignment: str) -> tuple[GradebookCell, ...]:
     """The cells of an assignment that carry marks or comments."""
     query = (
         sa.select(
@@ -96,7 +96,12 @@ def load(connection: sa.Connection, assignment: str) -> tuple[Place, ...]:
         .where(tables.ASSIGNMENT.c.name == assignment)
         .order_by(tables.NOTEBOOK.c.name, tables.CELL.c.name, tables.CELL.c.type)
     )
-    return tuple(Place(*row) for row in connection.execute(query))
+    return tuple(GradebookCell(*row) for row in connection.execute(query))
+
+
+def commented(places: Collection[GradebookCell]) -> frozenset[tuple[str, str]]:
+    """The (notebook, cell) of those that have a comment in nbgrader."""
+    return frozenset((place.notebook, place.name) for place in places if place.type in COMMENTED)
 
 
 def remove_others(

@@ -1,9 +1,15 @@
-"""Writes one submission's automatic marks and comments into nbgrader's tables; only what differs."""
+"""The rows of nbgrader's tables that hold marks and comments: ours written where they differ, people's read.
+
+``auto_score``, ``needs_manual_grade`` and ``auto_comment`` are ours. ``manual_score``, ``extra_credit`` and
+``manual_comment`` belong to people: only their own decisions are entered there, where nobody gave anything.
+"""
 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,11 +17,11 @@ from msgspec import Struct
 from nbgrader.api import new_uuid
 
 from autograder.gradebook import tables
-from autograder.gradebook.cells import COMMENTED, GRADED, Place
-from autograder.gradebook.roster import Student
-from autograder.grades import CellName, automatic_points
+from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell
+from autograder.grades import CellName, PersonMark, automatic_points
 from autograder.records import Score
 from autograder.rubric import Rubric
+from autograder.store import AnswerName, Decision, EnteredMarks, Student
 
 
 class CellScore(Struct, frozen=True):
@@ -48,6 +54,16 @@ def enter_student(connection: sa.Connection, student: Student) -> None:
         connection.execute(sa.update(table).where(table.c.id == student.id).values(values))
 
 
+def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
+    """Student → the id of the submission's row, of everybody whom nbgrader lists."""
+    query = (
+        sa.select(tables.SUBMISSION.c.student_id, tables.SUBMISSION.c.id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == tables.SUBMISSION.c.assignment_id)
+        .where(tables.ASSIGNMENT.c.name == assignment)
+    )
+    return {str(student): str(identifier) for student, identifier in connection.execute(query)}
+
+
 def enter_submission(connection: sa.Connection, score: Score, submitted_at: datetime.datetime | None) -> str:
     """The id of the student's submission row, made if missing; an unknown time changes nothing."""
     table = tables.SUBMISSION
@@ -70,7 +86,7 @@ def enter_submission(connection: sa.Connection, score: Score, submitted_at: date
     return str(stored.id)
 
 
-def complete_rows(connection: sa.Connection, submission: str, places: Sequence[Place]) -> None:
+def complete_rows(connection: sa.Connection, submission: str, places: Sequence[GradebookCell]) -> None:
     """Give a submission the notebook, grade and comment rows that it lacks."""
     notebooks = _missing_rows(
         connection,
@@ -104,53 +120,156 @@ def write_grades(
 ) -> None:
     """Write ``auto_score`` and ``needs_manual_grade`` where they differ."""
     grade = tables.GRADE
-    columns = (grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
+    columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
+    query = _rows(grade, *columns).where(tables.SUBMISSION.c.id == submission)
     changes = []
-    for row in _rows(connection, grade, columns, submission):
-        score = scores.get((row["notebook"], row["cell"]))
+    for _, notebook, cell, row, auto, manual, again in connection.execute(query):
+        score = scores.get((notebook, cell))
         if score is None:
             continue
-        pending = score.pending
-        if row["manual_score"] is not None:
-            changed = resubmitted or row["auto_score"] != score.auto
-            pending = changed or row["needs_manual_grade"]
-        if (row["auto_score"], row["needs_manual_grade"]) != (score.auto, pending):
-            changes.append({"row": row["id"], "auto": score.auto, "pending": pending})
+        pending = score.pending if manual is None else resubmitted or auto != score.auto or again
+        if (auto, again) != (score.auto, pending):
+            changes.append({"row": row, "auto": score.auto, "pending": pending})
+    put_back(connection, changes)
+
+
+def overwritten(
+    connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
+) -> dict[str, list[dict[str, Any]]]:
+    """By student, the rows with another automatic score than ours, and what each is to be again.
+
+    nbgrader's own autograde writes over them. What people gave is not touched: neither their marks nor
+    whether one is to be looked at again.
+
+    Args:
+        connection: to the database.
+        assignment: whose rows.
+        scores: what was recorded, by student.
+    """
+    grade = tables.GRADE
+    columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for student, notebook, cell, row, auto, manual, again in connection.execute(
+        _of_class(grade, assignment, *columns)
+    ):
+        ours = scores.get(student, {}).get((notebook, cell))
+        if ours is not None and ours.auto != auto:
+            pending = ours.pending if manual is None else bool(again)
+            found.setdefault(student, []).append({"row": row, "auto": ours.auto, "pending": pending})
+    return found
+
+
+def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
+    """Write automatic scores, by row."""
+    grade = tables.GRADE
+    values: dict[str, Any] = {
+        "auto_score": sa.bindparam("auto"),
+        "needs_manual_grade": sa.bindparam("pending"),
+    }
     if changes:
-        update = sa.update(grade).where(grade.c.id == sa.bindparam("row"))
-        values: dict[str, Any] = {
-            "auto_score": sa.bindparam("auto"),
-            "needs_manual_grade": sa.bindparam("pending"),
-        }
-        connection.execute(update.values(values), changes)
+        update = sa.update(grade).where(grade.c.id == sa.bindparam("row")).values(values)
+        connection.execute(update, list(changes))
 
 
 def write_comments(connection: sa.Connection, submission: str, texts: Mapping[CellName, str]) -> None:
     """Write ``auto_comment`` where it differs; a cell without a text gets none."""
     comment = tables.COMMENT
+    query = _rows(comment, comment.c.id, comment.c.auto_comment).where(tables.SUBMISSION.c.id == submission)
     changes = []
-    for row in _rows(connection, comment, (comment.c.auto_comment,), submission):
-        text = texts.get((row["notebook"], row["cell"])) or None
-        if row["auto_comment"] != text:
-            changes.append({"row": row["id"], "text": text})
+    for _, notebook, cell, row, before in connection.execute(query):
+        text = texts.get((notebook, cell)) or None
+        if before != text:
+            changes.append({"row": row, "text": text})
     if changes:
         update = sa.update(comment).where(comment.c.id == sa.bindparam("row"))
         connection.execute(update.values(auto_comment=sa.bindparam("text")), changes)
 
 
-def _rows(
-    connection: sa.Connection, table: sa.Table, columns: Iterable[sa.Column[Any]], submission: str
-) -> Sequence[sa.RowMapping]:
-    """The grade or comment rows of one submission, with the names of their notebook and cell."""
-    submitted, notebook, cell = tables.SUBMITTED_NOTEBOOK, tables.NOTEBOOK, tables.CELL
-    query = (
-        sa.select(table.c.id, notebook.c.name.label("notebook"), cell.c.name.label("cell"), *columns)
-        .join(submitted, submitted.c.id == table.c.notebook_id)
+def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
+    """What people gave, by student and cell; only cells that a person touched."""
+    grade = tables.GRADE
+    columns = (grade.c.manual_score, grade.c.extra_credit, grade.c.needs_manual_grade)
+    touched = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
+    graded = connection.execute(_of_class(grade, assignment, *columns).where(touched))
+    found: dict[str, dict[CellName, PersonMark]] = {}
+    for student, notebook, cell, manual, extra, again in graded:
+        mark = PersonMark(_exact(manual), _exact(extra) or Decimal(0), bool(again))
+        found.setdefault(student, {})[notebook, cell] = mark
+    comment = tables.COMMENT.c.manual_comment
+    commented = _of_class(tables.COMMENT, assignment, comment).where(comment.is_not(None), comment != "")
+    for student, notebook, cell, text in connection.execute(commented):
+        cells = found.setdefault(student, {})
+        mark = cells.get((notebook, cell), PersonMark())
+        cells[notebook, cell] = PersonMark(mark.points, mark.extra, mark.again, text)
+    return found
+
+
+def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
+    """Write decisions as manual marks, where nobody has given another one."""
+    grade, table = tables.GRADE, tables.DECIDED
+    query = _of_class(grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade)
+    rows = {(row[0], row[1], row[2]): row[3:] for row in connection.execute(query)}
+    columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
+    decided = sa.select(*columns).where(table.c.assignment == assignment)
+    before = {(row[0], row[1], row[2]): row[3] for row in connection.execute(decided)}
+    written, kept = 0, []
+    for key, decision in given.items():
+        if key not in rows:
+            continue
+        identifier, manual, pending = rows[key]
+        points = float(decision.points)
+        if manual not in (None, points, before.get(key)):
+            kept.append(key)
+        elif (manual, bool(pending)) != (points, False):
+            values = {"manual_score": points, "needs_manual_grade": False}
+            connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
+            _remember(connection, assignment, key, points)
+            written += 1
+    _comment(connection, assignment, {key: one.comment for key, one in given.items() if one.comment})
+    return EnteredMarks(written, tuple(kept))
+
+
+def _remember(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
+    """Note that a mark came from the list, so that it follows the list."""
+    table = tables.DECIDED
+    values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *key), strict=True))
+    connection.execute(sa.delete(table).where(*(table.c[name] == value for name, value in values.items())))
+    connection.execute(sa.insert(table).values(**values, points=points))
+
+
+def _comment(connection: sa.Connection, assignment: str, texts: Mapping[AnswerName, str]) -> None:
+    """Write comments where nobody has written one."""
+    comment = tables.COMMENT
+    query = _of_class(comment, assignment, comment.c.id, comment.c.manual_comment)
+    for student, notebook, cell, identifier, stands in connection.execute(query).all():
+        text = texts.get((student, notebook, cell))
+        if text and not stands:
+            connection.execute(
+                sa.update(comment).where(comment.c.id == identifier).values(manual_comment=text)
+            )
+
+
+def _rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    """Grade or comment rows: student, notebook, cell, and these columns; of everybody and everything."""
+    submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
+    notebook, cell = tables.NOTEBOOK, tables.CELL
+    return (
+        sa.select(submission.c.student_id, notebook.c.name, cell.c.name, *columns)
+        .join_from(table, submitted, submitted.c.id == table.c.notebook_id)
+        .join(submission, submission.c.id == submitted.c.assignment_id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
         .join(notebook, notebook.c.id == submitted.c.notebook_id)
         .join(cell, cell.c.id == table.c.cell_id)
-        .where(submitted.c.assignment_id == submission)
     )
-    return connection.execute(query).mappings().all()
+
+
+def _of_class(table: sa.Table, assignment: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    return _rows(table, *columns).where(tables.ASSIGNMENT.c.name == assignment)
+
+
+def _exact(value: float | None) -> Decimal | None:
+    """The number as it was typed: the shortest one that the database's float stands for."""
+    return Decimal(repr(float(value))) if value is not None and math.isfinite(value) else None
 
 
 def _missing_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
@@ -15,21 +15,23 @@ from msgspec.structs import replace
 from autograder import timestamps
 from autograder.assignment import Assignment
 from autograder.course import Handin
-from autograder.errors import GradebookError, NotebookError, told
-from autograder.gradebook import Gradebook, write_autograded
-from autograder.gradebook.ledger import Key, Ledger
-from autograder.grading.pipeline import Grader, Handed
+from autograder.errors import GradebookError, NotebookError, describe_error
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE
-from autograder.limits import budgets
 from autograder.notebook.files import read_file
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
-from autograder.sandbox.outside import leftovers
+from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
+from autograder.store import GradedEntry, Key, Store
 from autograder.timestamps import Timing
 
 ASKED_AT_ONCE = 32
 """Submissions for which the reference is asked in one box, where each meets inputs of its own."""
+MOST_TOGETHER = 32
+"""Results that are recorded in one transaction."""
+AHEAD = 2
+"""For each worker so many submissions are graded, or wait for it, at a time."""
 MOST_REFUSED = 5
 """After so many students in a row whose marks could not be recorded, nobody's is tried."""
 
@@ -41,10 +43,10 @@ class Outcome(Struct, frozen=True):
     graded: Graded
     submitted_at: datetime | None
     fresh: bool
-    """False when the ledger already held the result."""
+    """False when the store already held the result."""
     timing: Timing | None = None
     """How it stands to the time allowed, where there is one."""
-    trouble: str = ""
+    problem: str = ""
     """What of it was not kept, and why, for staff; the next run tries again."""
 
     @property
@@ -52,21 +54,21 @@ class Outcome(Struct, frozen=True):
         """What went wrong on our side, for staff: while it was graded, and while it was kept."""
         notes = (note for note in self.graded.score.notes if note.code in FAULTS)
         told = (f"{note.place}: {note.text}" if note.place else note.text for note in notes)
-        return (*told, self.trouble) if self.trouble else tuple(told)
+        return (*told, self.problem) if self.problem else tuple(told)
 
 
 def grade_class(
     assignment: Assignment,
     handins: Iterable[Handin],
-    gradebook: Gradebook,
+    store: Store,
     pool: Pool,
     *,
     workers: int | None = None,
     again: bool = False,
 ) -> Iterator[Outcome]:
-    """Grade submissions and record each as soon as it is done; yields them in the order they finish.
+    """Grade submissions and record them as soon as they are done; yields them in the order they finish.
 
-    A result that the ledger holds for the same bytes, rubric and environment is not computed again, if it
+    A result that the store holds for the same bytes, rubric and environment is not computed again, if it
     was computed at the pool's level of isolation or a stronger one, and without a fault of ours.
 
     What nobody foresaw stops one student and no other: it is told in `Outcome.faults`.
@@ -74,46 +76,48 @@ def grade_class(
     Args:
         assignment: loaded.
         handins: whose submissions.
-        gradebook: where marks go; prepared here.
+        store: where results and marks go; prepared here.
         pool: gives the sandboxes; started only when something is left to grade.
         workers: how many at the same time; default: one per core.
-        again: grade even what the ledger holds.
+        again: grade even what the store holds.
 
     Raises:
         CourseError: the reference solutions are not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
-        GradebookError: the database refused, before the first student or several of them in a row.
+        GradebookError: the store refused, before the first student or several of them in a row.
     """
-    leftovers.sweep_groups()
-    ledger = Ledger(gradebook.engine)
-    records = _Records(assignment, gradebook, ledger, assignment.language)
+    orphans.sweep_groups()
+    recorder = _Recorder(assignment, store)
     environment = assignment.digest()
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
     for handin in handins:
-        found = None if again else _known(ledger, assignment, handin, environment, pool.isolation)
+        found = None if again else _known(store, assignment, handin, environment, pool.isolation)
         if found is None:
             waiting.append(handin)
         else:
             known.append((handin, *found))
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
     grader = Grader(assignment, pool) if waiting else None
-    gradebook.prepare(assignment.rubric, assignment.release_bytes)
-    for handin, key, result in known:
-        yield records.keep(key, result, handin)
+    store.prepare(assignment.rubric, assignment.release_bytes)
+    for start in range(0, len(known), MOST_TOGETHER):
+        yield from recorder.keep(known[start : start + MOST_TOGETHER])
     if grader is None:
         return
     environment = environment_digest(environment, pool.isolation)
-    run = ledger.begin(assignment.rubric, environment, pool.isolation.value)
-    workers = workers or os.cpu_count() or 1
-    for handin, graded in _in_parallel(grader, waiting, workers):
-        key = Key.of(handin.student, graded.digest, assignment.rubric, environment)
-        yield records.keep(key, graded, handin, run)
-    ledger.finish(run)
+    recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
+    for done in _in_parallel(grader, waiting, workers or os.cpu_count() or 1):
+        yield from recorder.keep(
+            [
+                (handin, Key.of(handin.student, graded.digest, assignment.rubric, environment), graded)
+                for handin, graded in done
+            ]
+        )
+    store.finish(recorder.run)
 
 
 def _known(
-    ledger: Ledger, assignment: Assignment, handin: Handin, environment: str, isolation: Isolation
+    store: Store, assignment: Assignment, handin: Handin, environment: str, isolation: Isolation
 ) -> tuple[Key, Graded] | None:
     """The result of the strongest level that is no weaker than the wanted one, and its key.
 
@@ -121,19 +125,25 @@ def _known(
     """
     try:
         digest = collect(assignment, handin).digest()
-        key = Key.of(handin.student, digest, assignment.rubric, environment)
         for level in at_least(isolation):
-            at_level = replace(key, environment=environment_digest(key.environment, level))
-            found = ledger.find(at_level)
+            computed_by = environment_digest(environment, level)
+            key = Key.of(handin.student, digest, assignment.rubric, computed_by)
+            found = store.find(key)
             if found is not None and not any(note.code in FAULTS for note in found.score.notes):
-                return at_level, found
+                return key, found
     except Exception:  # noqa: BLE001 - grading it meets the same, and says it
         return None
     return None
 
 
-def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterator[tuple[Handin, Graded]]:
-    """Grade with several threads; files are read again now, so that only a few are in memory at a time."""
+def _in_parallel(
+    grader: Grader, waiting: Sequence[Handin], workers: int
+) -> Iterator[list[tuple[Handin, Graded]]]:
+    """Grade with several threads; yields all that are done by now.
+
+    Files are read again now, so that only a few are in memory at a time. While one group is recorded the
+    next one is graded: the slower recording is, the larger are the groups, and none waits until it is full.
+    """
 
     def grade(handin: Handin) -> Graded:
         try:
@@ -149,18 +159,17 @@ def _in_parallel(grader: Grader, waiting: list[Handin], workers: int) -> Iterato
             while True:
                 for handin in queue:
                     running[threads.submit(grade, handin)] = handin
-                    if len(running) >= 2 * workers:
+                    if len(running) >= AHEAD * workers:
                         break
                 if not running:
                     return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield running.pop(future), future.result()
+                yield [(running.pop(future), future.result()) for future in done]
         finally:
             threads.shutdown(cancel_futures=True)
 
 
-def _asked_ahead(grader: Grader, waiting: list[Handin]) -> Iterator[Handin]:
+def _asked_ahead(grader: Grader, waiting: Sequence[Handin]) -> Iterator[Handin]:
     """The submissions. Where each meets inputs of its own, the reference is asked for many at a time."""
     if grader.assignment.rubric.assignment.redraw == "never":
         yield from waiting
@@ -172,56 +181,49 @@ def _asked_ahead(grader: Grader, waiting: list[Handin]) -> Iterator[Handin]:
         yield from some
 
 
-class _Records:
-    """Where results go."""
+class _Recorder:
+    """Keeps results in groups. A kill loses those of a group that is not kept yet; they are graded again."""
 
-    def __init__(self, assignment: Assignment, gradebook: Gradebook, ledger: Ledger, language: str) -> None:
+    def __init__(self, assignment: Assignment, store: Store) -> None:
         self._assignment = assignment
-        self._gradebook = gradebook
-        self._ledger = ledger
-        self._language = language  # of the comments
+        self._store = store
+        self._language = assignment.language
         self._refused = 0
+        self.run: int | None = None
+        """That computes what is kept now; None: it was known."""
 
-    def keep(self, key: Key, graded: Graded, handin: Handin, run: int | None = None) -> Outcome:
-        """Gradebook and ledger in one transaction; nbgrader's copy of the notebook after it.
+    def keep(self, group: Sequence[tuple[Handin, Key, Graded]]) -> Iterator[Outcome]:
+        """Keep results together. If that fails, each by itself: what is wrong with one stops no other.
 
-        Args:
-            key: of the result.
-            graded: the result; what is said of the time is not part of what the ledger is asked for, and new.
-            handin: whose it is.
-            run: that computed it; None: the ledger held it.
+        What is said of the time is not part of what a result depends on, and is written anew.
 
         Raises:
             GradebookError: not one of the last `MOST_REFUSED` could be recorded.
         """
-        graded = _timed(graded, handin.timing)
-        trouble = self._trouble(key, graded, handin, run)
-        fresh = run is not None
-        return Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, trouble)
-
-    def _trouble(self, key: Key, graded: Graded, handin: Handin, run: int | None) -> str:
-        """Keep it; what of it could not be kept, in words."""
-        submitted_at = handin.submitted_at
+        group = [(handin, key, _timed(graded, handin.timing)) for handin, key, graded in group]
+        rubrics = self._assignment.rubric_of
         try:
-            rubric = self._assignment.rubric_of(graded.score.student)
-            with self._gradebook.transaction() as within:
-                self._gradebook.record(graded, rubric, submitted_at, language=self._language, within=within)
-                most = budgets(rubric.assignment.limits).stored_mb
-                self._ledger.record(
-                    key, graded, run=run, submitted_at=submitted_at, within=within, stored_mb=most
-                )
+            entries = [
+                GradedEntry(key, graded, rubrics(handin.student), handin.submitted_at)
+                for handin, key, graded in group
+            ]
+            problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
+            if len(group) > 1:
+                for one in group:
+                    yield from self.keep([one])
+                return
             self._refused += 1
             if self._refused == MOST_REFUSED:  # each may have waited for a minute: it is not about a student
                 text = f"the marks of {MOST_REFUSED} in a row could not be recorded"
-                raise GradebookError(f"{text}: {told(error)}") from error
-            return f"the marks could not be recorded: {told(error)}"
-        self._refused = 0
-        try:
-            write_autograded(self._assignment.course.root, graded, self._assignment.release_bytes)
-        except Exception as error:  # noqa: BLE001 - what a page shows must not stop a class
-            return f"the marks are recorded, the notebook below autograded/ is not written: {told(error)}"
-        return ""
+                raise GradebookError(f"{text}: {describe_error(error)}") from error
+            problems = {group[0][0].student: f"the marks could not be recorded: {describe_error(error)}"}
+        else:
+            self._refused = 0
+        for handin, _, graded in group:
+            problem = problems.get(handin.student, "")
+            fresh = self.run is not None
+            yield Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, problem)
 
 
 def _timed(graded: Graded, timing: Timing | None) -> Graded:
@@ -231,11 +233,13 @@ def _timed(graded: Graded, timing: Timing | None) -> Graded:
     return replace(graded, score=replace(graded.score, notes=notes))
 
 
-def collect(assignment: Assignment, handin: Handin) -> Handed:
+def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
     if handin.timing and handin.timing.refused:
         late = NotebookError(LATE, "handed in after the end")
-        return Handed(handin.student, {one.name: late for one in assignment.rubric.assignment.notebooks})
+        return SubmittedFiles(
+            handin.student, {one.name: late for one in assignment.rubric.assignment.notebooks}
+        )
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes] = {}
     for notebook in assignment.rubric.assignment.notebooks:
@@ -244,7 +248,7 @@ def collect(assignment: Assignment, handin: Handin) -> Handed:
             content = _content(handin.folder, name)
             if not isinstance(content, NotebookError):
                 files[name] = content
-    return Handed(handin.student, notebooks, files)
+    return SubmittedFiles(handin.student, notebooks, files)
 
 
 def _content(folder: Path, name: str) -> bytes | NotebookError:

@@ -24,14 +24,14 @@ from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.retry import made_up_for
+from autograder.sandbox.retry import retry_infrastructure
 
 Expected = Mapping[str, Sequence[Observations]]
 """Question id → the reference's observations, one entry per scenario of its plan."""
 
 MOST_SECONDS = 604_800
 """The most processor time any box is given."""
-PATIENCE = 10
+REFERENCE_TIME_FACTOR = 10
 """So many times a student's time is allowed: a loop without end is found, a busy machine stops no class."""
 _CHECKSUM = hashlib.sha256().digest_size
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
@@ -81,7 +81,7 @@ def own_values(
         assignment: the common one.
         secret: the course's.
         pool: gives the reference's sandbox.
-        own: what each was asked, and whose draw it meets (`autograder.checks.base.own_draw`).
+        own: what each was asked, and whose draw it meets (`autograder.checks.base.draw_scope`).
 
     Raises:
         CourseError: a reference solution is missing, raises, or ends its box.
@@ -148,7 +148,7 @@ def _compute(
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
-    return made_up_for(lambda: _compute_once(assignment, plans, pool))
+    return retry_infrastructure(lambda: _compute_once(assignment, plans, pool))
 
 
 def _compute_once(
@@ -156,7 +156,7 @@ def _compute_once(
 ) -> dict[str, Sequence[Observations]]:
     environment = assignment.reference_environment()
     limits = for_many(assignment.rubric.assignment.limits, len(plans))
-    box = pool.lasting(environment).open(limits)
+    box = pool.persistent(environment).open(limits)
     try:
         return {name: _ask(box, plan.question, plan.scenarios, limits) for name, plan in plans.items()}
     finally:
@@ -167,7 +167,7 @@ def _compute_once(
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
     """Ask what the student is asked, under the name the student assigns."""
-    named = Named(f"question {question.id!r}: reference", question.reference, question.answer)
+    named = ReferenceObject(f"question {question.id!r}: reference", question.reference, question.answer)
     return ask_reference(box, named, plan, limits)
 
 
@@ -183,16 +183,16 @@ def tried_values(
     limits = assignment.rubric.assignment.limits
 
     def once() -> Sequence[Observations]:
-        box = pool.lasting(assignment.reference_environment()).open(limits, seed=seed)
+        box = pool.persistent(assignment.reference_environment()).open(limits, seed=seed)
         try:
             return _ask(box, question, plan, limits)
         finally:
             box.close()
 
-    return made_up_for(once)
+    return retry_infrastructure(once)
 
 
-class Named(Struct, frozen=True):
+class ReferenceObject(Struct, frozen=True):
     """Something of the reference folder.
 
     Attributes:
@@ -207,7 +207,7 @@ class Named(Struct, frozen=True):
 
 
 def ask_reference(
-    box: Box, named: Named, plan: tuple[Scenario, ...], limits: Limits
+    box: Box, named: ReferenceObject, plan: tuple[Scenario, ...], limits: Limits
 ) -> Sequence[Observations]:
     """Import something of the reference folder under a name, and carry out a plan that must not fail.
 
@@ -229,7 +229,7 @@ def ask_reference(
     source = f"from reference.{match[1]} import {match[2]} as {named.name}"
     where = f"{named.where}: {named.reference!r}"
     try:
-        run = box.run_cell(source, seconds=PATIENCE * limits.cell_seconds)
+        run = box.run_cell(source, seconds=REFERENCE_TIME_FACTOR * limits.cell_seconds)
     except BoxEnded as ended:
         raise CourseError(f"{where} ended its box: {ended}") from ended
     if run.error:
@@ -237,7 +237,7 @@ def ask_reference(
         # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
         why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
         raise CourseError(f"{where} cannot be imported:{why}")
-    observed = box.ask(plan, seconds=PATIENCE * limits.call_seconds)
+    observed = box.ask(plan, seconds=REFERENCE_TIME_FACTOR * limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:
             if one.ending:

@@ -11,17 +11,24 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import AsksAgain, Draw, Evidence, Observations
-from autograder.checks.judging.results import Finding, blank, review, with_lost_cell, with_syntax_fault
+from autograder.checks.base import Draw, Evidence, HasSecondRound, Observations
+from autograder.checks.judging.redaction import has_hidden_inputs, redacted
+from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
-from autograder.checks.judging.withheld import asked_in_secret, withheld
-from autograder.errors import AutograderError, EndedItself, NotebookError, SandboxError, SandboxFault, told
-from autograder.grading import keeping, scoring
+from autograder.errors import (
+    AutograderError,
+    EndedItself,
+    NotebookError,
+    SandboxError,
+    SandboxFault,
+    describe_error,
+)
+from autograder.grading import scoring, storage_limit
 from autograder.grading.expected import box_seed, tried_values
-from autograder.grading.sitting import Sitting, Sittings
+from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
-from autograder.notebook.details import details
-from autograder.notebook.read import LOST, read
+from autograder.notebook.read import details, read
+from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,
@@ -35,7 +42,7 @@ from autograder.records import (
     Status,
     Submission,
 )
-from autograder.rubric import NotebookFile, Question
+from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
@@ -45,7 +52,7 @@ JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged, since those before took too long."""
 
 
-class Handed(Struct, frozen=True):
+class SubmittedFiles(Struct, frozen=True):
     """What one student handed in for one assignment."""
 
     student: str
@@ -64,7 +71,7 @@ class Handed(Struct, frozen=True):
         return digest.hexdigest()
 
 
-class Judged(Struct, frozen=True):
+class JudgedAnswer(Struct, frozen=True):
     """What came of one answer."""
 
     results: tuple[ItemResult, ...]
@@ -85,7 +92,7 @@ class Grader:
         Args:
             assignment: loaded.
             pool: gives the sandboxes.
-            drawn: who sits a variant that was not handed out, by id (`autograder.personal.making`).
+            drawn: who sits a variant that was not handed out, by id (`autograder.personal.variant_set`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -109,7 +116,7 @@ class Grader:
                 packages=[package for one in environments for package in one.packages],
             )
             warming = threads.submit(pool.warm, environments)
-            self.sittings = Sittings(assignment, self.secret, pool, drawn)
+            self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
             if assignment.reference_stays:  # starting it must not cost a submission its time
                 pool.warm([assignment.reference_environment()])
             warming.result()
@@ -123,10 +130,10 @@ class Grader:
         answers: Mapping[str, Answer],
         earlier: Mapping[str, Sequence[ItemResult]],
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
-        sitting: Sitting | None = None,
+        sitting: StudentAssignment | None = None,
         student: str = "",
         cells: Sequence[str] = (),
-    ) -> Judged:
+    ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
         Args:
@@ -160,20 +167,20 @@ class Grader:
                     for result in results
                 },
             )
-            if evidence.observed or not (plan or blank(answer)):  # otherwise the run was cut off
+            if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
-            if asked_in_secret(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
-                results = withheld(results, (answer.source, *cells))
+            if has_hidden_inputs(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
+                results = redacted(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return Judged(results, notes=(remark,) if remark else ())
+            return JudgedAnswer(results, notes=(remark,) if remark else ())
         except EndedItself:
             raise
         except SandboxFault as fault:
-            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {told(fault)}"
+            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            code, staff = scoring.OUR_FAULT, f"our fault: {told(error)}"
-        return Judged(_open(question, staff), staff, (Note(code, staff, question.id),))
+            code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
+        return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
 
     def _asked_again(
         self,
@@ -184,7 +191,7 @@ class Grader:
     ) -> Evidence:
         """The evidence with the second round's answers, where the kind has one."""
         check = assignment.checks[question.id]
-        if not isinstance(check, AsksAgain):
+        if not isinstance(check, HasSecondRound):
             return evidence
         second = check.second_round(evidence)
         again = ask(second.student) if second.student else ()
@@ -193,7 +200,9 @@ class Grader:
             tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
         return replace(evidence, again=again, tried=tried)
 
-    def grade(self, handed: Handed, known: Mapping[str, tuple[ItemResult, ...]] | None = None) -> Graded:
+    def grade(
+        self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None
+    ) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
 
         What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
@@ -207,8 +216,9 @@ class Grader:
         try:
             digest = handed.digest()
             sitting = self.sittings.of(handed.student, handed.notebooks, digest)
-        except AutograderError as error:
-            return self._of_unknown_variant(handed, error)
+        except AutograderError as error:  # what the student was asked cannot be told, and that is our fault
+            note = Note("variant-unknown", str(error))
+            return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
         run = _Run(self, handed, sitting, known or {})
@@ -232,21 +242,14 @@ class Grader:
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
         """All of a submission is left to a person, after an error that nobody foresaw."""
-        staff = f"our fault: {told(error)}"
-        notes = (Note(scoring.OUR_FAULT, staff),)
-        try:
-            rubric = self.assignment.rubric_of(student)
-        except Exception:  # noqa: BLE001 - what was not foreseen may lie just there
-            rubric = self.assignment.rubric
-        score = scoring.left_open(student, rubric, staff, notes, self.pool.isolation.value)
-        return Graded(score=score, digest=digest)
+        rubric = self.assignment.rubric_of(student)
+        return self._waits(
+            student, rubric, Note(scoring.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
+        )
 
-    def _of_unknown_variant(self, handed: Handed, error: AutograderError) -> Graded:
-        """All is left to a person: what the student was asked cannot be told, and that is our fault."""
-        notes = (Note("variant-unknown", str(error)),)
-        rubric, isolation = self.assignment.rubric, self.pool.isolation.value
-        score = scoring.left_open(handed.student, rubric, str(error), notes, isolation)
-        return Graded(score=score, digest=handed.digest())
+    def _waits(self, student: str, rubric: Rubric, note: Note, digest: str) -> Graded:
+        score = scoring.left_open(student, rubric, note.text, (note,), self.pool.isolation.value)
+        return Graded(score=score, digest=digest)
 
 
 class _Run:
@@ -255,8 +258,8 @@ class _Run:
     def __init__(
         self,
         grader: Grader,
-        handed: Handed,
-        sitting: Sitting,
+        handed: SubmittedFiles,
+        sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
     ) -> None:
         self._grader = grader
@@ -270,6 +273,8 @@ class _Run:
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
         self.stated: dict[str, str] = {}
+        self._broken = ""
+        """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
 
     def notebook(self, notebook: NotebookFile) -> None:
@@ -279,11 +284,11 @@ class _Run:
             if submission is not None:
                 self._judged(notebook, submission)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            staff = f"our fault: {told(error)}"
+            staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.questions(notebook.name):
                 found = self.results.get(question.id) or self._known.get(question.id)
-                self.results[question.id] = found or _open(question, staff)
+                self.results[question.id] = found or _open(question, review(staff))
 
     def _read(self, notebook: NotebookFile) -> Submission | None:
         """What was handed in; None where it is refused, which the results then say."""
@@ -312,11 +317,11 @@ class _Run:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            sandbox = self._grader.pool.lasting(assignment.environment(notebook))
+            sandbox = self._grader.pool.persistent(assignment.environment(notebook))
         except SandboxError as fault:
-            staff = f"the sandbox failed: {told(fault)}"
+            staff = f"the sandbox failed: {describe_error(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
-            self.results |= {one.id: _open(one, staff) for one in assignment.questions(notebook.name)}
+            self.results |= {one.id: _open(one, review(staff)) for one in assignment.questions(notebook.name)}
             return
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
@@ -329,17 +334,17 @@ class _Run:
                 except EndedItself:
                     raise
                 except SandboxFault as fault:
-                    self.notes.append(Note(scoring.SANDBOX_FAULT, told(fault), notebook.name))
-                asking = _Asking(session)
+                    self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
+                self._broken = ""
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
-                    self.results[question.id] = known or self._question(question, submission, asking)
+                    self.results[question.id] = known or self._question(question, submission, session)
         except EndedItself as ended:
-            self._waits_as_a_whole(notebook, told(ended))
+            self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
             ran = replace(self.executed[-1], runs=tuple(session.runs))
             shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
-            self.executed[-1] = keeping.within(ran, submission.answers.keys(), shown_kb)
+            self.executed[-1] = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
@@ -348,20 +353,20 @@ class _Run:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""
         self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
         for question in self._sitting.assignment.questions(notebook.name):
-            finding = review(staff, "review.ended")
-            waiting = tuple(item_result(question, item, finding) for item in question.items)
+            waiting = _open(question, review(staff, "review.ended"))
             self.results[question.id] = self._known.get(question.id) or waiting
 
     def _question(
-        self, question: Question, submission: Submission, asking: _Asking
+        self, question: Question, submission: Submission, session: Session
     ) -> tuple[ItemResult, ...]:
+        """Judge one answer, or leave it to a person and say why."""
         assignment = self._sitting.assignment
         answer = assignment.answer(question, submission)
         if answer is None:
             return self._for_review(question, "the release has no answer cell for this question")
         lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
-            return self._for_review(question, "the answer's cell could not be told; see the notes")
+            return self._for_review(question, "the answer's cell could not be identified; see the notes")
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         judged = self._grader.judge(
@@ -369,7 +374,7 @@ class _Run:
             answer,
             answers=submission.answers,
             earlier=self.results,
-            ask=lambda plan: asking.ask(plan, question.id),
+            ask=lambda plan: self._ask(session, plan, question.id),
             sitting=self._sitting,
             student=self._handed.student,
             cells=[
@@ -380,49 +385,42 @@ class _Run:
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
-        runs = asking.session.runs
-        run = runs[places.index(answer.grade_id)] if answer.grade_id in places else None
+        run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
 
-    def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
-        """Reading and judging took all the processor time there is; what is left waits for a person."""
-        most = budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds
-        staff = f"not judged: the questions before took the {most} s of processor time that judging has"
-        self.notes.append(Note(JUDGING_TIME, staff, question.id))
-        finding = Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": f"{most} s"}), staff)
-        return tuple(item_result(question, item, finding) for item in question.items)
+    def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
+        """Ask until something happens that nobody foresaw; then no more.
 
-    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
-        self.notes.append(Note("needs-review", staff, question.id))
-        return _open(question, staff)
-
-
-class _Asking:
-    """Asks a session until something happens there that nobody foresaw; then no more.
-
-    What the box says after it could be the answer to another question, and our fault read as the student's.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._broken = ""
-
-    def ask(self, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
-        """See `Session.ask`."""
+        What the box says after it could be the answer to another question, and our fault read as the
+        student's.
+        """
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:
-            return self.session.ask(plan, place=place)
+            return session.ask(plan, place=place)
         except SandboxFault:
             raise
         except Exception as error:
-            self._broken = told(error)
+            self._broken = describe_error(error)
             raise
 
+    def _out_of_time(self, question: Question) -> tuple[ItemResult, ...]:
+        """Reading and judging took all the processor time there is; what is left waits for a person."""
+        most = f"{budgets(self._sitting.assignment.rubric.assignment.limits).judging_seconds} s"
+        staff = f"not judged: the questions before took the {most} of processor time that judging has"
+        self.notes.append(Note(JUDGING_TIME, staff, question.id))
+        return _open(
+            question, Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": most}), staff)
+        )
 
-def _open(question: Question, staff: str) -> tuple[ItemResult, ...]:
-    """Results of a question that a person has to look at."""
-    return tuple(item_result(question, item, review(staff)) for item in question.items)
+    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
+        self.notes.append(Note("needs-review", staff, question.id))
+        return _open(question, review(staff))
+
+
+def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
+    """The same finding about every item of a question: a person has to look at it."""
+    return tuple(item_result(question, item, finding) for item in question.items)
 
 
 def _most(one: Spent, other: Spent) -> Spent:

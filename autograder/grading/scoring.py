@@ -78,20 +78,6 @@ def left_open(
     return Score(student, rubric.assignment.name, rubric.version, items, tuple(notes), isolation)
 
 
-def refused(
-    student: str,
-    rubric: Rubric,
-    error: NotebookError,
-    notes: Iterable[Note] = (),
-    isolation: str = "namespaces",
-    *,
-    notebook: str = "",
-) -> Score:
-    """The marks of a submission of which no notebook could be read."""
-    results = refused_results(rubric, error, notebook=notebook)
-    return score(student, rubric, results, notes, isolation)
-
-
 def refused_results(
     rubric: Rubric, error: NotebookError, *, notebook: str = ""
 ) -> dict[str, tuple[ItemResult, ...]]:

@@ -1,65 +1,22 @@
-"""The closed vocabulary of student-facing sentences, in English and German.
-
-One module per area holds a table ``SENTENCES: dict[code, {"en": ..., "de": ...}]`` with named
-placeholders (``{name}``); this package joins them and renders a `Message`.
-"""
+"""The closed vocabulary of sentences for students: by their codes, in every language of the catalogue."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from autograder.messages.catalogue import counted, languages, localised, sentence, sentences, template
+from autograder.records import Message
 
-from autograder.messages import (
-    algebra,
-    attention,
-    audit,
-    checks,
-    counting,
-    decoding,
-    forbidden,
-    forms,
-    limits,
-    memorisation,
-    quantities,
-    repair,
-    shapes,
-    tables,
-    timing,
-    tracing,
-    training,
-)
-from autograder.records import Message, Text
-
-LANGUAGES = ("en", "de")
-
-SENTENCES: Mapping[str, Text] = {
-    **algebra.SENTENCES,
-    **attention.SENTENCES,
-    **audit.SENTENCES,
-    **checks.SENTENCES,
-    **counting.SENTENCES,
-    **forbidden.SENTENCES,
-    **decoding.SENTENCES,
-    **forms.SENTENCES,
-    **limits.SENTENCES,
-    **memorisation.SENTENCES,
-    **quantities.SENTENCES,
-    **repair.SENTENCES,
-    **shapes.SENTENCES,
-    **tables.SENTENCES,
-    **tracing.SENTENCES,
-    **timing.SENTENCES,
-    **training.SENTENCES,
-}
+__all__ = ["counted", "filled", "languages", "localised", "render", "sentence", "sentences", "template"]
 
 
 def render(message: Message, language: str) -> str:
-    """The sentence in one language; English where the rubric has no other.
+    """The sentence in one language; English where the rubric, or the catalogue, has no other.
 
     Raises:
         KeyError: the code is not in the vocabulary and the message carries no text of its own.
     """
-    texts = message.text or SENTENCES[message.code]
-    return (texts.get(language) or texts["en"]).format_map(filled(message, language))
+    own = message.text
+    text = own.get(language) or own["en"] if own else template(message.code, language)
+    return text.format_map(filled(message, language))
 
 
 def filled(message: Message, language: str) -> dict[str, str]:

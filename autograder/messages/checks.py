@@ -6,230 +6,309 @@ would have been right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from autograder.messages import properties
-from autograder.records import Text
-
-_GENERAL: Mapping[str, Text] = {
-    "passed": {"en": "Right.", "de": "Richtig."},
-    "needs.lacking": {
-        "en": "This holds, but it counts only together with other items of this question, which do not.",
-        "de": "Das stimmt, zählt aber nur zusammen mit anderen Punkten dieser Aufgabe, die nicht stimmen.",
-    },
-    "no-answer": {
-        "en": "There is no answer in this cell.",
-        "de": "In dieser Zelle steht keine Antwort.",
-    },
-    "name.missing": {
-        "en": "“{name}” is not defined after your notebook ran. Check the spelling, and whether the cell "
-        "that defines it stopped with an error.",
-        "de": "„{name}“ ist nach dem Durchlauf des Notebooks nicht definiert. Bitte Schreibweise "
-        "prüfen, und ob "
-        "die Zelle mit der Definition mit einem Fehler abbrach.",
-    },
-    "name.lost": {
-        "en": "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of "
-        "the notebook was run without it. The remark at that cell says why.",
-        "de": "„{name}“ ist nicht da: Die Zelle mit der Antwort wurde beendet oder hat Python beendet, und "
-        "der Rest des Notebooks lief ohne sie. Der Hinweis an dieser Zelle sagt, warum.",
-    },
-    "answer.not-python": {
-        "en": "The answer cell is not valid Python: line {line}.",
-        "de": "Die Antwortzelle ist kein gültiges Python: Zeile {line}.",
-    },
-    "answer.unreadable": {
-        "en": "The answer cell is not valid Python, or is too long or too deeply nested to be read.",
-        "de": "Die Antwortzelle ist kein gültiges Python, oder zu lang oder zu tief verschachtelt.",
-    },
-    "not-implemented": {
-        "en": "“{name}” still raises NotImplementedError: it is not written yet.",
-        "de": "„{name}“ löst noch NotImplementedError aus: es fehlt die Umsetzung.",
-    },
-    "value.none": {
-        "en": "{what} is None. Did you forget a return, or to assign a value?",
-        "de": "{what} ist None. Fehlt ein return oder eine Zuweisung?",
-    },
-    "raised": {
-        "en": "{what} stopped with {error}: {text}",
-        "de": "{what} brach ab mit {error}: {text}",
-    },
-    "raised.withheld": {
-        "en": "{what} stopped with {error}. What it says is not repeated here, because hidden inputs could "
-        "stand in it; call it yourself with inputs of your own to see it.",
-        "de": "{what} brach ab mit {error}. Was die Meldung sagt, wird hier nicht wiederholt, weil darin "
-        "verborgene Eingaben stehen könnten; ein eigener Aufruf mit eigenen Eingaben zeigt es.",
-    },
-    "unsteady": {
-        "en": "{what} gave two different results for the same input. The same input must give the same "
-        "result.",
-        "de": "{what} gab zweimal für dieselbe Eingabe verschiedene Ergebnisse. Gleiche Eingaben müssen "
-        "gleiche Ergebnisse geben.",
-    },
-    "review.fault": {
-        "en": "This could not be judged automatically. A person looks at it; you lose nothing by it.",
-        "de": "Das ließ sich nicht automatisch bewerten. Eine Person sieht es sich an; es geht nichts "
-        "verloren.",
-    },
-    "review.ended": {
-        "en": "While your notebook was run, its process was ended or stood still more than once, for no "
-        "reason that we can see. This was therefore not judged automatically. A person looks at it.",
-        "de": "Während Ihr Notebook lief, wurde sein Prozess mehr als einmal beendet oder stand still, ohne "
-        "einen Grund, den wir sehen. Das wurde deshalb nicht automatisch bewertet. Eine Person sieht es sich "
-        "an.",
-    },
-    "review.judging": {
-        "en": "Reading and judging your answers took more than the {limit} that the grader has for a "
-        "notebook. A person looks at this one.",
-        "de": "Ihre Antworten zu lesen und zu beurteilen dauerte länger als die {limit}, die die Bewertung "
-        "für ein Notebook hat. Eine Person sieht sich diese hier an.",
-    },
-    "review.person": {
-        "en": "A person reads this answer.",
-        "de": "Diese Antwort liest eine Person.",
-    },
-    "review.missing": {
-        "en": "This was not judged because of a fault on our side. A person looks at it.",
-        "de": "Das wurde durch einen Fehler auf unserer Seite nicht bewertet. Eine Person sieht es sich an.",
-    },
-    "refused": {
-        "en": "The notebook could not be read, so nothing in it was graded: {reason}",
-        "de": "Das Notebook ließ sich nicht lesen, deshalb wurde nichts darin bewertet: {reason}",
-    },
-    "refused.review": {
-        "en": "We could not open the notebook: {reason} A person looks at it.",
-        "de": "Wir konnten das Notebook nicht öffnen: {reason} Eine Person sieht es sich an.",
-    },
+_GENERAL = {
+    "passed": "Right.",
+    "needs.lacking": (
+        "This holds, but it counts only together with other items of this question, which do not."
+    ),
+    "no-answer": "There is no answer in this cell.",
+    "name.missing": (
+        "“{name}” is not defined after your notebook ran. Check the spelling, and whether the cell that "
+        "defines it stopped with an error."
+    ),
+    "name.lost": (
+        "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
+        "notebook was run without it. The remark at that cell says why."
+    ),
+    "answer.not-python": "The answer cell is not valid Python: line {line}.",
+    "answer.unreadable": (
+        "The answer cell is not valid Python, or is too long or too deeply nested to be read."
+    ),
+    "not-implemented": "“{name}” still raises NotImplementedError: it is not written yet.",
+    "value.none": "{what} is None. Did you forget a return, or to assign a value?",
+    "raised": "{what} stopped with {error}: {text}",
+    "raised.withheld": (
+        "{what} stopped with {error}. What it says is not repeated here, because hidden inputs could stand "
+        "in it; call it yourself with inputs of your own to see it."
+    ),
+    "unsteady": (
+        "{what} gave two different results for the same input. The same input must give the same result."
+    ),
+    "review.fault": "This could not be judged automatically. A person looks at it; you lose nothing by it.",
+    "review.ended": (
+        "While your notebook was run, its process was ended or stood still more than once, for no reason "
+        "that we can see. This was therefore not judged automatically. A person looks at it."
+    ),
+    "review.judging": (
+        "Reading and judging your answers took more than the {limit} that the grader has for a notebook. A "
+        "person looks at this one."
+    ),
+    "review.person": "A person reads this answer.",
+    "review.missing": "This was not judged because of a fault on our side. A person looks at it.",
+    "refused": "The notebook could not be read, so nothing in it was graded: {reason}",
+    "refused.review": "We could not open the notebook: {reason} A person looks at it.",
 }
 
-_VALUES: Mapping[str, Text] = {
-    "value.form": {
-        "en": "{what}{place}: “{form}” is not the kind of value that is asked for.",
-        "de": "{what}{place}: „{form}“ ist nicht die Art von Wert, nach der gefragt ist.",
-    },
-    "value.entry": {
-        "en": "{what} has no entry {entry}.",
-        "de": "{what} hat keinen Eintrag {entry}.",
-    },
-    "value.extra": {
-        "en": "{what} has entries that are not asked for: {entries}",
-        "de": "{what} hat Einträge, nach denen nicht gefragt ist: {entries}",
-    },
-    "value.length": {
-        "en": "{what} has {count} parts; another number is asked for.",
-        "de": "{what} hat {count} Teile; gefragt ist eine andere Anzahl.",
-    },
-    "value.text": {"en": "{what} is another text.", "de": "{what} ist ein anderer Text."},
-    "value.number": {"en": "{what} is not the right number.", "de": "{what} ist nicht die richtige Zahl."},
-    "value.differs": {
-        "en": "{what} has the right shape, but {count} of {total} numbers differ.",
-        "de": "{what} hat die richtige Form, aber {count} von {total} Zahlen weichen ab.",
-    },
-    "value.nan": {
-        "en": "{what}: {count} of {total} numbers are NaN. Look for 0/0, or a softmax over only −∞.",
-        "de": "{what}: {count} von {total} Zahlen sind NaN. Bitte nach 0/0 suchen, oder einem Softmax "
-        "über lauter −∞.",
-    },
-    "value.dtype": {
-        "en": "{what} has the dtype {dtype}; the question asks for another one.",
-        "de": "{what} hat den dtype {dtype}; die Frage verlangt einen anderen.",
-    },
-    "value.device": {
-        "en": "{what} is on the device {device}; the question asks for {wanted}.",
-        "de": "{what} liegt auf dem Gerät {device}; die Frage verlangt {wanted}.",
-    },
-    "value.dimensions": {
-        "en": "{what} has the shape {shape}: {count} axes are not the right number of axes.",
-        "de": "{what} hat die Form {shape}: {count} Achsen sind nicht die richtige Anzahl.",
-    },
-    "value.axes": {
-        "en": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
-        "de": "{what} hat die Form {shape}: die richtigen Größen, aber die Achsen in anderer Reihenfolge.",
-    },
-    "value.shape": {
-        "en": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
-        "de": "{what} hat die Form {shape}: falsch an Achse {axes} (gezählt ab 0).",
-    },
-    "weights.missing": {
-        "en": "{what}: the state_dict has no {names}. The question states the names of the parameters.",
-        "de": "{what}: im state_dict fehlt {names}. Die Frage nennt die Namen der Parameter.",
-    },
-    "weights.shape": {
-        "en": "{what}: these parameters have another shape than the question states: {names}.",
-        "de": "{what}: diese Parameter haben eine andere Form, als die Frage angibt: {names}.",
-    },
-    "weights.shared": {
-        "en": "{what}: two names stand for one and the same parameter: {names}. Each map needs its own.",
-        "de": "{what}: zwei Namen stehen für ein und denselben Parameter: {names}. Jede Abbildung braucht "
-        "ihren eigenen.",
-    },
-    "weights.extra": {
-        "en": "{what}: there are parameters that the question does not name: {names}.",
-        "de": "{what}: es gibt Parameter, die die Frage nicht nennt: {names}.",
-    },
+_VALUES = {
+    "value.form": "{what}{place}: “{form}” is not the kind of value that is asked for.",
+    "value.entry": "{what} has no entry {entry}.",
+    "value.extra": "{what} has entries that are not asked for: {entries}",
+    "value.length": "{what} has {count} parts; another number is asked for.",
+    "value.text": "{what} is another text.",
+    "value.number": "{what} is not the right number.",
+    "value.differs": "{what} has the right shape, but {count} of {total} numbers differ.",
+    "value.nan": "{what}: {count} of {total} numbers are NaN. Look for 0/0, or a softmax over only −∞.",
+    "value.dtype": "{what} has the dtype {dtype}; the question asks for another one.",
+    "value.device": "{what} is on the device {device}; the question asks for {wanted}.",
+    "value.dimensions": "{what} has the shape {shape}: {count} axes are not the right number of axes.",
+    "value.axes": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
+    "value.shape": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
+    "weights.missing": (
+        "{what}: the state_dict has no {names}. The question states the names of the parameters."
+    ),
+    "weights.shape": "{what}: these parameters have another shape than the question states: {names}.",
+    "weights.shared": (
+        "{what}: two names stand for one and the same parameter: {names}. Each map needs its own."
+    ),
+    "weights.extra": "{what}: there are parameters that the question does not name: {names}.",
 }
 
-_COUNTS: Mapping[str, Text] = {
-    "count.wrong": {"en": "{what}: {value} is not right.", "de": "{what}: {value} ist nicht richtig."},
-    "count.bool": {
-        "en": "{what} is {value}; a number is asked for.",
-        "de": "{what} ist {value}; gefragt ist eine Zahl.",
-    },
-    "count.fraction": {
-        "en": "{what} is {value}; a whole number is asked for.",
-        "de": "{what} ist {value}; gefragt ist eine ganze Zahl.",
-    },
-    "count.huge": {
-        "en": "{what} is far too large a number.",
-        "de": "{what} ist eine viel zu große Zahl.",
-    },
-    "count.text": {
-        "en": "{what}: “{value}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
-        "de": "{what}: „{value}“ ist nicht als ganze Zahl lesbar. Bitte 1234567 oder 1.234.567 schreiben.",
-    },
-    "count.ambiguous": {
-        "en": "{what}: is “{value}” {first} or {second}? Write it so that it can only be read in one way.",
-        "de": "{what}: Ist „{value}“ {first} oder {second}? Bitte so schreiben, dass es nur eine Lesart "
-        "gibt.",
-    },
-    "count.form": {
-        "en": "{what} is a “{form}”; a whole number is asked for.",
-        "de": "{what} ist ein „{form}“; gefragt ist eine ganze Zahl.",
-    },
+_COUNTS = {
+    "count.wrong": "{what}: {value} is not right.",
+    "count.bool": "{what} is {value}; a number is asked for.",
+    "count.fraction": "{what} is {value}; a whole number is asked for.",
+    "count.huge": "{what} is far too large a number.",
+    "count.text": "{what}: “{value}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
+    "count.ambiguous": (
+        "{what}: is “{value}” {first} or {second}? Write it so that it can only be read in one way."
+    ),
+    "count.form": "{what} is a “{form}”; a whole number is asked for.",
 }
 
-_CHOICES: Mapping[str, Text] = {
-    "choice.form": {
-        "en": "{what} is a “{form}”; write one of the options as text, or several in a list.",
-        "de": "{what} ist ein „{form}“; bitte eine Möglichkeit als Text schreiben, mehrere als Liste.",
-    },
-    "choice.wrong": {"en": "That is not the right choice.", "de": "Das ist nicht die richtige Wahl."},
-    "choice.some": {
-        "en": "{count} of the {total} you chose are right; wrong ones count against right ones.",
-        "de": "{count} der {total} gewählten sind richtig; falsche zählen gegen richtige.",
-    },
-    "choice.entry": {
-        "en": "“{name}” is not one of the right ones.",
-        "de": "„{name}“ gehört nicht zu den richtigen.",
-    },
-    "choice.unknown": {
-        "en": "“{name}” is not one of the options.",
-        "de": "„{name}“ gehört nicht zu den Möglichkeiten.",
-    },
-    "choice.repeated": {
-        "en": "“{name}” was already your answer to an earlier part; each may be given once.",
-        "de": "„{name}“ war schon Ihre Antwort auf einen früheren Teil; jede darf nur einmal vorkommen.",
-    },
-    "choice.fewer": {
-        "en": "You gave {count} different ones; {wanted} are asked for.",
-        "de": "Es sind {count} verschiedene genannt; gefragt sind {wanted}.",
-    },
+_CHOICES = {
+    "choice.form": "{what} is a “{form}”; write one of the options as text, or several in a list.",
+    "choice.wrong": "That is not the right choice.",
+    "choice.some": "{count} of the {total} you chose are right; wrong ones count against right ones.",
+    "choice.entry": "“{name}” is not one of the right ones.",
+    "choice.unknown": "“{name}” is not one of the options.",
+    "choice.repeated": "“{name}” was already your answer to an earlier part; each may be given once.",
+    "choice.fewer": "You gave {count} different ones; {wanted} are asked for.",
 }
 
-SENTENCES: Mapping[str, Text] = {
+_FORBIDDEN = {
+    "forbidden.used": "{what} uses {names}, which this question does not allow.",
+    "forbidden.look": "A person will look at how this was written.",
+}
+
+_PROPERTIES = {
+    "property.masked-leaks": "{what}: changing a key that the mask blocks still changed the result.",
+    "property.batch-leaks": "{what}: changing one sequence of the batch changed the results of the others.",
+    "property.order-matters": "{what}: giving the same keys and values in another order changed the result.",
+    "property.sees-later": "{what}: changing later positions changed earlier results.",
+    "property.no-influence": "{what}: changing an input that must matter did not change the result.",
+    "property.no-batch": "{what}: the result's first axis is not the batch.",
+    "property.no-positions": "{what}: the result's second axis is not the position.",
+    "property.no-rows": "{what}: the result has no rows of weights.",
+    "property.negative": "{what}: some of the weights are negative.",
+    "property.rows": "{what}: the weights of a row do not sum to one.",
+    "property.no-numbers": "{what}: the result is not an array of finite numbers.",
+    "property.no-gradient": "{what}: after backward there is no gradient on {names}.",
+    "property.not-raised": "{what} accepted what it should refuse: expected is {wanted}, or a kind of it.",
+    "property.other-error": "{what} refused it with {error}: expected is {wanted}, or a kind of it.",
+}
+
+_GRADIENTS = {
+    "gradient.sign": "{what}: every number has the wrong sign.",
+    "gradient.factor": "{what} has the right direction, but is longer or shorter by a constant factor.",
+    "gradient.transposed": "{what} is transposed. A gradient has the shape of what it is taken for.",
+    "gradient.diagonal-only": (
+        "{what}: only the diagonal of the Jacobian of the softmax is used; every probability depends on "
+        "every score."
+    ),
+    "gradient.sum-missing": (
+        "{what}: the probabilities are multiplied with the incoming gradient, but the sum that comes from "
+        "the denominator of the softmax is not subtracted."
+    ),
+    "gradient.softmax-missing": "{what}: the softmax is left out of the chain rule.",
+    "gradient.whole-batch": "{what}: a sum goes over all rows; each row has a softmax of its own.",
+    "gradient.other-axis": "{what}: a sum goes along the wrong axis.",
+    "gradient.operands-swapped": "{what}: two of the gradients have changed places.",
+    "gradient.not-averaged": "{what}: the loss is the mean over the batch; the gradient is that of the sum.",
+    "gradient.classes-averaged": "{what}: the mean goes over the batch only, not over the classes as well.",
+    "gradient.target-missing": "{what}: these are the probabilities alone; the targets do not come in.",
+    "gradient.mean-missing": (
+        "{what}: the mean depends on the input as well; the term that comes from it is missing."
+    ),
+    "gradient.variance-missing": (
+        "{what}: the variance depends on the input as well; the term that comes from it is missing."
+    ),
+    "gradient.statistics-constant": (
+        "{what}: mean and variance are treated as constants; both depend on the input."
+    ),
+    "gradient.gain-missing": "{what}: the gain is left out of the chain rule.",
+    "gradient.not-normalised": (
+        "{what}: the gain is multiplied with the normalised input, not with the input itself."
+    ),
+    "gradient.batch-averaged": (
+        "{what}: parameters that all rows share collect the sum over the rows, not the mean."
+    ),
+    "gradient.scale-missing": (
+        "{what}: the scores are divided by a root before the softmax; that factor is left out here."
+    ),
+    "gradient.scores-for-weights": (
+        "{what}: the values are weighted with the result of the softmax, not with the scores."
+    ),
+    "gradient.not-transposed": "{what}: a matrix in the product has to be transposed.",
+}
+
+# What known mistakes of counting lead to. The codes are those of the mistakes in the course's reference,
+# and of the sorts (families) they belong to.
+_COUNTING = {
+    "counting.several": (
+        "{what}: this number is not right, and more than one mistake leads to it. Go through the parts one "
+        "by one, and then check factors and units."
+    ),
+    "counting.less": "{what}: something is left out. Go through the parts of the model one by one.",
+    "counting.more": "{what}: something is counted that does not belong there, or is counted twice.",
+    "counting.heads": (
+        "{what}: check how many heads the keys and values have, and how wide they are together."
+    ),
+    "counting.factors": (
+        "{what}: the parts are right, but a factor is not: layers, sequences, bytes, or operations of each "
+        "number."
+    ),
+}
+
+_COUNTING_PARAMETERS = {
+    "counting.no-biases": (
+        "{what}: you counted the matrices without their biases. Which layers of this model have some?"
+    ),
+    "counting.biases-added": (
+        "{what}: you counted biases for the matrices. Look at the configuration: does this model have them?"
+    ),
+    "counting.no-norms": "{what}: the normalisation layers have parameters, too.",
+    "counting.last-norm": "{what}: there is one more normalisation layer than those inside of the layers.",
+    "counting.norm-biases": (
+        "{what}: which parameters does this kind of normalisation have, besides or without a bias?"
+    ),
+    "counting.no-embeddings": "{what}: the table of token embeddings is left out.",
+    "counting.no-positions": "{what}: the table of learned positions is left out.",
+    "counting.no-segments": "{what}: the embeddings that tell two sentences apart are left out.",
+    "counting.no-pooler": "{what}: what BERT computes from the first token at the end has parameters, too.",
+    "counting.no-relative-positions": "{what}: the tables of relative positions are left out.",
+    "counting.relative-positions-each-layer": (
+        "{what}: not every layer has a table of relative positions. Which ones share it?"
+    ),
+    "counting.no-cross-attention": "{what}: the attention of the decoder to the encoder is left out.",
+    "counting.old-vocabulary": "{what}: the tokenizer got further tokens. How many rows has the table now?",
+    "counting.tied-head-twice": (
+        "{what}: the output head shares its matrix with the token embeddings; you counted it a second time."
+    ),
+    "counting.no-head": "{what}: in this model the output head has a matrix of its own; it is left out.",
+    "counting.multi-head": (
+        "{what}: you gave keys and values as many heads as queries. This model groups its queries: see the "
+        "number of key-value heads."
+    ),
+    "counting.single-key-head": (
+        "{what}: you gave keys and values a single head. See the number of key-value heads."
+    ),
+    "counting.queries-only": (
+        "{what}: one matrix makes queries, keys and values here. You counted one of the three."
+    ),
+    "counting.no-output-projection": (
+        "{what}: the matrix that brings the heads' results back to the width of the model is left out."
+    ),
+    "counting.no-gate": "{what}: a gated MLP has a further matrix, the gate.",
+    "counting.one-layer": "{what}: that is the number for a single layer.",
+    "counting.all-experts-active": (
+        "{what}: you counted all experts, but a token only passes through some of them."
+    ),
+    "counting.one-expert": "{what}: you counted one expert for each layer. How many are asked for?",
+    "counting.no-router": "{what}: what chooses the experts has parameters as well.",
+    "counting.everything-divided": (
+        "{what}: only the MLPs are divided into experts; everything else is computed for every token."
+    ),
+}
+
+_COUNTING_MEMORY = {
+    "counting.keys-only": "{what}: the cache keeps keys and values; you counted one of the two.",
+    "counting.batch-forgotten": (
+        "{what}: that is the memory for a single sequence; every sequence needs its own."
+    ),
+    "counting.four-bytes": "{what}: you counted four bytes for each number. How many does this dtype have?",
+    "counting.two-bytes": (
+        "{what}: you counted two bytes for each number. Which dtype has the optimizer's copy?"
+    ),
+    "counting.one-byte": "{what}: that is the number of values. How many bytes does one of them have?",
+    "counting.full-width": (
+        "{what}: the heads together are not as wide as the model here: see how many there are."
+    ),
+    "counting.one-moment": "{what}: AdamW keeps more than one running average for each parameter.",
+    "counting.no-gradients": "{what}: each parameter also has a gradient.",
+    "counting.no-master-weights": (
+        "{what}: in mixed precision the optimizer keeps a copy of the weights of its own."
+    ),
+    "counting.no-optimizer": "{what}: what the optimizer keeps for each parameter is left out.",
+    "counting.no-scores": "{what}: what attention keeps for every pair of tokens is left out.",
+    "counting.scores-of-one-head": "{what}: you counted the scores of one head; every head has its own.",
+    "counting.inputs-only": (
+        "{what}: one layer at a time is computed again, and needs all of its activations while it is."
+    ),
+    "counting.not-checkpointed": (
+        "{what}: that is the memory without checkpointing. What does a checkpointed layer keep?"
+    ),
+}
+
+_COUNTING_OPERATIONS = {
+    "counting.one-operation": "{what}: a multiplication and an addition are two operations here.",
+    "counting.no-attention-products": (
+        "{what}: the products with weights are there, but scores and the weighted sum of values are "
+        "products, too."
+    ),
+    "counting.scores-only": (
+        "{what}: attention has two products of activations: the scores, and what they are used for."
+    ),
+    "counting.causal": (
+        "{what}: you counted only the pairs that the causal mask leaves. The question counts all pairs."
+    ),
+    "counting.look-up": (
+        "{what}: looking up a row of a table is no matrix product, and costs no operations here."
+    ),
+    "counting.forward-only": "{what}: that is the forward pass alone; training has a backward pass as well.",
+    "counting.backward-once": (
+        "{what}: for each product the backward pass has two: which gradients are needed?"
+    ),
+    "counting.rule-of-thumb": "{what}: that is the rule of thumb; the exact number is asked for.",
+}
+
+_COUNTING_ADAPTERS = {
+    "counting.one-adapter-matrix": "{what}: an adapter has two matrices; you counted one.",
+    "counting.full-matrix": "{what}: that is the matrix that is frozen, not its adapter.",
+    "counting.square-adapter": "{what}: the input and the output of this matrix are not equally wide.",
+}
+
+# Words inside of sentences: in the place of what a page does not repeat, and for calls of a class.
+_PHRASES = {
+    "phrase.exception": "an exception",
+    "phrase.left-out": "(left out)",
+    "phrase.other-class": "object of another class",
+    "phrase.something-else": "something else",
+    "phrase.reading-parameters": "Reading the parameters of {name}",
+    "phrase.pass": "A pass of {name}",
+}
+
+SENTENCES = {
     **_GENERAL,
     **_VALUES,
     **_COUNTS,
     **_CHOICES,
-    **properties.SENTENCES,
+    **_FORBIDDEN,
+    **_PROPERTIES,
+    **_GRADIENTS,
+    **_COUNTING,
+    **_COUNTING_PARAMETERS,
+    **_COUNTING_MEMORY,
+    **_COUNTING_OPERATIONS,
+    **_COUNTING_ADAPTERS,
+    **_PHRASES,
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import nbformat
@@ -24,15 +25,16 @@ from nbgrader.preprocessors import (
     LockCells,
 )
 
-from autograder.errors import NotebookError
-from autograder.notebook.agreement import check_agreement
+from autograder.errors import CourseError, NotebookError, RubricError
+from autograder.messages import sentence
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.language import in_language
 from autograder.notebook.markers import check_markers, check_tests, leaked, solution_fragments
 from autograder.notebook.release import FLAGS, Release, load_release
-from autograder.notebook.title_page import fill_title_page
-from autograder.rubric import Rubric
+from autograder.rubric import Question, Rubric
+from autograder.tables import hint
 from autograder.timestamps import Window
+from autograder.wording import text_in, written_number
 
 _STEPS = (
     LockCells,
@@ -48,6 +50,7 @@ _STEPS = (
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
+_PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MULTILINE)
 
 
 def build_release(
@@ -194,3 +197,124 @@ def _cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:
         found = hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12]
     seen.add(found)
     return found
+
+
+def check_agreement(release: Release, rubric: Rubric) -> None:
+    """Refuse a notebook (source or release) that disagrees with its rubric.
+
+    Raises:
+        RubricError: an answer cell or a grade cell is missing, points differ, or a cell with points is
+            not in the rubric; names the cell, what was expected and what came.
+    """
+    place = f"notebook {release.name!r}"
+    names = [notebook.name for notebook in rubric.assignment.notebooks]
+    if release.name not in names:
+        raise RubricError(f"the rubric's notebooks are: {', '.join(names)}", place)
+    expected: dict[str, Decimal] = {}
+    for question in rubric.questions:
+        if question.notebook == release.name:
+            _check_answer_cell(release, question)
+            expected |= question.cells()
+    found = {cell.grade_id: cell for cell in release.cells if cell.points is not None}
+    for grade_id, points in expected.items():
+        cell = found.get(grade_id)
+        if cell is None:
+            raise RubricError(
+                f"the rubric gives {points} points to {grade_id!r}, but no cell is graded under "
+                f"that name; {hint(grade_id, found)}",
+                place,
+            )
+        if cell.points != points:
+            raise RubricError(
+                f"points: the rubric says {points}, the notebook {cell.points}",
+                f"{place}, cell {cell.number} ({grade_id})",
+            )
+    for grade_id, cell in found.items():
+        if grade_id not in expected:
+            raise RubricError(
+                f"{grade_id!r} carries {cell.points} points but is not in the rubric, so that nothing would "
+                "be asked for them: add a question or an item with this cell, or take the points off the "
+                f"cell; {hint(grade_id, expected)}",
+                f"{place}, cell {cell.number}",
+            )
+
+
+def _check_answer_cell(release: Release, question: Question) -> None:
+    try:
+        release.answer_cell(question)
+    except CourseError as error:
+        raise RubricError(str(error)) from error
+
+
+def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str) -> str:
+    """The text of a cell with the table of tasks and the times in their places, so that they cannot be wrong.
+
+    A comment on a line of its own says where they are to stand, in the language of the passage around it:
+    ``<!-- exam times en -->`` or ``<!-- exam tasks de -->``.
+
+    The table's last column is left empty: graders fill it in on paper, and the feedback page has it filled.
+
+    Args:
+        text: the cell's source.
+        rubric: what the lines follow from.
+        window: when the exam is sat; None: not known yet, and only the time allowed is told.
+        place: of the cell, for errors.
+
+    Raises:
+        NotebookError: ``title-page``; a comment asks for something else, or the rubric does not have it.
+    """
+
+    def lines(found: re.Match[str]) -> str:
+        wanted, _, language = found[1].partition(" ")
+        made = {"times": _times(rubric, window, language), "tasks": _tasks(rubric, language)}
+        if wanted not in made or language not in rubric.assignment.languages:
+            languages = ", ".join(rubric.assignment.languages)
+            raise NotebookError(
+                "title-page",
+                f"{place}: {found[0].strip()}: expected times or tasks, and one of {languages}",
+            )
+        if not made[wanted]:
+            table = "[assignment.exam]" if wanted == "times" else "[[assignment.task]]"
+            raise NotebookError("title-page", f"{place}: {found[0].strip()}: the rubric has no {table}")
+        return made[wanted]
+
+    return _PLACE.sub(lines, text)
+
+
+def _times(rubric: Rubric, window: Window | None, language: str) -> str:
+    exam = rubric.assignment.exam
+    if exam is None:
+        return ""
+    allowed = sentence(
+        "title.allowed",
+        language,
+        minutes=exam.minutes,
+        points=written_number(rubric.assignment.points, language),
+    )
+    if exam.reading_minutes:
+        allowed += sentence("title.reading", language, minutes=exam.reading_minutes)
+    lines = [allowed]
+    if window:
+        start = sentence("title.moment", language, moment=window.start) if window.start else ""
+        key = ("window" if start else "deadline") + ("-own" if window.own else "")
+        end = sentence("title.moment", language, moment=window.end)
+        lines.append(sentence(f"title.{key}", language, start=start, end=end, zone=window.zone))
+    aids = exam.aids.get(language) or exam.aids.get("en")
+    if aids:
+        lines.append(sentence("title.aids", language, aids=aids))
+    lines.append(sentence("title.submissions", language))
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _tasks(rubric: Rubric, language: str) -> str:
+    tasks = rubric.assignment.tasks
+    if not tasks:
+        return ""
+    rows = [
+        f"| {task.id} | {text_in(task.text, language)} | {written_number(task.points, language)} | |"
+        for task in tasks
+    ]
+    rows.append(sentence("title.sum", language, points=written_number(rubric.assignment.points, language)))
+    if rubric.assignment.grading:
+        rows.append(sentence("title.grade", language))
+    return "\n".join((sentence("title.head", language), "|---|---|---:|---:|", *rows))

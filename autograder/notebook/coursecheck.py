@@ -3,8 +3,9 @@
 It says whether an answer is there, how it is read, and whether the calls that the question prints give what
 they should; ``check()`` looks at all questions. Whether an answer is right is decided after you hand in.
 
-This file needs nothing but Python. Below stand two lines of data: SPECIFICATION, the questions of the
-assignment, and SOURCES, the modules of the grading program that read formulas, as they are there.
+This file needs nothing but Python. Below stand three lines of data: SPECIFICATION, the questions of the
+assignment, SENTENCES, what is said, in every language, and SOURCES, the modules of the grading program that
+read formulas, as they are there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import math
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _WITHOUT_CHECK = "This answer could not be checked here. Hand it in all the same; that costs you nothing.\n"
@@ -30,7 +31,15 @@ def check(question: Any = "", language: Any = "") -> None:
         plain, page = _said(question, language, namespace)
         _show(plain, page)
     except Exception:  # noqa: BLE001 - student values may raise from any method
-        sys.stdout.write(_WITHOUT_CHECK)
+        sys.stdout.write(_without_check(language))
+
+
+def _without_check(language: Any) -> str:
+    try:
+        chosen = language if isinstance(language, str) and language else json.loads(SPECIFICATION)["language"]
+        return _sentence("student.no-check", chosen) + "\n"
+    except Exception:  # noqa: BLE001 - the data of this file may be damaged as well
+        return _WITHOUT_CHECK
 
 
 def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
@@ -49,11 +58,11 @@ def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[s
     """The reports as plain text and as HTML."""
     specification = json.loads(SPECIFICATION)
     chosen = language if isinstance(language, str) and language else specification["language"]
-    look, show = _module("autograder.student.report"), _module("autograder.student.showing")
+    look, show = _module("autograder.student.report"), _module("autograder.student.rendering")
     reports = []
     for name in list(specification["questions"]) if question == "" else [question]:
         entry = look.question_of(specification, name, chosen)
-        if isinstance(entry, look.Line):
+        if isinstance(entry, look.ReportLine):
             return f"{entry.text}\n", show.as_html((), (entry.text,))
         reports.append(look.examine(name, entry, namespace, chosen))
     left = _module("autograder.notebook.timeleft").time_left(specification, chosen)
@@ -124,10 +133,31 @@ class _Message(_Struct):
     params: Mapping[str, str] = {}
 
 
+def _sentence(code: str, language: str, /, **params: Any) -> str:
+    """What the catalogue of the grading program gives; English where it has no other language."""
+    texts = _sentences()[code]
+    filled: str = texts.get(language, texts["en"]).format_map(params)
+    return filled
+
+
+def _sentences() -> Mapping[str, Any]:
+    if not _SAID:
+        _SAID.update(json.loads(SENTENCES))
+    return _SAID["sentences"]  # type: ignore[no-any-return]
+
+
+def _decimal_comma(languages: Iterable[str]) -> bool:
+    _sentences()
+    return any(one in _SAID["decimal-comma"] for one in languages)
+
+
+_SAID: dict[str, Any] = {}
 _STAND_INS: Mapping[str, Any] = {
     "msgspec": types.SimpleNamespace(Struct=_Struct),
     "flint": types.SimpleNamespace(fmpz=_Whole),
-    "autograder.records": types.SimpleNamespace(Message=_Message, Text=dict),
+    "autograder.records": types.SimpleNamespace(Message=_Message),
+    "autograder.messages.catalogue": types.SimpleNamespace(sentence=_sentence, sentences=_sentences),
+    "autograder.wording": types.SimpleNamespace(decimal_comma=_decimal_comma),
 }
 _LOADED: dict[str, Any] = {}
 _TEXTS: dict[str, str] = {}
@@ -164,4 +194,5 @@ def _import(name: str, *rest: Any) -> Any:
 
 
 SPECIFICATION = "{}"
+SENTENCES = "{}"
 SOURCES = "{}"

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from autograder.errors import NotebookError
 from autograder.notebook.document import joined, load_tree
-from autograder.variants.arithmetic import Value
-from autograder.variants.placeholders import fill
+from autograder.variants.expressions import Value, fill
 
 
 class Listing(Struct, frozen=True):

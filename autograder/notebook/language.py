@@ -24,7 +24,7 @@ ALL = "all"
 _MARK = re.compile(r"[ \t]*<!--[ \t]*([A-Za-z]{2,3})[ \t]*-->[ \t]*")
 
 
-class _Part(NamedTuple):
+class _LanguagePart(NamedTuple):
     language: str
     text: str
 
@@ -51,8 +51,8 @@ def in_language(text: str, languages: Sequence[str], wanted: str, place: str) ->
     return "\n\n".join(part.text for part in parts if part.text and part.language in (wanted, ALL))
 
 
-def _parts(text: str, languages: Sequence[str], place: str) -> list[_Part]:
-    parts: list[_Part] = []
+def _parts(text: str, languages: Sequence[str], place: str) -> list[_LanguagePart]:
+    parts: list[_LanguagePart] = []
     language, lines, fenced = "", list[str](), False
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith(("```", "~~~"))
@@ -65,13 +65,13 @@ def _parts(text: str, languages: Sequence[str], place: str) -> list[_Part]:
             known = ", ".join((*languages, ALL))
             raise NotebookError("language", f"{place}: <!-- {new} -->: expected one of {known}")
         unmarked = ALL if new in (languages[0], ALL) else languages[0]
-        parts.append(_Part(language or unmarked, "\n".join(lines).strip("\n")))
+        parts.append(_LanguagePart(language or unmarked, "\n".join(lines).strip("\n")))
         language, lines = new, []
-    parts.append(_Part(language or ALL, "\n".join(lines).strip("\n")))
+    parts.append(_LanguagePart(language or ALL, "\n".join(lines).strip("\n")))
     return parts
 
 
-def _check(parts: Sequence[_Part], languages: Sequence[str], place: str) -> None:
+def _check(parts: Sequence[_LanguagePart], languages: Sequence[str], place: str) -> None:
     """Every passage is complete; it ends at a text for all, and at the next one in the first language."""
     passages: list[list[str]] = [[]]
     for part in parts:

@@ -1,26 +1,31 @@
 """From the bytes a student handed in to a `Submission`: locked cells are the release's, answers are found.
 
-Whatever the bytes, the outcome is a `Submission` or a `NotebookError`.
+Whatever the bytes, the outcome is a `Submission` or a `NotebookError`. What students write about themselves
+on an exam's title page is kept for people, and never trusted: who somebody is follows from the folder a
+submission lies in, and these lines help where folders were mixed up.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
-from autograder.notebook.files import read_file
 from autograder.notebook.match import canonical, match
 from autograder.notebook.recover import LOST, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Answer, Cell, Markdown, Note, Submission
-
-__all__ = ["LOST", "read", "read_file"]
+from autograder.syntax import UNREADABLE, parsed
 
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
 _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
+FIELDS = ("family_name", "first_name", "student_number", "programme")
+"""The names that the cell below the title page assigns."""
+_MOST_CODE = 4_000
+_MOST_SIGNS = 100
 
 
 def read(data: bytes, release: Release, *, student: str, assignment: str) -> Submission:
@@ -162,3 +167,35 @@ def _capped(notes: Sequence[Note]) -> tuple[Note, ...]:
     # What asks for a human must not drown in what an attacker can produce at will.
     first = sorted(notes, key=lambda note: note.code != LOST)[: MAX_NOTES - 1]
     return (*first, Note("more-notes", f"{len(notes) - len(first)} more notes are not kept."))
+
+
+def details(cells: Iterable[Cell | Markdown]) -> dict[str, str]:
+    """The texts and numbers that cells assign to the names, read without running anything.
+
+    The first one that is not empty counts; each is cut to a hundred characters.
+    """
+    found: dict[str, str] = {}
+    for cell in cells:
+        if not isinstance(cell, Cell) or cell.locked or len(cell.source) > _MOST_CODE:
+            continue
+        if any(name in cell.source for name in FIELDS):
+            found = {**_assigned(cell.source), **found}
+    return {name: found[name] for name in FIELDS if name in found}
+
+
+def _assigned(source: str) -> dict[str, str]:
+    try:
+        body = parsed(source).body
+    except UNREADABLE:
+        return {}
+    found: dict[str, str] = {}
+    for statement in body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
+            continue
+        value = statement.value.value
+        if type(value) is int and abs(value) < 10**_MOST_SIGNS:
+            value = str(value)
+        if isinstance(value, str) and value.strip():
+            text = " ".join(value.split())[:_MOST_SIGNS]
+            found |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
+    return {name: text for name, text in found.items() if name in FIELDS}

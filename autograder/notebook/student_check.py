@@ -6,7 +6,7 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,10 +16,12 @@ import msgspec
 from msgspec import Struct
 
 from autograder.errors import CourseError
+from autograder.messages import languages, sentences, template
 from autograder.notebook import closed
 from autograder.notebook.release import Release
 from autograder.rubric import Question, Rubric
 from autograder.timestamps import Window
+from autograder.wording import decimal_comma
 
 FILE_NAME = "coursecheck.py"
 """What the file is called beside the released notebook; check cells import it by this name."""
@@ -27,11 +29,12 @@ SILENT = Path(__file__).with_name("silentcheck.py")
 """What lies in its place while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
-_STAND_INS = ("autograder.records",)
+_STAND_INS = ("autograder.messages.catalogue", "autograder.records", "autograder.wording")
 """Modules of the program that the template has its own short versions of."""
-_TAKEN_ALONG = ("autograder.student.showing", "autograder.notebook.timeleft")
+_TAKEN_ALONG = ("autograder.student.rendering", "autograder.notebook.timeleft")
 """The modules that travel to students, with all that these import."""
-
+_SAID = ("student.", "time-left.", "unreadable.")
+"""How the codes begin of the sentences that these modules say."""
 
 _SPECIFICATION = "SPECIFICATION = "
 """How the line begins that differs from one assignment to the next."""
@@ -47,6 +50,7 @@ class _Entry(Struct, frozen=True):
     """What students' own check knows of a question."""
 
     kind: str
+    """How the answer looks: the form of the question's kind (`autograder.checks.kind.Form`)."""
     title: dict[str, str]
     answer: str
     notebook: str
@@ -90,6 +94,8 @@ def build_student_check(
     language: str = "",
     releases: Iterable[Release] = (),
     window: Window | None = None,
+    *,
+    forms: Mapping[str, str] | None = None,
 ) -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
@@ -103,6 +109,7 @@ def build_student_check(
         language: that the release was made in; empty: all of them.
         releases: the notebooks as they are handed out, so that missing cells can be named.
         window: when an exam is sat, where that is known; then the time left is told.
+        forms: how answers to each kind look; a kind that is not there has a form of its own name.
 
     Raises:
         CourseError: the package's own template is damaged.
@@ -120,7 +127,7 @@ def build_student_check(
             for name, release in known.items()
         },
         "questions": {
-            question.id: _specification(question, rubric, known.get(question.notebook))
+            question.id: _specification(question, rubric, known.get(question.notebook), forms or {})
             for question in rubric.questions
             if notebook in ("", question.notebook)
         },
@@ -128,7 +135,12 @@ def build_student_check(
     if window:
         specification["times"] = _times(window)
     source = _TEMPLATE.read_text(encoding="utf-8")
-    for name, literal in (("SPECIFICATION", _literal(specification)), ("SOURCES", _sources())):
+    lines = {
+        "SPECIFICATION": _literal(specification),
+        "SENTENCES": _literal(travelling_sentences()),
+        "SOURCES": _sources(),
+    }
+    for name, literal in lines.items():
         place = f'\n{name} = "{{}}"\n'
         if source.count(place) != 1:
             raise CourseError(
@@ -222,6 +234,19 @@ def sources() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def travelling_sentences() -> dict[str, Any]:
+    """The sentences that travel with the check, in every language; whatever the assignment is, the same."""
+    known = languages()
+    return {
+        "sentences": {
+            code: {language: template(code, language) for language in known}
+            for code in sorted(sentences())
+            if code.startswith(_SAID)
+        },
+        "decimal-comma": [language for language in known if decimal_comma([language])],
+    }
+
+
 @functools.cache
 def _sources() -> str:
     """Once for a class of personal notebooks: they are the same for all."""
@@ -233,7 +258,10 @@ def _literal(content: dict[str, Any]) -> str:
     return json.dumps(json.dumps(content, ensure_ascii=False), ensure_ascii=False)
 
 
-def _specification(question: Question, rubric: Rubric, release: Release | None) -> dict[str, Any]:
+def _specification(
+    question: Question, rubric: Rubric, release: Release | None, forms: Mapping[str, str]
+) -> dict[str, Any]:
+    kind = forms.get(question.kind, question.kind)
     names: dict[str, str] = {}
     for item in question.items:
         name = item.options.get("answer") or question.answer
@@ -241,9 +269,9 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
             form = "entries" if "key" in item.options else str(item.options.get("form", ""))
             # An answer that serves items of different forms may have any of them.
             names[name] = form if names.get(name, form) == form else "any"
-    symbols = rubric.symbols(question) if question.kind in ("symbolic", "shape") else {}
+    symbols = rubric.symbols(question) if kind in ("symbolic", "shape") else {}
     return {
-        "kind": question.kind,
+        "kind": kind,
         "title": question.title,
         "answer": question.answer,
         "notebook": question.notebook,
@@ -257,7 +285,7 @@ def _specification(question: Question, rubric: Rubric, release: Release | None) 
         "library": str(question.options.get("library", "torch")),
         # What is drawn differs from sheet to sheet, and the file beside all of them is the same.
         "given": _given(question, release) if rubric.draws is None else "",
-        "closed": _closed(question, release) if rubric.draws is None else [],
+        "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
 
@@ -269,7 +297,7 @@ def _given(question: Question, release: Release | None) -> str:
 
 def _closed(question: Question, release: Release | None) -> list[str]:
     """Marks of the options of a choice; none where students are not shown all of them, or may name others."""
-    if question.kind != "choice" or release is None:
+    if release is None:
         return []
     if any(item.options.get("others") == "review" for item in question.items):
         return []

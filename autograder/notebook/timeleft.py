@@ -6,32 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from autograder.messages.catalogue import sentence
+
 TOLD_AFTERWARDS = timedelta(hours=1)
 """How long the end is spoken of once it has passed. Somebody who reads their notebook later is not late."""
-
-TIME_SENTENCES: Mapping[str, Mapping[str, str]] = {
-    "left": {
-        "en": "Time left: {left}. The end is {end} ({zone}); extra time that was granted comes on top.",
-        "de": "Verbleibende Zeit: {left}. Das Ende ist {end} ({zone}); eine gewährte Verlängerung "
-        "kommt hinzu.",
-    },
-    "over": {
-        "en": "The end was {end} ({zone}). Without extra time, what is handed in now counts as late.",
-        "de": "Das Ende war {end} ({zone}). Ohne Verlängerung gilt als verspätet, was jetzt abgegeben wird.",
-    },
-    "left-own": {
-        "en": "Time left: {left}. Your end is {end} ({zone}); extra time that was granted is in it.",
-        "de": "Verbleibende Zeit: {left}. Ihr Ende ist {end} ({zone}); eine gewährte Verlängerung ist darin "
-        "enthalten.",
-    },
-    "over-own": {
-        "en": "Your end was {end} ({zone}). Without more extra time, what is handed in now counts as late.",
-        "de": "Ihr Ende war {end} ({zone}). Ohne weitere Verlängerung gilt als verspätet, was jetzt "
-        "abgegeben wird.",
-    },
-    "today": {"en": "at {end:%H:%M}", "de": "um {end:%H:%M} Uhr"},
-    "another-day": {"en": "on {end:%Y-%m-%d} at {end:%H:%M}", "de": "am {end:%d.%m.%Y} um {end:%H:%M} Uhr"},
-}
 
 
 def time_left(specification: Mapping[str, Any], language: str = "", now: datetime | None = None) -> str:
@@ -55,11 +33,6 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
     chosen = language or str(specification.get("language", "en"))
     same_day = now.astimezone(end.tzinfo).date() == end.date()
-    said = _sentence("today" if same_day else "another-day", chosen).format(end=end)
+    said = sentence("time-left.today" if same_day else "time-left.another-day", chosen, end=end)
     key = ("left" if now <= end else "over") + ("-own" if times.get("own") else "")
-    return _sentence(key, chosen).format(left=left, end=said, zone=times["zone"])
-
-
-def _sentence(key: str, language: str) -> str:
-    texts = TIME_SENTENCES[key]
-    return texts.get(language, texts["en"])
+    return sentence(f"time-left.{key}", chosen, left=left, end=said, zone=times["zone"])

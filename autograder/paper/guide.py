@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from autograder import messages
+from autograder.checks.judging.cues import cues_of
 from autograder.checks.judging.manual import Examples, manual_options
-from autograder.checks.judging.signs import signs_of
+from autograder.feedback.labels import Labels
 from autograder.feedback.typeset import Typesetter
+from autograder.kinds import kind
 from autograder.paper.prose import prose
-from autograder.paper.words import Words
 from autograder.rubric import Item, Question
 
-_FORMULAS = ("symbolic",)
 _STATED = ("value", "right", "accept")
 """Keys of an item that say what is right, the plainest first."""
 _ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
@@ -25,7 +26,17 @@ _ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
 _PARTS = ("mistake", "remark", "step")
 
 
-class Note(Struct, frozen=True):
+class SheetLabels(Labels):
+    """The sheets' words in one language; English for a language that is not there."""
+
+    area: ClassVar[str] = "sheet"
+
+    def points(self, value: Decimal) -> str:
+        """Points with their unit."""
+        return messages.counted("sheet.points", self.language, value, number=self.number(value))
+
+
+class GuideNote(Struct, frozen=True):
     """One line about an item."""
 
     label: str
@@ -38,21 +49,21 @@ class ItemGuide(Struct, frozen=True):
     id: str
     text: str
     points: str
-    notes: tuple[Note, ...]
+    notes: tuple[GuideNote, ...]
 
 
-def item_guide(question: Question, item: Item, words: Words, typesetter: Typesetter) -> ItemGuide:
+def item_guide(question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> ItemGuide:
     """Everything the rubric says about an item, in words."""
     notes = (
         [*_manual(question, item, words)] if item.manual else [*_automatic(question, item, words, typesetter)]
     )
     if item.needs:
-        notes.append(Note(words("needs"), Markup(", ").join(item.needs)))
+        notes.append(GuideNote(words("needs"), Markup(", ").join(item.needs)))
     return ItemGuide(item.id, words.pick(item.text, item.id), words.number(item.points), tuple(notes))
 
 
-def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
-    yield Note("", escape(words("by-person")))
+def _manual(question: Question, item: Item, words: SheetLabels) -> Iterator[GuideNote]:
+    yield GuideNote("", escape(words("by-person")))
     options = manual_options(question, item)
     examples = options.examples or Examples("", "")
     for key, text in (
@@ -62,36 +73,38 @@ def _manual(question: Question, item: Item, words: Words) -> Iterator[Note]:
         ("none", words.pick(examples.none)),
     ):
         if text:
-            yield Note(words(key), prose(text))
-    said = {name: words.pick(sign.text, name) for name, sign in signs_of(question).items()}
+            yield GuideNote(words(key), prose(text))
+    said = {name: words.pick(cue.text, name) for name, cue in cues_of(question).items()}
     for key, entries in (
         ("suggest", options.suggest),
-        ("signs", [_often(said[name], wanted, words) for name, wanted in options.signs.items()]),
+        ("cues", [_often(said[name], wanted, words) for name, wanted in options.cues.items()]),
         ("order", [" → ".join(said[name] for name in options.order)] if options.order else ()),
     ):
         if entries:
-            yield Note(words(key), escape(" · ".join(entries)))
+            yield GuideNote(words(key), escape(" · ".join(entries)))
 
 
-def _often(text: str, wanted: int | str, words: Words) -> str:
+def _often(text: str, wanted: int | str, words: SheetLabels) -> str:
     if wanted == "some":
         return text
     return f"{text} ({words('exactly', number=wanted) if wanted else words('never')})"
 
 
-def _automatic(question: Question, item: Item, words: Words, typesetter: Typesetter) -> Iterator[Note]:
+def _automatic(
+    question: Question, item: Item, words: SheetLabels, typesetter: Typesetter
+) -> Iterator[GuideNote]:
     shown = _Shown(question, item, words, typesetter)
     right = [entry for key in _STATED for entry in _entries(item, key)]
     if not right:
-        yield Note("", escape(words("by-tests")))
-    elif question.kind == "choice":
+        yield GuideNote("", escape(words("by-tests")))
+    elif kind(question.kind).form == "choice":
         chosen = Markup(", ").join(map(shown, right))
-        yield Note(words("right"), chosen)
+        yield GuideNote(words("right"), chosen)
         if item.options.get("pick", 1) != 1:
-            yield Note("", escape(words("pick", number=item.options["pick"])))
+            yield GuideNote("", escape(words("pick", number=item.options["pick"])))
     else:
         for number, entry in enumerate(right):
-            yield Note(words("also-right" if number else "right"), shown(entry))
+            yield GuideNote(words("also-right" if number else "right"), shown(entry))
     for key in _PARTS:
         for entry in item.options.get(key, ()):
             if isinstance(entry, Mapping) and "when" in entry:
@@ -110,33 +123,34 @@ def _entries(item: Item, key: str) -> list[Any]:
     )
 
 
-def _part(entry: Mapping[str, Any], key: str, words: Words, shown: _Shown) -> Note:
+def _part(entry: Mapping[str, Any], key: str, words: SheetLabels, shown: _Shown) -> GuideNote:
     label = words("full")
     if key != "remark":
         label = words("worth", points=words.points(Decimal(str(entry.get("points", 0)))))
     text = entry.get("text")
     said = words.pick(text) if isinstance(text, Mapping) else ""
-    return Note(label, Markup("{}{}").format(shown(entry["when"]), f" – {said}" if said else ""))
+    return GuideNote(label, Markup("{}{}").format(shown(entry["when"]), f" – {said}" if said else ""))
 
 
 class _Shown:
     """Puts what a rubric states into a line."""
 
-    def __init__(self, question: Question, item: Item, words: Words, typesetter: Typesetter) -> None:
+    def __init__(self, question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> None:
         self._is_order = item.options.get("form") == "asymptotic"
         self._question, self._words, self._typesetter = question, words, typesetter
+        self._form = kind(question.kind).form
         options = question.options.get("option", ())
         self._options = {
             str(option.get("id")): option.get("text") for option in options if isinstance(option, Mapping)
         }
 
     def __call__(self, value: Any) -> Markup:
-        if isinstance(value, str) and self._question.kind in _FORMULAS:
+        if isinstance(value, str) and self._form == "symbolic":
             order = self._is_order and not _ORDER.match(value)
             formula = self._typesetter.markup(f"O({value})" if order else value)
             if formula is not None:
                 return formula
-        if self._question.kind == "quantity" and not isinstance(value, str):
+        if self._form == "quantity" and not isinstance(value, str):
             value = f"{value} {self._question.options.get('unit', '')}".strip()
         text = self._options.get(str(value))
         if isinstance(text, Mapping):

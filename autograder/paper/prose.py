@@ -10,7 +10,7 @@ import mistune
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
-from autograder.feedback.sanitise import clean_prose, visible
+from autograder.feedback.sanitise import clean_prose, printable_text
 
 MOST_TEX = 4_000
 """Characters of one formula that is typeset; a longer one is printed as it was written."""
@@ -28,7 +28,7 @@ def prose(text: str, pictures: Pictures | None = None) -> Markup:
     raw = _renderer(pictures or {})(text)
     cleaned = clean_prose(str(raw))
     if cleaned is None:
-        return Markup("<pre>{}</pre>").format(visible(text))
+        return Markup("<pre>{}</pre>").format(printable_text(text))
     return Markup(cleaned)  # noqa: S704 - through the allow-list
 
 

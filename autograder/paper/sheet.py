@@ -1,4 +1,7 @@
-"""What is printed, in order: texts, given code, and a box for every answer of the release."""
+"""What is printed, in order: texts, given code, and a box for every answer of the release.
+
+The page is one HTML file with a running header, laid out for paper.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,30 @@ import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.feedback.sanitise import image_uri
+from autograder.feedback.render import environment
+from autograder.feedback.sanitise import POLICY, image_uri
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
 from autograder.notebook.language import in_language
 from autograder.notebook.release import ReleaseCell, load_release
-from autograder.paper.boxes import Box, empty_box, form, solved_box
-from autograder.paper.guide import ItemGuide, item_guide
+from autograder.paper.answer_boxes import AnswerBox, empty_box, form, solved_box
+from autograder.paper.guide import ItemGuide, SheetLabels, item_guide
 from autograder.paper.prose import Pictures, prose
-from autograder.paper.words import Words
 from autograder.rubric import Question, Rubric
 
 _CHAPTER = re.compile(r"\s*#{1,2}\s")
 _CHECKING = re.compile(r"\s*(from coursecheck import .*|import coursecheck)?\s*")
 _MOST_TOGETHER = 30
 """Lines of given code that are kept on one page with their question."""
+TEMPLATES = Path(__file__).parent / "templates"
+Size = Literal["a4", "letter"]
 
 
 class Given(Struct, frozen=True):
@@ -47,7 +53,7 @@ class Section(Struct, frozen=True):
     """Its id; empty for a text between questions."""
     points: str = ""
     before: tuple[Given, ...] = ()
-    boxes: tuple[Box | Given, ...] = ()
+    boxes: tuple[AnswerBox | Given, ...] = ()
     """The answers' boxes, with what stands between them."""
     items: tuple[ItemGuide, ...] = ()
     """Of the solutions only."""
@@ -78,7 +84,7 @@ class Sheet(Struct, frozen=True):
     """Whose variant it is; empty where everybody has the same."""
     version: int
     solutions: bool
-    words: Words
+    words: SheetLabels
     parts: tuple[Part, ...]
 
 
@@ -104,12 +110,14 @@ def make_sheet(
     Raises:
         CourseError: a notebook is not usable.
     """
-    words = Words(language)
+    words = SheetLabels(language)
     parts = tuple(
         Part(
             notebook.name,
             tuple(
-                _Maker(rubric, notebook.name, words, key).sections(releases[notebook.name], pictures or {})
+                _SheetMaker(rubric, notebook.name, words, key).sections(
+                    releases[notebook.name], pictures or {}
+                )
             ),
         )
         for notebook in rubric.assignment.notebooks
@@ -118,10 +126,12 @@ def make_sheet(
     return Sheet(title, student, rubric.version, key is not None, words, parts)
 
 
-class _Maker:
+class _SheetMaker:
     """Makes the sections of one notebook."""
 
-    def __init__(self, rubric: Rubric, notebook: str, words: Words, key: Mapping[str, bytes] | None) -> None:
+    def __init__(
+        self, rubric: Rubric, notebook: str, words: SheetLabels, key: Mapping[str, bytes] | None
+    ) -> None:
         self._rubric, self._words = rubric, words
         self._questions = [question for question in rubric.questions if question.notebook == notebook]
         self._key: Mapping[str, ReleaseCell] | None = None
@@ -165,14 +175,14 @@ class _Maker:
                     found.setdefault(name, question)
         return found
 
-    def _section(self, question: Question, before: tuple[Given, ...], box: Box) -> Section:
+    def _section(self, question: Question, before: tuple[Given, ...], box: AnswerBox) -> Section:
         items: tuple[ItemGuide, ...] = ()
         if self._key is not None:
             typesetter = Typesetter(self._rubric.symbols(question))
             items = tuple(item_guide(question, item, self._words, typesetter) for item in question.items)
         return Section(question.id, self._words.points(question.points), before, (box,), items)
 
-    def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> Box:
+    def _box(self, question: Question, cell: ReleaseCell, answers: set[str]) -> AnswerBox:
         """The box of one cell; a code cell answers for all points that have no answer cell of their own."""
         cells = question.cells()
         points = cells.get(cell.grade_id, Decimal(0))
@@ -222,3 +232,37 @@ def _pictures(data: bytes, files: Mapping[str, bytes]) -> Iterator[Pictures]:
             for mime, encoded in bundle.items()
         }
         yield {name: found for name, found in {**shared, **own}.items() if found}
+
+
+def render(sheet: Sheet, size: Size = "a4") -> str:
+    """The sheet as HTML that fetches nothing and runs nothing.
+
+    The header with the fields for name and number, and the page's number, stand in the margins of every page:
+    browsers print them that know the margin boxes of CSS (Chromium from version 131).
+    """
+    words = sheet.words
+    name = f"{words('name')}: {'_' * 26}   {words('number')}: {'_' * 14}"
+    left = words("for-graders") if sheet.solutions else name
+    right = f"{sheet.title} · {sheet.student}" if sheet.student else sheet.title
+    text = (
+        environment(TEMPLATES)
+        .get_template("sheet.html")
+        .render(
+            sheet=sheet,
+            word=words,
+            policy=POLICY,
+            size={"a4": "A4", "letter": "letter"}[size],
+            left=_css(left),
+            right=_css(right),
+            page=_css(f"{words('page')} "),
+            of=_css(f" {words('of')} "),
+            is_box=lambda entry: isinstance(entry, AnswerBox),
+        )
+    )
+    return text.encode("utf-8", "replace").decode()
+
+
+def _css(text: str) -> Markup:
+    """A text between the quotes of CSS: whatever could end them, or the style sheet, becomes its number."""
+    chars = (char if char.isalnum() or char in " _.:,·" else f"\\{ord(char):06x}" for char in text)
+    return Markup("".join(chars))  # noqa: S704 - no sign that is left acts

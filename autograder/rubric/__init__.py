@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -17,26 +18,68 @@ from msgspec import Struct
 
 from autograder import atomic, limits
 from autograder.algebra.notation import vocabulary
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.lines import located as located
-from autograder.rubric.source import read_tables
-from autograder.rubric.visible import Visible
-from autograder.tables import convert as convert
-from autograder.tables import explained, field_names, known
+from autograder.tables import check_known_keys, convert, field_names, rubric_error
 from autograder.variants import entries, options
-from autograder.variants.arithmetic import Value
 from autograder.variants.drawing import Catalogues, Variant
+from autograder.variants.expressions import Value, fill_table, has_placeholder
 from autograder.variants.options import Draws
-from autograder.variants.placeholders import fill_table, has_placeholder
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 
 
-class Symbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
+class ConstructorArguments(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The arguments of a class."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+
+
+class Visible(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A check that students run themselves: everything in it is shown to them, and nothing of it is graded.
+
+    Without ``type``, ``shape`` and ``value`` nothing is called.
+    """
+
+    parameters: tuple[str, ...] = ()
+    """What the function takes, by name and in order; further ones need defaults."""
+    construct: ConstructorArguments | None = None
+    """Makes the answer a class, constructed with these."""
+    method: str = ""
+    """Called instead of the object itself."""
+    args: tuple[Any, ...] = ()
+    """Plain values, and arrays: ``{ array = [[1.0, 2.0]], dtype = "float64" }``."""
+    kwargs: dict[str, Any] = {}
+    type: str | None = None
+    """The class of the result, or one above it, by its name alone."""
+    shape: tuple[int, ...] | None = None
+    value: Any = None
+    """The result, compared with a tolerance that float32 meets."""
+
+    def check(self, place: str) -> None:
+        """Refuse what checks nothing, and arguments that are drawn.
+
+        Raises:
+            RubricError: names the place.
+        """
+        if not self.parameters and self.type is None and self.shape is None and self.value is None:
+            raise RubricError("nothing is checked; state parameters, type, shape or value", place)
+        made = self.construct or ConstructorArguments()
+        for one in (*self.args, *self.kwargs.values(), *made.args, *made.kwargs.values()):
+            if isinstance(one, dict) and ("array" not in one or set(one) - {"array", "dtype"}):
+                raise RubricError(
+                    f"{one!r}: expected a plain value or {{ array = […], dtype = … }}; "
+                    "nothing that students see is drawn",
+                    place,
+                )
+
+
+class RubricSymbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
     text: dict[str, str] = msgspec.field(default_factory=dict)
@@ -53,7 +96,7 @@ class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of a submission that are taken along; none by default."""
 
 
-class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
+class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What holds for the whole assignment."""
 
     name: str
@@ -67,7 +110,7 @@ class Assignment(Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     redraw: Literal["never", "student", "attempt"] = "never"
     """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""
-    symbols: dict[str, Symbol] = {}
+    symbols: dict[str, RubricSymbol] = {}
     assume: dict[str, str] = {}
     """Named relations between symbols, e.g. ``heads = "d_model = n_heads*d_head"``."""
     tasks: tuple[Task, ...] = msgspec.field(name="task", default=())
@@ -121,7 +164,7 @@ class Question(Struct, frozen=True):
     """``module:name`` in the course's reference folder."""
     trials: str = ""
     """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
-    symbols: dict[str, Symbol] = {}
+    symbols: dict[str, RubricSymbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
     visible: tuple[Visible, ...] = ()
     """What students can check themselves; see docs/rubric.md."""
@@ -145,7 +188,7 @@ class Rubric(Struct, frozen=True):
     """A whole rubric, validated but for the kinds' own options."""
 
     version: int
-    assignment: Assignment
+    assignment: AssignmentSettings
     questions: tuple[Question, ...]
     digest: str
     """SHA-256 of the file, and of the variant where it is a personal one, in hexadecimal."""
@@ -178,12 +221,12 @@ class Rubric(Struct, frozen=True):
             identifier = self.questions[at].id
             if identifier in faults or has_placeholder(entry):
                 drawn = entries.with_faults(entry, faults[identifier]) if identifier in faults else entry
-                place = f"variant {variant.label}: question {at + 1}"
+                place = Place(f"variant {variant.label}: question {at + 1}", "question", at)
                 questions[at] = _question(fill_table(drawn, variant.values, place), place, self.assignment)
         digest = hashlib.sha256(f"{self.digest} {variant.digest}".encode()).hexdigest()
         return msgspec.structs.replace(self, questions=tuple(questions), digest=digest, variant=variant)
 
-    def symbols(self, question: Question) -> dict[str, Symbol]:
+    def symbols(self, question: Question) -> dict[str, RubricSymbol]:
         """The symbols that formulas of a question may use."""
         return {**self.assignment.symbols, **question.symbols}
 
@@ -209,28 +252,31 @@ def load(path: Path) -> Rubric:
 def parse(data: bytes, place: str = "rubric") -> Rubric:
     """Read a rubric from its bytes; see `load`."""
     table = read_tables(data, place)
-    known(table, ("version", "assignment", "variant", "question"), place)
+    top = Place(place)
+    check_known_keys(table, ("version", "assignment", "variant", "question"), top)
     version = table.get("version")
     if not isinstance(version, int) or version < 1:
         raise RubricError(
-            f"{place}: version: expected a line 'version = 1', a whole number from 1, got {version!r}"
+            f"expected a line 'version = 1', a whole number from 1, got {version!r}",
+            top,
+            "version",
         )
-    assignment = _assignment(table.get("assignment", {}), place)
-    draws, values = _draws(table, place)
+    assignment = _assignment(table.get("assignment", {}), top)
+    draws, values = _draws(table, top)
     template = tuple(table.get("question", ()))
+    places = [top.at(f": question {number + 1}", "question", number) for number in range(len(template))]
     questions = tuple(
-        _question(
-            fill_table(entry, values, f"{place}: question {number}") if draws else entry,
-            f"{place}: question {number}",
-            assignment,
-        )
-        for number, entry in enumerate(template, start=1)
+        _question(fill_table(entry, values, where) if draws else entry, where, assignment)
+        for entry, where in zip(template, places, strict=True)
     )
-    _unique((question.id for question in questions), f"{place}: question", numbered=True)
-    _unique((cell for question in questions for cell in question.cells()), f"{place}: grade cell")
+    _unique((question.id for question in questions), places, "id")
+    cells = [
+        (cell, where) for question, where in zip(questions, places, strict=True) for cell in question.cells()
+    ]
+    _unique((cell for cell, _ in cells), [Place(f"{top}: grade cell", *where.path) for _, where in cells])
     counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
-    _sum(assignment.points, (points for _, _, points in counted), f"{place}: [assignment]")
-    check_tasks(assignment.tasks, counted, place)
+    _sum(assignment.points, (points for _, _, points in counted), top.at(": [assignment]", "assignment"))
+    check_tasks(assignment.tasks, counted, top)
     rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
     if draws is None:
         return rubric
@@ -241,48 +287,50 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
 
 
-def _assignment(written: Any, place: str) -> Assignment:
-    where = f"{place}: [assignment]"
+def _assignment(written: Any, place: Place) -> AssignmentSettings:
+    where = place.at(": [assignment]", "assignment")
     if not isinstance(written, dict):
-        raise RubricError(f"{where}: expected a table, got {written!r}")
+        raise RubricError(f"expected a table, got {written!r}", where)
     if isinstance(written.get("limits"), dict):
-        inside = f"{place}: [assignment.limits]"
-        known(written["limits"], field_names(Limits), inside)
+        inside = place.at(": [assignment.limits]", "assignment", "limits")
+        check_known_keys(written["limits"], field_names(Limits), inside)
         limits.check(written["limits"], inside)
     grading = written.get("grading")
     if grading is not None and not isinstance(grading, dict):
-        raise RubricError(f"{where}: grading: expected a table [assignment.grading], got {grading!r}")
+        raise RubricError(f"expected a table [assignment.grading], got {grading!r}", where, "grading")
     check_keys(written, place)
     rest = {key: value for key, value in written.items() if key != "grading"}
-    assignment = convert(rest, Assignment, where)
+    assignment = convert(rest, AssignmentSettings, where)
     if grading is not None:
-        scale = scales.read(grading, assignment.points, f"{place}: [assignment.grading]")
+        inside = place.at(": [assignment.grading]", "assignment", "grading")
+        scale = scales.read(grading, assignment.points, inside)
         assignment = msgspec.structs.replace(assignment, grading=scale)
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
-    for notebook in assignment.notebooks:
-        _check_files(notebook, f"{place}: notebook {notebook.name!r}")
+    for number, notebook in enumerate(assignment.notebooks):
+        _check_files(notebook, place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number))
     return assignment
 
 
-def _draws(table: Mapping[str, Any], place: str) -> tuple[Draws | None, dict[str, Value]]:
+def _draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, dict[str, Value]]:
     """What is drawn, and the values of the common variant."""
     if "variant" not in table:
         return None, {}
     if not isinstance(table["variant"], dict):
-        raise RubricError(f"{place}: variant: expected a table [variant]")
+        raise RubricError("expected a table [variant]", place, "variant")
     draws = options.read(table["variant"], place)
     entries.check(table, draws, place)
     return draws, draws.common
 
 
-def _check_files(notebook: NotebookFile, place: str) -> None:
+def _check_files(notebook: NotebookFile, place: Place) -> None:
     """Files lie beside the notebook: plain names, each one once."""
     names = (*notebook.data, *notebook.take_along)
     for name in names:
         if not _FILE.fullmatch(name):
-            raise RubricError(f"{place}: {name!r} is not a plain file name; files lie beside the notebook")
-    _unique((*names, "coursecheck.py", f"{notebook.name}.ipynb"), f"{place}: data and take_along")
+            raise RubricError(f"{name!r} is not a plain file name; files lie beside the notebook", place)
+    names = (*names, "coursecheck.py", f"{notebook.name}.ipynb")
+    _unique(names, [place.at(": data and take_along")] * len(names))
 
 
 def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
@@ -294,57 +342,91 @@ def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
     }
 
 
-def _question(table: Mapping[str, Any], place: str, assignment: Assignment) -> Question:
+def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSettings) -> Question:
     identifier = table.get("id")
-    place = f"{place} ({identifier})" if identifier else place
+    place = place.at(f" ({identifier})") if identifier else place
     _check_id(identifier, place)
-    items = []
-    for number, entry in enumerate(table.get("item", ()), start=1):
-        item_place = f"{place}, item {number} ({entry.get('id', '?')})"
+    items: list[Item] = []
+    for number, entry in enumerate(table.get("item", ())):
+        item_place = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
         items.append(convert(_split(entry, Item), Item, item_place))
         _check_id(items[-1].id, item_place)
     if not items:
-        raise RubricError(f"{place}: at least one [[question.item]] is needed")
-    _unique((item.id for item in items), f"{place}, item", numbered=True)
-    for item in items:
+        raise RubricError("at least one [[question.item]] is needed", place)
+    numbered = [place.at(f", item {number + 1}", "item", number) for number in range(len(items))]
+    _unique((item.id for item in items), numbered, "id")
+    for number, item in enumerate(items):
         others = [other.id for other in items if other.id != item.id]
         for needed in item.needs:
             if needed not in others:
                 known = ", ".join(others) or "none"
                 raise RubricError(
-                    f"{place}, item {item.id}: needs: {needed!r} is no other item; known: {known}"
+                    f"{needed!r} is no other item; known: {known}",
+                    place.at(f", item {item.id}", "item", number),
+                    "needs",
                 )
     try:
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
-        raise RubricError(f"{place}: {explained(error, table, Question)}") from error
-    for number, visible in enumerate(question.visible, start=1):
-        visible.check(f"{place}, visible {number}")
+        raise rubric_error(error, table, Question, place) from error
+    for number, visible in enumerate(question.visible):
+        visible.check(place.at(f", visible {number + 1}", "visible", number))
     _sum(question.points, (item.points for item in items if item.points > 0), place)
     names = [notebook.name for notebook in assignment.notebooks]
     notebook = question.notebook or (names[0] if len(names) == 1 else "")
     if notebook not in names:
-        raise RubricError(f"{place}: notebook: expected one of {', '.join(names)}, got {notebook!r}")
+        raise RubricError(f"expected one of {', '.join(names)}, got {notebook!r}", place, "notebook")
     return msgspec.structs.replace(
         question, notebook=notebook, answer_cell=question.answer_cell or f"{question.id}-answer"
     )
 
 
-def _check_id(identifier: Any, place: str) -> None:
+def _check_id(identifier: Any, place: Place) -> None:
     if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-        raise RubricError(f"{place}: id: expected letters, digits, '-', '_' or '.', got {identifier!r}")
+        raise RubricError(f"expected letters, digits, '-', '_' or '.', got {identifier!r}", place, "id")
 
 
-def _unique(names: Iterable[str], place: str, *, numbered: bool = False) -> None:
+def _unique(names: Iterable[str], places: Sequence[Place], *keys: str) -> None:
+    """Each name stands once.
+
+    Args:
+        names: of several things.
+        places: of each of them.
+        keys: under which the name stands there.
+    """
     seen: set[str] = set()
-    for number, name in enumerate(names, start=1):
+    for name, place in zip(names, places, strict=True):
         if name in seen:
-            where = f"{place} {number}: id" if numbered else place
-            raise RubricError(f"{where}: {name!r} stands twice; each may stand once")
+            raise RubricError(f"{name!r} stands twice; each may stand once", place, *keys)
         seen.add(name)
 
 
-def _sum(stated: Decimal, parts: Iterable[Decimal], place: str) -> None:
+def _sum(stated: Decimal, parts: Iterable[Decimal], place: Place) -> None:
     total = sum(parts, Decimal(0))
     if total != stated:
-        raise RubricError(f"{place}: points: {stated} are stated, but the parts add up to {total}")
+        raise RubricError(f"{stated} are stated, but the parts add up to {total}", place, "points")
+
+
+def read_tables(data: bytes, place: str) -> dict[str, Any]:
+    """Read TOML; numbers with a point become exact decimals. A byte order mark is no fault.
+
+    Raises:
+        RubricError: not UTF-8 or not TOML; names the line.
+    """
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RubricError(f"not UTF-8 (at line {line}); save the file with this encoding", place) from error
+    except tomllib.TOMLDecodeError as error:
+        raise RubricError(f"not valid TOML: {error}{_advice(str(error))}", place) from error
+
+
+def _advice(fault: str) -> str:
+    """What is behind the most frequent errors."""
+    if fault.startswith(("Cannot declare", "Cannot overwrite")):
+        return (
+            "; something stands twice. [[question]] and [[question.item]] take two brackets, and items come "
+            "after their question"
+        )
+    return '; texts stand in straight quotes: "…"' if fault.startswith("Invalid value") else ""

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.records import Text
-from autograder.tables import field_names, hint, known
+from autograder.tables import check_known_keys, field_names, hint
 
 _Minutes = Annotated[int, Meta(ge=1, le=7 * 24 * 60)]
 
@@ -40,7 +40,7 @@ class Exam(Struct, frozen=True, forbid_unknown_fields=True):
         return self.minutes + self.reading_minutes
 
 
-def check_keys(assignment: Mapping[str, Any], place: str) -> None:
+def check_keys(assignment: Mapping[str, Any], place: Place) -> None:
     """Refuse unknown keys in ``[[assignment.task]]`` and ``[assignment.exam]``, with a suggestion.
 
     Raises:
@@ -48,12 +48,15 @@ def check_keys(assignment: Mapping[str, Any], place: str) -> None:
     """
     for key, record in (("task", Task), ("exam", Exam)):
         found = assignment.get(key, ())
-        for table in found if isinstance(found, list | tuple) else (found,):
+        where = place.at(f": assignment.{key}", "assignment", key)
+        for number, table in enumerate(found if isinstance(found, list | tuple) else ()):
             if isinstance(table, Mapping):
-                known(table, field_names(record), f"{place}: assignment.{key}")
+                check_known_keys(table, field_names(record), where.at("", number))
+        if isinstance(found, Mapping):
+            check_known_keys(found, field_names(record), where)
 
 
-def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decimal]], place: str) -> None:
+def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decimal]], place: Place) -> None:
     """Each question belongs to a task, and each task is worth what its questions are.
 
     Args:
@@ -65,9 +68,12 @@ def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decim
         RubricError: a task stands twice, a question names none or an unknown one, or points differ.
     """
     stated: dict[str, Decimal] = {}
-    for task in tasks:
+    for number, task in enumerate(tasks):
         if not task.id or task.id in stated:
-            raise RubricError(f"{place}: [[assignment.task]] id: expected a name of its own, got {task.id!r}")
+            raise RubricError(
+                f"expected a name of its own, got {task.id!r}",
+                place.at(": [[assignment.task]] id", "assignment", "task", number, "id"),
+            )
         stated[task.id] = task.points
     found = dict.fromkeys(stated, Decimal(0))
     for question, task_id, points in questions:
@@ -75,12 +81,14 @@ def check_tasks(tasks: Iterable[Task], questions: Iterable[tuple[str, str, Decim
             found[task_id] += points
         elif task_id or stated:
             raise RubricError(
-                f"{place}: question {question!r}: task: expected a task of the assignment, got {task_id!r}; "
-                f"{hint(task_id, stated)}"
+                f"expected a task of the assignment, got {task_id!r}; {hint(task_id, stated)}",
+                place.at(f": question {question!r}", "question", question),
+                "task",
             )
     for task_id, points in found.items():
         if points != stated[task_id]:
             raise RubricError(
-                f"{place}: task {task_id!r}: points: {stated[task_id]} are stated, but its questions add up "
-                f"to {points}"
+                f"{stated[task_id]} are stated, but its questions add up to {points}",
+                place.at(f": task {task_id!r}", "assignment", "task", task_id),
+                "points",
             )

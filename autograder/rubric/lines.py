@@ -1,41 +1,20 @@
-"""Finds the line of a rubric that an error is about, so that nobody has to search for it."""
+"""Finds the line of a rubric that an error is about.
+
+An error carries the keys that lead to its place (`RubricError.path`); each key of the file has its line.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+from autograder.errors import Key, Place, RubricError
 
-from autograder.errors import RubricError
-
-_HEADER = re.compile(r"\s*\[\[?\s*([\w.-]+)\s*\]\]?\s*(?:#.*)?")
-_ID = re.compile(r"""\s*(?:id|code|name)(?:\.en)?\s*=\s*(?:\{\s*en\s*=\s*)?["']([^"']*)["']""")
-_PLACES = (
-    ("question", re.compile(r"\bquestion (?:(\d+)|'([^']+)')")),
-    ("question.sign", re.compile(r", sign (?:(\d+)|'([^']+)')")),
-    ("question.item", re.compile(r", item (?:(\d+)|'?([\w.-]+)'?)")),
-    ("question.item.mistake", re.compile(r", (?:mistake )?'([^']+)'()")),
-    ("question.item.examples", re.compile(r", examples()()")),
-    ("question.case", re.compile(r"\bcase (?:(\d+)|'([^']+)')")),
-)
-_TABLE = re.compile(r"^\[?(assignment(?:\.\w+)*|variant)\b")
-_KEY = re.compile(r"unknown key '([^']+)'|: (\w+)(?:[.,]| \d+)?[^:' ]*:")
-
-
-class _Block(Struct, frozen=True):
-    """The lines from one header of a table to the next."""
-
-    table: str
-    first: int
-    lines: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What messages call it by."""
-        return tuple(found[1] for line in self.lines if (found := _ID.match(line)))
+_NAMES = ("id", "code", "name")
+"""Keys by whose value an entry of a list may be named in a path."""
 
 
 @contextlib.contextmanager
@@ -50,64 +29,168 @@ def located(path: Path) -> Iterator[None]:
     except RubricError as error:
         message = str(error).removeprefix(f"{path}: ")
         try:
-            line = line_of(path.read_text(encoding="utf-8"), message)
+            line = line_of(path.read_text(encoding="utf-8-sig"), error.path)
         except (OSError, UnicodeDecodeError):
             line = None
         place = f"{path}, line {line}" if line else str(path)
-        raise RubricError(f"{place}: {message}") from error
+        raise RubricError(message, Place(place, *error.path)) from error
 
 
-def line_of(text: str, message: str) -> int | None:
-    """The line, counted from one, that a message about a rubric is about; None where it names no place."""
-    blocks = _blocks(text)
-    key = _KEY.search(message)
-    table = _TABLE.match(message)
-    if table:
-        chosen = [block for block in blocks if block.table == table[1]]
-    else:
-        chosen = blocks
-        for name, pattern in _PLACES:
-            found = pattern.search(message)
-            if found and (within := _within(chosen, name, found[1], found[2])):
-                chosen = within
-        if chosen is blocks:
-            return None
-    if not chosen:
+def line_of(text: str, path: Sequence[Key]) -> int | None:
+    """The line, counted from one, of the last key of a path that the file has; None where it has none.
+
+    Args:
+        text: of the file.
+        path: keys from the top; an entry of a list by its index, from 0, or by what it is called.
+    """
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
         return None
-    return _line_of_key(chosen, key[1] or key[2] if key else "") or chosen[0].first
+    lines = _Lines(text).lines
+    line: int | None = None
+    outside: int | None = None
+    place: tuple[Key, ...] = ()
+    value: Any = tree
+    for key in path:
+        place = (*place, _index(value, key) if isinstance(value, list) else key)
+        if place not in lines:
+            return outside if isinstance(value, list) else line
+        outside, line = line, lines[place]
+        value = value[place[-1]]
+    return line
 
 
-def _blocks(text: str) -> list[_Block]:
-    blocks: list[tuple[str, int, list[str]]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        header = _HEADER.fullmatch(line.rstrip("\r"))
-        if header:
-            blocks.append((header[1], number, [line]))
-        elif blocks:
-            blocks[-1][2].append(line)
-    return [_Block(table, first, tuple(lines)) for table, first, lines in blocks]
+def _index(entries: Sequence[Any], key: Key) -> Key:
+    if isinstance(key, int):
+        return key
+    found = (
+        number
+        for number, entry in enumerate(entries)
+        if isinstance(entry, Mapping) and any(_named(entry.get(name), key) for name in _NAMES)
+    )
+    return next(found, int(key) - 1 if key.isdecimal() else key)
 
 
-def _within(blocks: list[_Block], table: str, number: str | None, name: str | None) -> list[_Block]:
-    """The block of a table by its number or its name, with those below it."""
-    starts = [at for at, block in enumerate(blocks) if block.table == table]
-    if number and number.isdigit():
-        starts = starts[int(number) - 1 : int(number)]
-    elif name or number:
-        starts = [at for at in starts if (name or number) in blocks[at].names]
-    if not starts:
-        return []
-    below = blocks[starts[0] :]
-    end = next((at for at, one in enumerate(below[1:], 1) if not one.table.startswith(f"{table}.")), None)
-    return below[:end]
+def _named(value: Any, key: Key) -> bool:
+    return bool(value.get("en") == key if isinstance(value, Mapping) else value == key)
 
 
-def _line_of_key(blocks: list[_Block], key: str) -> int | None:
-    """The line in the first of the blocks that states the key, alone or inside a table in braces."""
-    if not key:
-        return None
-    for pattern in (rf"\s*(?:\w+\.)*[\"']?{re.escape(key)}[\"']?\s*[=.]", rf".*[{{,]\s*{re.escape(key)}\s*="):
-        for at, line in enumerate(blocks[0].lines):
-            if re.match(pattern, line):
-                return blocks[0].first + at
-    return None
+class _Lines:
+    """The line of every key and every entry of a list in a TOML file that is known to be valid."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: dict[tuple[Key, ...], int] = {}
+        self._text, self._at, self._line = text, 0, 1
+        self._counts: dict[tuple[Key, ...], int] = {}
+        table: tuple[Key, ...] = ()
+        while self._skip():
+            if self._text.startswith("[", self._at):
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _go(self, count: int = 1) -> None:
+        self._line += self._text.count("\n", self._at, self._at + count)
+        self._at += count
+
+    def _skip(self) -> bool:
+        """Over blanks, line ends and comments; whether anything follows."""
+        while self._peek():
+            if self._peek() == "#":
+                end = self._text.find("\n", self._at)
+                self._go((end if end >= 0 else len(self._text)) - self._at)
+            elif self._peek().isspace():
+                self._go()
+            else:
+                return True
+        return False
+
+    def _header(self) -> tuple[Key, ...]:
+        """``[a.b]`` or ``[[a.b]]``, with the entry of each list that it stands in."""
+        several = self._text.startswith("[[", self._at)
+        line = self._line
+        self._go(1 + several)
+        table: tuple[Key, ...] = ()
+        keys = self._keys()
+        for number, key in enumerate(keys, start=1):
+            table = (*table, key)
+            self.lines.setdefault(table, line)
+            if several and number == len(keys):
+                self._counts[table] = self._counts.get(table, -1) + 1
+            if table in self._counts:
+                table = (*table, self._counts[table])
+                self.lines.setdefault(table, line)
+        self._go(1 + several)
+        return table
+
+    def _keys(self) -> list[str]:
+        """Keys with dots between them."""
+        keys = [self._key()]
+        while self._skip() and self._peek() == ".":
+            self._go()
+            keys.append(self._key())
+        return keys
+
+    def _key(self) -> str:
+        self._skip()
+        start = self._at
+        if self._peek() in "\"'":
+            self._string()
+            (key,) = tomllib.loads(f"{self._text[start : self._at]} = 0")
+            return str(key)
+        while self._peek().isalnum() or self._peek() in ("_", "-"):
+            self._go()
+        return self._text[start : self._at]
+
+    def _pair(self, table: tuple[Key, ...]) -> None:
+        line = self._line
+        for key in self._keys():
+            table = (*table, key)
+            self.lines.setdefault(table, line)
+        self._go()  # the equals sign
+        self._skip()
+        self._value(table)
+
+    def _value(self, place: tuple[Key, ...]) -> None:
+        if self._peek() in "\"'":
+            self._string()
+        elif self._peek() == "[":
+            self._entries(place)
+        elif self._peek() == "{":
+            self._go()
+            while self._skip() and self._peek() != "}":
+                self._pair(place)
+                self._comma()
+            self._go()
+        else:
+            while self._peek() and self._peek() not in ",]}#\n":
+                self._go()
+
+    def _entries(self, place: tuple[Key, ...]) -> None:
+        self._go()
+        number = 0
+        while self._skip() and self._peek() != "]":
+            self.lines.setdefault((*place, number), self._line)
+            self._value((*place, number))
+            number += 1
+            self._comma()
+        self._go()
+
+    def _comma(self) -> None:
+        if self._skip() and self._peek() == ",":
+            self._go()
+
+    def _string(self) -> None:
+        mark = self._peek()
+        long = self._text.startswith(mark * 3, self._at)
+        end = mark * 3 if long else mark
+        self._go(len(end))
+        while not self._text.startswith(end, self._at):
+            self._go(2 if mark == '"' and self._peek() == "\\" else 1)
+        self._go(len(end))
+        while long and self._peek() == mark:  # up to two more may belong to the text
+            self._go()

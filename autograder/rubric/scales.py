@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import RubricError
+from autograder.errors import RubricError, inside
 from autograder.tables import convert, hint
 
 GERMAN = ("1.0", "1.3", "1.7", "2.0", "2.3", "2.7", "3.0", "3.3", "3.7", "4.0")
@@ -135,37 +135,45 @@ def read(table: Mapping[str, Any], possible: Decimal, place: str) -> Scale:
     """
     grading = convert(table, Grading, place)
     if possible <= 0:
-        raise RubricError(f"{place}: there are no points to grade; expected an assignment with points")
+        raise RubricError("there are no points to grade; expected an assignment with points", place)
     name = grading.scale if isinstance(grading.scale, str) else "own"
     if isinstance(grading.scale, str) and grading.scale not in NAMED:
-        raise RubricError(f"{place}: scale: unknown scale {grading.scale!r}; {hint(grading.scale, NAMED)}")
+        raise RubricError(f"unknown scale {grading.scale!r}; {hint(grading.scale, NAMED)}", place, "scale")
     stated = (
-        None if grading.passing is None else _points(grading.passing, grading, possible, f"{place}: pass")
+        None
+        if grading.passing is None
+        else _points(grading.passing, grading, possible, inside(place, ": pass", "pass"))
     )
     if stated is not None and not 0 < stated < possible:
         raise RubricError(
-            f"{place}: pass: expected more than nothing and less than all, got {grading.passing}"
+            f"expected more than nothing and less than all, got {grading.passing}",
+            place,
+            "pass",
         )
     passing, steps = stated, _steps(grading, stated, possible, place)
     if passing is None:
         usual = Fraction(possible) * Fraction(_USUAL_PASS) / 100
-        passing = steps[-2].least if steps else _exact(usual, f"{place}: pass")
+        passing = steps[-2].least if steps else _exact(usual, inside(place, ": pass", "pass"))
     if steps and passing not in {step.least for step in steps}:
         begins = ", ".join(f"{step.grade} at {step.least.normalize():f}" for step in steps[:-1])
         raise RubricError(
-            f"{place}: pass: no grade begins at {passing.normalize():f} points, so one grade would both pass "
-            f"and fail; the grades begin here: {begins}"
+            f"no grade begins at {passing.normalize():f} points, so one grade would both pass "
+            f"and fail; the grades begin here: {begins}",
+            place,
+            "pass",
         )
     if not steps and (Fraction(passing) * 100 / Fraction(possible)).denominator != 1:
         raise RubricError(
-            f"{place}: pass: expected whole percent on the percent scale, got {grading.passing}"
+            f"expected whole percent on the percent scale, got {grading.passing}",
+            place,
+            "pass",
         )
     return Scale(name, possible, passing, steps, grading.rounding, grading.bonus)
 
 
 def _steps(grading: Grading, passing: Decimal | None, possible: Decimal, place: str) -> tuple[Step, ...]:
     """The grades of a scale with their least points, the best one first."""
-    where = f"{place}: scale"
+    where = inside(place, ": scale", "scale")
     if grading.scale == "percent":
         return ()
     if grading.scale == "german":
@@ -187,34 +195,41 @@ def _own(grading: Grading, possible: Decimal, place: str) -> tuple[Step, ...]:
     """The steps of a scale that the rubric states itself."""
     written = () if isinstance(grading.scale, str) else grading.scale
     entries = [
-        convert(entry, Threshold, f"{place}, entry {number}") for number, entry in enumerate(written, start=1)
+        convert(entry, Threshold, inside(place, f", entry {number + 1}", number))
+        for number, entry in enumerate(written)
     ]
     return tuple(
-        Step(entry.grade.strip(), _points(entry.start, grading, possible, f"{place}, {entry.grade!r}"))
-        for entry in entries
+        Step(
+            entry.grade.strip(),
+            _points(entry.start, grading, possible, inside(place, f", {entry.grade!r}", number, "from")),
+        )
+        for number, entry in enumerate(entries)
     )
 
 
 def _check_order(steps: Sequence[Step], place: str) -> None:
     """Every number of points has exactly one grade."""
     if len(steps) < 2:
-        raise RubricError(f"{place}: expected at least two grades, got {len(steps)}")
+        raise RubricError(f"expected at least two grades, got {len(steps)}", place)
     names = [step.grade for step in steps]
     for name in names:
         if not name or names.count(name) > 1:
             raise RubricError(
-                f"{place}: the grade {name!r} stands {names.count(name)} times; expected different names"
+                f"the grade {name!r} stands {names.count(name)} times; expected different names",
+                place,
             )
     for better, worse in itertools.pairwise(steps):
         if worse.least >= better.least:
             raise RubricError(
-                f"{place}: {worse.grade!r} begins at {worse.least.normalize():f} points, not below "
-                f"{better.grade!r} at {better.least.normalize():f}; state the best grade first"
+                f"{worse.grade!r} begins at {worse.least.normalize():f} points, not below "
+                f"{better.grade!r} at {better.least.normalize():f}; state the best grade first",
+                place,
             )
     if steps[-1].least != 0:
         raise RubricError(
-            f"{place}: the last grade {steps[-1].grade!r} begins at {steps[-1].least.normalize():f} points, "
-            "so less has no grade; expected from = 0"
+            f"the last grade {steps[-1].grade!r} begins at {steps[-1].least.normalize():f} points, "
+            "so less has no grade; expected from = 0",
+            place,
         )
 
 
@@ -222,10 +237,10 @@ def _points(value: Decimal, grading: Grading, possible: Decimal, place: str) -> 
     """A threshold in points."""
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < _FINEST:
-        raise RubricError(f"{place}: expected a number with at most {-_FINEST} decimals, got {value}")
+        raise RubricError(f"expected a number with at most {-_FINEST} decimals, got {value}", place)
     most = possible if grading.unit == "points" else Decimal(100)
     if not 0 <= value <= most:
-        raise RubricError(f"{place}: expected 0 to {most.normalize():f} {grading.unit}, got {value}")
+        raise RubricError(f"expected 0 to {most.normalize():f} {grading.unit}, got {value}", place)
     return value if grading.unit == "points" else _exact(Fraction(possible) * Fraction(value) / 100, place)
 
 
@@ -238,6 +253,6 @@ def _exact(value: Fraction, place: str) -> Decimal:
     shown = Decimal(value.numerator) / Decimal(value.denominator)
     if Fraction(shown) != value:
         raise RubricError(
-            f"{place}: the threshold {value} points has no exact decimal; state it with fewer decimals"
+            f"the threshold {value} points has no exact decimal; state it with fewer decimals", place
         )
     return shown

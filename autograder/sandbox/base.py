@@ -13,7 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from autograder.limits import Room
+from autograder.limits import MemoryBudget
 from autograder.records import CellRun, Limits, Observation, Scenario
 
 
@@ -54,7 +54,8 @@ class Box(Protocol):
 
         Args:
             source: of the cell.
-            seconds: of processor time; it may take `autograder.limits.PATIENCE` times as long by the clock.
+            seconds: of processor time; it may take `autograder.limits.CLOCK_FACTOR` times as long by the
+                clock.
 
         Raises:
             BoxEnded: the code exited, crashed, broke the protocol or met a limit.
@@ -67,7 +68,7 @@ class Box(Protocol):
         *,
         seconds: float,
         total: float = math.inf,
-        room: Room | None = None,
+        room: MemoryBudget | None = None,
     ) -> list[tuple[Observation, ...]]:
         """Run scenarios in order; one tuple per scenario, one entry per call.
 

@@ -14,8 +14,8 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.retry import made_up_for
-from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.retry import retry_infrastructure
+from autograder.sandbox.runtime import refuse_other_systems
 
 if TYPE_CHECKING:
     from autograder.sandbox.outside.namespaces import ZygoteSandbox
@@ -40,7 +40,7 @@ def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAM
     return levels[isolation](environment)
 
 
-class LastingSandbox:
+class PersistentSandbox:
     """A pool's sandbox for one environment, whichever it is by now; a `Sandbox` that is never dead."""
 
     def __init__(self, pool: Pool, environment: Environment) -> None:
@@ -120,7 +120,7 @@ class Pool:
                 return running
             if running is not None:
                 running.close()
-            return made_up_for(lambda: self._started(environment))
+            return retry_infrastructure(lambda: self._started(environment))
 
     def _started(self, environment: Environment) -> Sandbox:
         """A new sandbox, which the pool keeps; closed again where the pool was closed meanwhile."""
@@ -140,9 +140,9 @@ class Pool:
         if self._closed:
             raise SandboxFault("the pool of sandboxes is closed")
 
-    def lasting(self, environment: Environment) -> LastingSandbox:
+    def persistent(self, environment: Environment) -> PersistentSandbox:
         """A sandbox that outlives its zygote: every box comes from the one that runs by then."""
-        return LastingSandbox(self, environment)
+        return PersistentSandbox(self, environment)
 
     def start_apart(self, environment: Environment) -> Sandbox:
         """One more sandbox of the same kind that the pool does not keep; whoever asks closes it."""

@@ -1,12 +1,15 @@
-"""What a box sees of this machine: the interpreter, its libraries, and nothing else."""
+"""What a box sees of this machine: interpreter and libraries, nothing else; and which systems have boxes."""
 
 from __future__ import annotations
 
+import platform
 import sys
 import sysconfig
 from pathlib import Path
 
 from msgspec import Struct
+
+from autograder.errors import SandboxUnavailable
 
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib64", "/nix/store")
 SYSTEM_FILES = ("/etc/ld.so.cache",)
@@ -57,3 +60,17 @@ def _without_nested(paths: list[str]) -> tuple[str, ...]:
     return tuple(
         path for path in unique if not any(Path(path).is_relative_to(c) for c in covering if str(c) != path)
     )
+
+
+def refuse_other_systems() -> None:
+    """Say what to do where there are no Linux namespaces.
+
+    Raises:
+        SandboxUnavailable: this is not Linux.
+    """
+    if platform.system() != "Linux":
+        raise SandboxUnavailable(
+            f"student code is confined with Linux namespaces, and this is {platform.system()}. "
+            "Run the grader on Linux, in a virtual machine (WSL 2 on Windows, Lima or UTM on macOS), or on a "
+            "Linux server; generating assignments and writing feedback works here."
+        )

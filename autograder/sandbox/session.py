@@ -18,11 +18,11 @@ from types import TracebackType
 from typing import Self
 
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
-from autograder.limits import LATEST, PATIENCE, Room, budgets
+from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
-from autograder.sandbox import remarks
+from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
-from autograder.sandbox.retry import FAULTS, LOST
+from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 
 LEFT_OUT = "left-out"
 """The code of a note about a file that was handed in and is not in the box, which has no room for it."""
@@ -60,7 +60,7 @@ class Session:
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._restarts_left = limits.restarts
-        self._faults_left = FAULTS
+        self._faults_left = MAX_FAULTS
         self._lost = 0
         self._left_at_opening = limits.submission_seconds
         self._over: SandboxFault | None = None
@@ -74,7 +74,7 @@ class Session:
         self._used = Usage()
         self._again_left = limits.submission_seconds  # for the cells in boxes of a scenario's own
         self._budgets = budgets(limits)
-        self._altogether = Room(self._budgets.answers_mb, Ending.ANSWERS_SIZE)
+        self._altogether = MemoryBudget(self._budgets.answers_mb, Ending.ANSWERS_SIZE)
         self._room = self._altogether
         self._asked_by = ""
 
@@ -90,10 +90,10 @@ class Session:
         """Run all cells; one entry per cell, None for markdown and for cells that were not reached.
 
         Raises:
-            EndedItself: `LOST` boxes were lost; nothing more is run or asked.
-            SandboxFault: our side failed more than `FAULTS` times, or took time that is missing now.
+            EndedItself: `MAX_LOST_BOXES` boxes were lost; nothing more is run or asked.
+            SandboxFault: our side failed more than `MAX_FAULTS` times, or took time that is missing now.
         """
-        remarks.add(self.notes, remarks.compiling_notes(self._cells))
+        limit_notes.add(self.notes, limit_notes.compiling_notes(self._cells))
         self._ensure_box()
         return self.runs
 
@@ -108,13 +108,13 @@ class Session:
             SandboxFault: see `run`.
         """
         if place != self._asked_by or not place:  # what one question was answered is held until it is judged
-            self._room = Room(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
+            self._room = MemoryBudget(self._budgets.question_mb, Ending.QUESTION_SIZE, self._altogether)
             self._asked_by = place
         asked = self._ask(scenarios)
-        results = [remarks.with_limits(observations, self._limits) for observations in asked]
+        results = [limit_notes.with_limits(observations, self._limits) for observations in asked]
         for scenario, observations in zip(scenarios, results, strict=True):
-            notes = remarks.call_notes(scenario.name, observations, self._limits, place)
-            remarks.add(self.notes, notes)
+            notes = limit_notes.call_notes(scenario.name, observations, self._limits, place)
+            limit_notes.add(self.notes, notes)
         return results
 
     def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
@@ -152,7 +152,7 @@ class Session:
         try:
             self._run_again(box, started)
             prepared, kept = box.computed(), box.delayed()
-            self._again_left -= max(prepared, (time.monotonic() - started) / PATIENCE)
+            self._again_left -= max(prepared, (time.monotonic() - started) / CLOCK_FACTOR)
             left = self._left()
             if left <= 0:
                 self._out_of_time()
@@ -164,7 +164,7 @@ class Session:
             if answers and left < self._limits.call_seconds:
                 if _ending(answers[-1]) is Ending.CALL_TIME:
                     self._out_of_time()
-                answers[-1] = remarks.out_of_time(answers[-1])
+                answers[-1] = limit_notes.out_of_time(answers[-1])
         except BoxEnded as ended:
             return [_ended(scenarios[0], ended.ending)]
         else:
@@ -183,7 +183,7 @@ class Session:
             BoxEnded: there, or because the time for it is used up.
         """
         for _, cell in self._runnable():
-            spent = max(box.computed(), (time.monotonic() - started) / PATIENCE)
+            spent = max(box.computed(), (time.monotonic() - started) / CLOCK_FACTOR)
             seconds = min(self._limits.cell_seconds, self._again_left - spent)
             if seconds <= 0:
                 raise BoxEnded(Ending.SUBMISSION_TIME)
@@ -232,7 +232,7 @@ class Session:
         if answers and (seconds < self._limits.call_seconds or self._left() <= 0):
             if _ending(answers[-1]) is Ending.CALL_TIME:
                 self._out_of_time()
-            answers[-1] = remarks.out_of_time(answers[-1])
+            answers[-1] = limit_notes.out_of_time(answers[-1])
         return answers
 
     def _ensure_box(self) -> bool:
@@ -255,7 +255,6 @@ class Session:
         return self._box is not None
 
     def _opened(self) -> Box:
-        """A new box."""
         started = time.monotonic()
         box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
         self.seconds_in_sandbox += time.monotonic() - started
@@ -289,15 +288,15 @@ class Session:
                 self._skipped.add(number)
                 self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
                 raise
-            remarks.add(self.notes, remarks.cell_notes(number, run.met, self._limits))
+            limit_notes.add(self.notes, limit_notes.cell_notes(number, run.met, self._limits))
             if self.runs[number] is None:
                 self.runs[number] = run
 
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)
-        how = remarks.ended(ending, self._limits)
+        how = limit_notes.ended(ending, self._limits)
         text = f"the box ended ({how}); the other cells were run again without this one"
-        self.notes.append(Note(remarks.CELL_ENDED, text, place=f"cell {number + 1}"))
+        self.notes.append(Note(limit_notes.CELL_ENDED, text, place=f"cell {number + 1}"))
 
     def _lose_box(self) -> None:
         """End and forget the open box, if any, adding up what it cost."""
@@ -306,7 +305,7 @@ class Session:
             self.seconds_in_sandbox += self._box.overhead
             self._note_usage(usage)
             if self._box.crowded:
-                remarks.add(self.notes, [Note(remarks.SHARED_USER, remarks.CROWDED)])
+                limit_notes.add(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])
             self._computed += usage.processor_seconds
             self._delayed += usage.delayed_seconds
             self._box = None
@@ -325,7 +324,7 @@ class Session:
             raise self._over
         self._taken += max(0.0, self._left_at_opening - self._left())
         self._lost += isinstance(fault, BoxLost)
-        if self._lost >= LOST:
+        if self._lost >= MAX_LOST_BOXES:
             self._over = EndedItself(
                 f"{self._lost} boxes of this submission were lost (at last: {fault}): it ended itself, "
                 "perhaps on purpose"
@@ -339,7 +338,7 @@ class Session:
 
     def _give_up(self, ending: Ending) -> None:
         self._given_up = ending
-        text = f"no further box was opened: {remarks.ended(ending, self._limits)}"
+        text = f"no further box was opened: {limit_notes.ended(ending, self._limits)}"
         self.notes.append(Note("gave-up", text))
 
     def _out_of_time(self) -> None:
@@ -360,15 +359,18 @@ class Session:
         return rest if rest > _SPARE * self._limits.submission_seconds else 0.0
 
     def _rest(self) -> float:
-        """Seconds that the submission may still compute; see `autograder.limits.PATIENCE`.
+        """Seconds that the submission may still compute; see `autograder.limits.CLOCK_FACTOR`.
 
         The clock stands still while a box waits for a processor, as it does for a cell or a call: but not
-        for longer than `autograder.limits.LATEST` lets it.
+        for longer than `autograder.limits.MAX_CLOCK_FACTOR` lets it.
         """
         limit, box = self._limits.submission_seconds, self._box
         computed = self._computed + (box.computed() if box is not None else 0.0)
         delayed = self._delayed + (box.delayed() if box is not None else 0.0)
-        by_the_clock = limit - (self._passed - min(delayed, (LATEST - 1) * PATIENCE * limit)) / PATIENCE
+        by_the_clock = (
+            limit
+            - (self._passed - min(delayed, (MAX_CLOCK_FACTOR - 1) * CLOCK_FACTOR * limit)) / CLOCK_FACTOR
+        )
         return min(limit - computed, by_the_clock)
 
 

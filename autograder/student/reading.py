@@ -15,13 +15,17 @@ from autograder.algebra.reading import read_text
 from autograder.algebra.sizes.numerals import read_whole
 from autograder.algebra.sizes.shapes import read_shape, read_size
 from autograder.errors import AutograderError, Unreadable
-from autograder.messages.reading import SENTENCES, unreadable
-from autograder.student.sentences import sentence
+from autograder.messages.catalogue import sentence, sentences
+from autograder.messages.reading import unreadable
+from autograder.wording import decimal_comma
 
 MAX_ELEMENTS = 100
 ANY_FORM = ("formula", "relation", "tuple", "asymptotic")
 """Tried in order where one name answers items of different forms."""
-_NO_COUNT: Mapping[str, str] = {"two-readings": "count-in-doubt", "not-whole": "count-not-whole"}
+_NO_COUNT: Mapping[str, str] = {
+    "two-readings": "student.count-in-doubt",
+    "not-whole": "student.count-not-whole",
+}
 _OPEN = frozenset(("placeholder", "ellipsis"))
 
 
@@ -45,7 +49,7 @@ def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[
         name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
         for name, entry in symbols.items()
     }
-    return Vocabulary(declared).spoken(languages)
+    return Vocabulary(declared).spoken(decimal_comma=decimal_comma(languages))
 
 
 def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str) -> Read | NotRead:
@@ -72,17 +76,16 @@ def read_count(text: str, language: str) -> Read | NotRead:
         return Read(str(read_whole(text)), "")
     except Unreadable as error:
         params = {"found": text.strip()[:60], **error.params}
-        return NotRead(sentence(_NO_COUNT.get(error.code, "no-count"), language, **params))
+        return NotRead(sentence(_NO_COUNT.get(error.code, "student.no-count"), language, **params))
 
 
 def _not_read(error: Unreadable, text: str, language: str) -> NotRead:
     if error.code in _OPEN:
         return NotRead(left_open=error.params["sign"])
     message = unreadable(error, error.params.get("text", text))
-    if message.code not in SENTENCES:  # of shapes alone
-        return NotRead(sentence("no-size", language, found=str(message.params["text"])[:60]))
-    texts = SENTENCES[message.code]
-    return NotRead((texts.get(language) or texts["en"]).format_map(message.params))
+    if message.code not in sentences():  # of shapes alone
+        return NotRead(sentence("student.no-size", language, found=str(message.params["text"])[:60]))
+    return NotRead(sentence(message.code, language, **message.params))
 
 
 def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.student.calling import try_all
+from autograder.messages.catalogue import sentence
 from autograder.student.given import (
     gaps,
     is_as_given,
@@ -20,35 +20,29 @@ from autograder.student.given import (
     unknown,
 )
 from autograder.student.reading import NotRead, read_count, read_value, vocabulary_of
-from autograder.student.sentences import sentence
+from autograder.student.visible_checks import run_visible_checks
 
 READY, MISSING, PROBLEM, PERSON = "ready", "missing", "problem", "person"
 """What became of a question: answered; not answered; something needs a look; left to a person."""
 
 WANTED: Mapping[str, str] = {
-    "symbolic": "want-symbolic",
-    "count": "want-count",
-    "shape": "want-shape",
-    "quantity": "want-quantity",
-    "behaviour": "want-code",
-    "implementation": "want-code",
-    "repair": "want-code",
-    "decoding": "want-code",
-    "training": "want-code",
-    "memorisation": "want-code",
-    "causality": "want-code",
-    "gradient": "want-code",
-    "tracing": "want-table",
-    "choice": "want-choice",
-    "entries": "want-entries",
-    "table": "want-table",
+    "symbolic": "student.want-symbolic",
+    "count": "student.want-count",
+    "shape": "student.want-shape",
+    "quantity": "student.want-quantity",
+    "code": "student.want-code",
+    "listing": "student.want-code",
+    "choice": "student.want-choice",
+    "entries": "student.want-entries",
+    "table": "student.want-table",
 }
+"""Form of an answer (`autograder.checks.kind.Form`) → what is said of it; of the others nothing is."""
 _READ = ("symbolic", "shape")
 _SHORT = 60
 _MOST_NAMED = 6
 
 
-class Line(NamedTuple):
+class ReportLine(NamedTuple):
     """One remark."""
 
     state: str
@@ -60,7 +54,7 @@ class Line(NamedTuple):
     """The same, set."""
 
 
-class Asked(NamedTuple):
+class AnswerSpec(NamedTuple):
     """What one name is to hold."""
 
     name: str
@@ -80,10 +74,12 @@ class Report(NamedTuple):
     question: str
     title: str
     state: str
-    lines: tuple[Line, ...]
+    lines: tuple[ReportLine, ...]
 
 
-def question_of(specification: Mapping[str, Any], name: object, language: str) -> Mapping[str, Any] | Line:
+def question_of(
+    specification: Mapping[str, Any], name: object, language: str
+) -> Mapping[str, Any] | ReportLine:
     """The entry of a question; a line about the name where there is none."""
     questions = specification.get("questions", {})
     entry = questions.get(name) if isinstance(name, str) else None
@@ -91,8 +87,8 @@ def question_of(specification: Mapping[str, Any], name: object, language: str) -
         return dict(entry)
     text = name[:_SHORT] if isinstance(name, str) else type(name).__name__
     close = difflib.get_close_matches(text, questions, n=1)
-    hint = sentence("did-you-mean", language, found=close[0]) if close else ""
-    return Line(PROBLEM, sentence("unknown-question", language, name=text, hint=hint))
+    hint = sentence("student.did-you-mean", language, found=close[0]) if close else ""
+    return ReportLine(PROBLEM, sentence("student.unknown-question", language, name=text, hint=hint))
 
 
 def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], language: str) -> Report:
@@ -107,25 +103,27 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
     title = title_of(entry, language)
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "symbolic" else "person"
-        return Report(question, title, PERSON, (Line(PERSON, sentence(key, language)),))
+        return Report(question, title, PERSON, (ReportLine(PERSON, sentence(f"student.{key}", language)),))
     vocabulary = vocabulary_of(entry["symbols"], entry.get("languages", ("en",)))
-    lines: list[Line] = []
+    lines: list[ReportLine] = []
     for name, form in entry["names"].items():
         if name not in values:
-            lines.append(Line(MISSING, sentence("not-assigned", language, name=name)))
+            lines.append(ReportLine(MISSING, sentence("student.not-assigned", language, name=name)))
             continue
-        asked = Asked(
+        asked = AnswerSpec(
             name, str(entry["kind"]), form, vocabulary, entry.get("given", ""), entry.get("closed", ())
         )
         line = _look(asked, values[name], language)
         lines.append(line)
         if line.state == READY and name == entry["answer"] and callable(values[name]):
-            tried = try_all(name, values[name], entry, language)
-            lines += [Line({True: READY, False: PROBLEM, None: PERSON}[one.good], one.text) for one in tried]
+            tried = run_visible_checks(name, values[name], entry, language)
+            lines += [
+                ReportLine({True: READY, False: PROBLEM, None: PERSON}[one.good], one.text) for one in tried
+            ]
     return Report(question, title, state_of(lines), tuple(lines))
 
 
-def state_of(lines: Iterable[Line]) -> str:
+def state_of(lines: Iterable[ReportLine]) -> str:
     """What a question's lines come to: the worst of them."""
     states = {line.state for line in lines}
     return next((state for state in (PROBLEM, MISSING, READY) if state in states), PERSON)
@@ -137,7 +135,7 @@ def title_of(entry: Mapping[str, Any], language: str) -> str:
     return str(titles.get(language) or titles.get("en") or next(iter(titles.values()), ""))
 
 
-def unwritten(name: str, source: str, given: str, language: str) -> Line | None:
+def unwritten(name: str, source: str, given: str, language: str) -> ReportLine | None:
     """What is said of code that is still as it was handed out, or without a body; None where it is not.
 
     Args:
@@ -147,42 +145,52 @@ def unwritten(name: str, source: str, given: str, language: str) -> Line | None:
         language: of the line.
     """
     if source and given and is_as_given(source, given):
-        return Line(MISSING, sentence("as-given", language, name=name))
+        return ReportLine(MISSING, sentence("student.as-given", language, name=name))
     empty = stub(source, name, given)
-    return Line(MISSING, sentence("no-body", language, name=empty)) if empty else None
+    return ReportLine(MISSING, sentence("student.no-body", language, name=empty)) if empty else None
 
 
-def _look(asked: Asked, value: Any, language: str) -> Line:
+def _look(asked: AnswerSpec, value: Any, language: str) -> ReportLine:
     name, kind, form, vocabulary, *_ = asked
     found = "None" if value is None else "..." if value is ... else type(value).__name__
     if _is_empty(value, kind, form):
         found = found if not isinstance(value, str) else repr(value.strip()[:_SHORT])
-        return Line(MISSING, sentence("still-empty", language, name=name, found=found))
+        return ReportLine(MISSING, sentence("student.still-empty", language, name=name, found=found))
     line = _still_given(asked, value, language)
     if line is not None:
         return line
     if not fits(kind, form, value):
         wanted = sentence(WANTED["entries" if form == "entries" else kind], language)
-        return Line(PROBLEM, sentence("wrong-type", language, name=name, found=found, expected=wanted))
+        return ReportLine(
+            PROBLEM, sentence("student.wrong-type", language, name=name, found=found, expected=wanted)
+        )
     strange = next(unknown(value, form, asked.closed), None) if asked.closed else None
     if strange is not None:
-        return Line(PROBLEM, sentence("no-option", language, name=name, found=strange.strip()[:_SHORT]))
+        return ReportLine(
+            PROBLEM, sentence("student.no-option", language, name=name, found=strange.strip()[:_SHORT])
+        )
     if kind in _READ and form != "entries" and not callable(value):
         read = read_value(value, kind, form, vocabulary, language)
         if isinstance(read, NotRead):
             if read.left_open:
-                text = sentence("size-left-open", language, name=name, found=read.left_open)
+                text = sentence("student.size-left-open", language, name=name, found=read.left_open)
             else:
-                text = sentence("unreadable", language, name=name, found=read.reason)
-            return Line(PROBLEM, text)
-        return Line(READY, sentence("read-as", language, name=name, found=""), read.text, read.mathml)
+                text = sentence("student.unreadable", language, name=name, found=read.reason)
+            return ReportLine(PROBLEM, text)
+        return ReportLine(
+            READY, sentence("student.read-as", language, name=name, found=""), read.text, read.mathml
+        )
     if kind == "count" and isinstance(value, str):
         count = read_count(value, language)
         if isinstance(count, NotRead):
-            return Line(PROBLEM, sentence("unreadable", language, name=name, found=count.reason))
-        return Line(READY, sentence("read-as", language, name=name, found=count.text))
+            return ReportLine(
+                PROBLEM, sentence("student.unreadable", language, name=name, found=count.reason)
+            )
+        return ReportLine(READY, sentence("student.read-as", language, name=name, found=count.text))
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_SHORT
-    return Line(READY, sentence("there", language, name=name, found=str(value) if whole else found))
+    return ReportLine(
+        READY, sentence("student.there", language, name=name, found=str(value) if whole else found)
+    )
 
 
 def _is_empty(value: Any, kind: str, form: str) -> bool:
@@ -193,21 +201,21 @@ def _is_empty(value: Any, kind: str, form: str) -> bool:
     return is_filler(value) or (several and (is_open(value) or (form == "entries" and not value)))
 
 
-def _still_given(asked: Asked, value: Any, language: str) -> Line | None:
+def _still_given(asked: AnswerSpec, value: Any, language: str) -> ReportLine | None:
     """What is said of an answer, or of one of several in it, that is still to come."""
     if is_bare(value):
-        return Line(MISSING, sentence("no-body", language, name=asked.name))
+        return ReportLine(MISSING, sentence("student.no-body", language, name=asked.name))
     if callable(value):
         return unwritten(asked.name, source_of(value), asked.given, language)
     handed_out = literal(asked.given, asked.name)
     same = handed_out is not None and type(value) is type(handed_out.value) and value == handed_out.value
     if same and value not in ([], (), {}):  # an empty list may be what somebody means
-        return Line(MISSING, sentence("as-given", language, name=asked.name))
+        return ReportLine(MISSING, sentence("student.as-given", language, name=asked.name))
     missing = gaps(value) if asked.form == "entries" else []
     if missing:
         more = ", …" if len(missing) > _MOST_NAMED else ""
         found = ", ".join(missing[:_MOST_NAMED]) + more
-        return Line(MISSING, sentence("gaps", language, name=asked.name, found=found))
+        return ReportLine(MISSING, sentence("student.gaps", language, name=asked.name, found=found))
     return None
 
 
@@ -219,7 +227,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
     digits = isinstance(value, str) and any(letter.isdigit() for letter in value)
     if form == "entries":
         return several or isinstance(value, dict) or callable(value)
-    if kind in ("table", "tracing"):
+    if kind == "table":
         return several or isinstance(value, (dict, str))
     if kind == "symbolic":
         row = several and (form in ("tuple", "list", "set", "any") or len(value) == 1)
@@ -232,7 +240,7 @@ def fits(kind: str, form: str, value: Any) -> bool:
     if kind == "quantity":
         number = hasattr(value, "__float__") and not isinstance(value, bool)
         return digits or symbolic or callable(value) or number or several
-    if WANTED.get(kind) == "want-code":
+    if WANTED.get(kind) == "student.want-code":
         return callable(value)
     if kind == "choice":
         return several or isinstance(value, (str, int, float, set, frozenset))

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.stream import Stream, derived
-from autograder.variants import arithmetic
-from autograder.variants.arithmetic import Value
+from autograder.variants import expressions
+from autograder.variants.expressions import Value
 from autograder.variants.options import Draws, Planted
 
 MOST_ATTEMPTS = 20_000
@@ -99,7 +99,10 @@ def draw(
     key = derived(secret, "variant", assignment, canonical_id(student))
     for name, planted in draws.planted.items():
         if planted.faults not in catalogues:
-            raise RubricError(f"[variant.draw.{name}]: there is no catalogue of {planted.faults!r}")
+            raise RubricError(
+                f"there is no catalogue of {planted.faults!r}",
+                Place(f"[variant.draw.{name}]", "variant", "draw", name),
+            )
     return Variant(
         _values(key, draws),
         {
@@ -116,20 +119,20 @@ def _values(key: bytes, draws: Draws) -> dict[str, Value]:
         values = {
             name: entry.values[streams[name].below(len(entry.values))] for name, entry in draws.drawn.items()
         }
-        if all(arithmetic.holds(condition, values) for condition in conditions):
+        if all(expressions.holds(condition, values) for condition in conditions):
             return values
     raise RubricError(
-        f"[variant] where: of {MOST_ATTEMPTS} draws none satisfied {' and '.join(draws.where)}; offer more "
-        "values"
+        f"of {MOST_ATTEMPTS} draws none satisfied {' and '.join(draws.where)}; offer more values",
+        Place("[variant] where", "variant", "where"),
     )
 
 
 def _faults(stream: Stream, planted: Planted, catalogue: Sequence[Fault], count: int) -> tuple[str, ...]:
     offered = [fault for fault in catalogue if not fault.equivalent]
     least, most = planted.difficulty
-    place = f"[variant] faults of {planted.faults!r}"
+    place = Place(f"[variant] faults of {planted.faults!r}", "variant")
     if count > len(offered):
-        raise RubricError(f"{place}: {count} are to be planted, but the catalogue has {len(offered)}")
+        raise RubricError(f"{count} are to be planted, but the catalogue has {len(offered)}", place)
     excluded = {
         frozenset((one, other))
         for one, fault in enumerate(offered)
@@ -142,6 +145,7 @@ def _faults(stream: Stream, planted: Planted, catalogue: Sequence[Fault], count:
         if least <= difficulty <= most and not any(pair <= set(chosen) for pair in excluded):
             return tuple(offered[at].id for at in chosen)
     raise RubricError(
-        f"{place}: of {MOST_ATTEMPTS} draws of {count} none has a difficulty from {least} to {most} without "
-        "faults that exclude one another; widen the band"
+        f"of {MOST_ATTEMPTS} draws of {count} none has a difficulty from {least} to {most} without "
+        "faults that exclude one another; widen the band",
+        place,
     )

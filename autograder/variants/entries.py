@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError, inside
 from autograder.tables import hint
 from autograder.variants.drawing import Fault
+from autograder.variants.expressions import has_placeholder
 from autograder.variants.options import Draws, Planted
-from autograder.variants.placeholders import has_placeholder
 
 FIXED = frozenset(
     (
@@ -32,20 +32,18 @@ def check(table: Entry, draws: Draws, place: str) -> None:
         RubricError: names the place.
     """
     questions = {entry.get("id"): entry for entry in _tables(table.get("question"))}
-    for where, key in _fixed_places(table.get("question", ()), ""):
-        raise RubricError(
-            f"{place}: question{where}: {key}: is the same for every student; no placeholder here"
-        )
+    for where, key in _fixed_places(table.get("question", ()), Place(f"{place}: question", "question")):
+        raise RubricError(_SAME, where, key)
     if has_placeholder(table.get("assignment", {})):
-        raise RubricError(f"{place}: [assignment]: {_SAME}")
+        raise RubricError(_SAME, inside(place, ": [assignment]", "assignment"))
     seen: set[str] = set()
     for name, planted in draws.planted.items():
-        where = f"{place}: [variant.draw.{name}]: question"
+        where = inside(place, f": [variant.draw.{name}]: question", "variant", "draw", name, "question")
         if planted.question not in questions:
             names = [str(identifier) for identifier in questions]
-            raise RubricError(f"{where}: no question {planted.question!r}; {hint(planted.question, names)}")
+            raise RubricError(f"no question {planted.question!r}; {hint(planted.question, names)}", where)
         if planted.question in seen:
-            raise RubricError(f"{where}: the faults of {planted.question!r} are drawn twice")
+            raise RubricError(f"the faults of {planted.question!r} are drawn twice", where)
         seen.add(planted.question)
         _check_items(planted, questions[planted.question], where)
 
@@ -53,17 +51,18 @@ def check(table: Entry, draws: Draws, place: str) -> None:
 def _check_items(planted: Planted, question: Entry, where: str) -> None:
     items = automatic(question)
     if not items:
-        raise RubricError(f"{where}: {planted.question!r} has no automatic items to draw")
+        raise RubricError(f"{planted.question!r} has no automatic items to draw", where)
     for item in items:
         beyond = sorted(set(item) - _OF_A_FAULT)
         if beyond:
             raise RubricError(
-                f"{where}: {planted.question!r}, item {item.get('id')!r}: {', '.join(beyond)} cannot be kept "
-                "when the item is drawn; its id is the fault's"
+                f"{planted.question!r}, item {item.get('id')!r}: {', '.join(beyond)} cannot be kept "
+                "when the item is drawn; its id is the fault's",
+                where,
             )
     alike = {(item.get("points"), item.get("cell")) for item in items}
     if len(alike) > 1:
-        raise RubricError(f"{where}: items that are drawn have the same points and the same cell")
+        raise RubricError("items that are drawn have the same points and the same cell", where)
 
 
 def automatic(question: Entry) -> list[Entry]:
@@ -88,14 +87,14 @@ def _tables(entries: Any) -> list[Entry]:
     return [entry for entry in found if isinstance(entry, Mapping)]
 
 
-def _fixed_places(tree: Any, where: str) -> Iterator[tuple[str, str]]:
+def _fixed_places(tree: Any, where: Place) -> Iterator[tuple[Place, str]]:
     """Where a fixed key holds a placeholder: the place, and the key."""
     if isinstance(tree, Mapping):
         for key, entry in tree.items():
             if key in FIXED and has_placeholder(entry):
                 yield where, key
-            yield from _fixed_places(entry, f"{where} {key}")
+            yield from _fixed_places(entry, where.at(f" {key}", key))
     elif isinstance(tree, list):
-        for number, entry in enumerate(tree, start=1):
-            name = entry.get("id", number) if isinstance(entry, Mapping) else number
-            yield from _fixed_places(entry, f"{where} {name}")
+        for number, entry in enumerate(tree):
+            name = entry.get("id", number + 1) if isinstance(entry, Mapping) else number + 1
+            yield from _fixed_places(entry, where.at(f" {name}", number))

@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import RubricError
-from autograder.tables import convert, field_names, hint, known
-from autograder.variants import arithmetic
-from autograder.variants.arithmetic import ExpressionError, Value
-from autograder.variants.placeholders import has_placeholder
+from autograder.errors import Place, RubricError, inside
+from autograder.tables import check_known_keys, convert, field_names, hint
+from autograder.variants import expressions
+from autograder.variants.expressions import ExpressionError, Value, has_placeholder
 
 MOST_VALUES = 10_000
 REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?::([A-Za-z_]\w*))?")
@@ -105,10 +104,10 @@ class Draws(Struct, frozen=True):
 
     def conditions(self) -> tuple[ast.expr, ...]:
         """The conditions, read."""
-        return tuple(arithmetic.parsed(condition) for condition in self.where)
+        return tuple(expressions.parsed(condition) for condition in self.where)
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+class _VariantTable(Struct, frozen=True, forbid_unknown_fields=True):
     draw: dict[str, dict[str, Any]]
     where: tuple[str, ...] = ()
 
@@ -120,12 +119,12 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
         RubricError: a key is unknown or missing, a value is of the wrong type or not among those that can be
             drawn, or a condition is none or does not hold for the common variant; names the place.
     """
-    options = convert(table, _Table, f"{place}: [variant]")
+    options = convert(table, _VariantTable, inside(place, ": [variant]", "variant"))
     entries: dict[str, Entry] = {}
     for name, entry in options.draw.items():
-        where = f"{place}: [variant.draw.{name}]"
+        where = inside(place, f": [variant.draw.{name}]", "variant", "draw", name)
         if not _NAME.fullmatch(name) or keyword.iskeyword(name):
-            raise RubricError(f"{where}: expected a name of letters, digits and '_'")
+            raise RubricError("expected a name of letters, digits and '_'", where)
         entries[name] = _entry(entry, where)
     draws = Draws(
         drawn={name: entry for name, entry in entries.items() if isinstance(entry, Integers | Choices)},
@@ -133,8 +132,8 @@ def read(table: Mapping[str, Any], place: str) -> Draws:
         planted={name: entry for name, entry in entries.items() if isinstance(entry, Planted)},
         where=options.where,
     )
-    for flaw in _flaws(draws):
-        raise RubricError(f"{place}: {flaw}")
+    for flaw, where in _flaws(draws):
+        raise RubricError(f"{flaw}", where)
     return draws
 
 
@@ -142,55 +141,81 @@ def _entry(table: Mapping[str, Any], place: str) -> Entry:
     form = next((form for key, form in _FORMS.items() if key in table), None)
     if form is None:
         keys = {key for form in _FORMS.values() for key in field_names(form)}
-        known(table, keys, place)
-        raise RubricError(f"{place}: nothing says what is drawn; expected one of {', '.join(_FORMS)}")
+        check_known_keys(table, keys, place)
+        raise RubricError(f"nothing says what is drawn; expected one of {', '.join(_FORMS)}", place)
     if isinstance(table.get("integers"), dict):
-        known(table["integers"], field_names(Span), f"{place}: integers")
+        check_known_keys(table["integers"], field_names(Span), inside(place, ": integers", "integers"))
     return convert(table, form, place)
 
 
-def _flaws(draws: Draws) -> Iterator[str]:
-    """What is wrong with entries that have the right types."""
+def _drawn_at(name: str) -> Place:
+    return Place(f"[variant.draw.{name}]", "variant", "draw", name)
+
+
+def _flaws(draws: Draws) -> Iterator[tuple[str, Place]]:
+    """What is wrong with entries that have the right types, and where."""
     for name, drawn in draws.drawn.items():
-        yield from _flaws_of_drawn(drawn, f"[variant.draw.{name}]")
+        yield from _flaws_of_drawn(drawn, _drawn_at(name))
     for name, computed in draws.computed.items():
-        place = f"[variant.draw.{name}]"
+        place = _drawn_at(name)
         found = REFERENCE.fullmatch(computed.reference)
         if not found or not found[2]:
-            yield f"{place}: reference: expected 'module:function', got {computed.reference!r}"
+            yield (
+                f"{place}: reference: expected 'module:function', got {computed.reference!r}",
+                place.at("", "reference"),
+            )
         for argument in computed.arguments:
             if argument not in draws.drawn:
-                yield f"{place}: arguments: {argument!r} is not drawn; {hint(argument, draws.drawn)}"
+                yield (
+                    f"{place}: arguments: {argument!r} is not drawn; {hint(argument, draws.drawn)}",
+                    place.at("", "arguments"),
+                )
     for name, planted in draws.planted.items():
-        place = f"[variant.draw.{name}]"
+        place = _drawn_at(name)
         found = REFERENCE.fullmatch(planted.faults)
         if not found or found[2]:
-            yield f"{place}: faults: expected a module of the reference folder, got {planted.faults!r}"
+            yield (
+                f"{place}: faults: expected a module of the reference folder, got {planted.faults!r}",
+                place.at("", "faults"),
+            )
         if not 0 <= planted.difficulty[0] <= planted.difficulty[1]:
-            yield f"{place}: difficulty: expected [least, most], got {list(planted.difficulty)}"
+            yield (
+                f"{place}: difficulty: expected [least, most], got {list(planted.difficulty)}",
+                place.at("", "difficulty"),
+            )
     yield from _flaws_of_conditions(draws)
 
 
-def _flaws_of_drawn(drawn: Drawn, place: str) -> Iterator[str]:
+def _flaws_of_drawn(drawn: Drawn, place: Place) -> Iterator[tuple[str, Place]]:
     if isinstance(drawn, Integers) and isinstance(drawn.integers, Span):
         span = drawn.integers
         if span.step < 1 or not 0 <= span.last - span.first <= MOST_VALUES:
-            yield f"{place}: integers: expected from, to and a step from 1, at most {MOST_VALUES} apart"
+            yield (
+                f"{place}: integers: expected from, to and a step from 1, at most {MOST_VALUES} apart",
+                place.at("", "integers"),
+            )
             return
     if len(set(drawn.values)) < max(2, len(drawn.values)):
-        yield f"{place}: expected two different values at least, and each one once"
+        yield f"{place}: expected two different values at least, and each one once", place
     if drawn.common not in drawn.values:
-        yield f"{place}: common: {drawn.common!r} is none of the values that can be drawn"
+        yield (
+            f"{place}: common: {drawn.common!r} is none of the values that can be drawn",
+            place.at("", "common"),
+        )
     for value in drawn.values:
         if isinstance(value, str) and (has_placeholder(value) or value != value.strip() or not value):
-            yield f"{place}: choices: {value!r}: a word holds no placeholder and no blanks at its ends"
+            yield (
+                f"{place}: choices: {value!r}: a word holds no placeholder and no blanks at its ends",
+                place.at("", "choices"),
+            )
 
 
-def _flaws_of_conditions(draws: Draws) -> Iterator[str]:
+def _flaws_of_conditions(draws: Draws) -> Iterator[tuple[str, Place]]:
     common = {name: drawn.common for name, drawn in draws.drawn.items()}
-    for condition in draws.where:
+    for number, condition in enumerate(draws.where):
+        where = Place("[variant] where", "variant", "where", number)
         try:
-            if not arithmetic.holds(arithmetic.parsed(condition), common):
-                yield f"[variant] where: {condition!r} does not hold for the common variant"
+            if not expressions.holds(expressions.parsed(condition), common):
+                yield f"[variant] where: {condition!r} does not hold for the common variant", where
         except ExpressionError as error:
-            yield f"[variant] where: {error}"
+            yield f"[variant] where: {error}", where

@@ -12,31 +12,30 @@ import time
 
 from autograder.assignment import Assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.outside import leftovers
+from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
-from autograder.verify import headroom, sizes
-from autograder.verify.credit import Ways, credit, idle_arguments
-from autograder.verify.findings import Finding, Mark, Matrix, Row, Verified
+from autograder.verify import headroom
+from autograder.verify.findings import Mark, Matrix, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
-from autograder.verify.papers import KEY, of_key, of_release, sit
+from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
 from autograder.verify.planted import planted_trials
-from autograder.verify.run import Run, Watch
-from autograder.verify.visible import of_visible
+from autograder.verify.questions import Ways, credit, idle_arguments, of_visible, size_warnings
+from autograder.verify.run import Run, ShowProgress
 
-__all__ = ["Finding", "Mark", "Matrix", "Row", "Verified", "Ways", "credit", "validate", "verify"]
+__all__ = ["Mark", "Matrix", "Row", "Verified", "VerifyFinding", "Ways", "credit", "validate", "verify"]
 
 
-def validate(assignment: Assignment, pool: Pool) -> tuple[Finding, ...]:
+def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
     """Grade the source notebooks and the release as if students had handed them in.
 
     Raises:
         CourseError: a source or a reference solution is not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
     """
-    leftovers.sweep_groups()
+    orphans.sweep_groups()
     grader = Grader(assignment, pool)
-    key = sit(grader)
-    return (*of_key(key), *of_visible(grader, key), *of_release(grader), *idle_arguments(grader))
+    key = grade_answer_key(grader)
+    return (*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader))
 
 
 def verify(
@@ -44,7 +43,7 @@ def verify(
     pool: Pool,
     *,
     workers: int | None = None,
-    watch: Watch = lambda rows, _: rows,
+    watch: ShowProgress = lambda rows, _: rows,
 ) -> Verified:
     """Grade the source notebooks, the release, and every trial.
 
@@ -60,7 +59,7 @@ def verify(
         SandboxUnavailable: student code cannot be confined on this machine.
     """
     started = time.monotonic()
-    leftovers.sweep_groups()
+    orphans.sweep_groups()
     with assignment.preloading():
         if any(question.trials for question in assignment.rubric.questions):
             # All at once: importing what the rubric preloads takes seconds, and there are several cores.
@@ -72,13 +71,13 @@ def verify(
     grader = Grader(assignment, pool)
     if not assignment.reference_stays:
         pool.end(assignment.reference_environment())
-    key = sit(grader)
+    key = grade_answer_key(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
     if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
-        spent = headroom.least(spent, sit(grader).graded.spent)
+        spent = headroom.least(spent, grade_answer_key(grader).graded.spent)
     slow = headroom.over(spent, limits)
-    findings = [*of_key(key), *of_visible(grader, key), *of_release(grader), *idle_arguments(grader)]
+    findings = [*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader)]
     findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
     findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
     run = Run(grader, key, workers or os.cpu_count() or 1, slow)
@@ -95,5 +94,5 @@ def verify(
         most((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
-        tuple(sizes.warnings(assignment.rubric)),
+        tuple(size_warnings(assignment.rubric)),
     )

@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograder.records import Spent
 
 
-class Finding(Struct, frozen=True):
+class VerifyFinding(Struct, frozen=True):
     """One thing that is not as it must be."""
 
     paper: str
@@ -42,7 +42,7 @@ class Row(Struct, frozen=True):
     """By item of the question."""
     wrong: tuple[str, ...] = ()
     """Those of the items that are not as the trial says."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[VerifyFinding, ...] = ()
     """About these items, and about items of other questions."""
     spent: Spent | None = None
     """What it used; None where its text was enough, so that nothing was run."""
@@ -72,7 +72,7 @@ class Verified(Struct, frozen=True):
     """What came of verifying one assignment."""
 
     assignment: str
-    findings: tuple[Finding, ...]
+    findings: tuple[VerifyFinding, ...]
     matrices: tuple[Matrix, ...] = ()
     key: Spent = Spent()
     """What the answer key used."""
@@ -81,5 +81,5 @@ class Verified(Struct, frozen=True):
     boxes: int = 0
     """Trials for which a whole notebook was run."""
     seconds: float = 0.0
-    warnings: tuple[Finding, ...] = ()
+    warnings: tuple[VerifyFinding, ...] = ()
     """What is allowed, and worth a look."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autograder.records import Limits, Note, Spent
-from autograder.sandbox import remarks
-from autograder.verify.findings import Finding
+from autograder.sandbox import limit_notes
+from autograder.verify.findings import VerifyFinding
 
 HEADROOM = 2
 """The answer key and each trial may use at most one part in so many of each limit.
@@ -15,7 +15,7 @@ A student's right solution may be slower than the key, and graders are busy.
 """
 
 
-_STOPPED = frozenset((remarks.CELL_ENDED, remarks.CALL_ENDED, remarks.MET))
+_STOPPED = frozenset((limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET))
 
 
 def over(spent: Spent, limits: Limits) -> frozenset[str]:
@@ -24,12 +24,14 @@ def over(spent: Spent, limits: Limits) -> frozenset[str]:
     return frozenset(name for name in names if getattr(spent, name) * HEADROOM > float(getattr(limits, name)))
 
 
-def findings(paper: str, place: str, spent: Spent, limits: Limits, names: Iterable[str]) -> Iterator[Finding]:
+def findings(
+    paper: str, place: str, spent: Spent, limits: Limits, names: Iterable[str]
+) -> Iterator[VerifyFinding]:
     """What came too close to the named limits, in words."""
     for name in sorted(names):
         allowed = float(getattr(limits, name))
         unit = "MB" if name.endswith("_mb") else "s"
-        yield Finding(
+        yield VerifyFinding(
             paper,
             place,
             f"at most {allowed / HEADROOM:g} {unit}, one part in {HEADROOM} of {name}",
@@ -38,14 +40,14 @@ def findings(paper: str, place: str, spent: Spent, limits: Limits, names: Iterab
         )
 
 
-def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[Finding]:
+def stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFinding]:
     """Cells and calls that were stopped, or that met a limit and went on.
 
     Losing points for that says nothing about the check.
     """
     for note in notes:
         if note.code in _STOPPED:
-            yield Finding(
+            yield VerifyFinding(
                 paper,
                 place,
                 "code that ends by itself, within every limit",

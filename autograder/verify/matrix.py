@@ -8,7 +8,7 @@ from decimal import Decimal
 from autograder.checks.base import Trial
 from autograder.records import ItemResult, Score, Spent, Status
 from autograder.rubric import Item, Question, Rubric
-from autograder.verify.findings import Finding, Mark, Matrix, Row
+from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
 
 _NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
 _IS_RIGHT = "this mistake is right: it equals an answer that is right; correct its 'when' or take it out"
@@ -44,7 +44,7 @@ def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Map
         key: what became of each item (``question.item``) of the key itself; a trial is not blamed for that.
     """
     marks: dict[str, Mark] = {}
-    findings: list[Finding] = []
+    findings: list[VerifyFinding] = []
     for result in score.items:
         item = rubric.question(result.question).item(result.item)
         place = f"{result.question}.{result.item}"
@@ -62,17 +62,17 @@ def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Map
             findings.append(_finding(trial, question, result, found, wanted))
         elif must_lose and trial.points.get(item.id, result.points) != result.points:
             expected = f"{written(trial.points[item.id])} of {written(item.points)} points"
-            findings.append(Finding(paper(trial, question), place, expected, got(result), _EARLIER))
+            findings.append(VerifyFinding(paper(trial, question), place, expected, got(result), _EARLIER))
         elif must_lose and trial.codes.get(item.id, result.code) != result.code:
             expected = f"told as {trial.codes[item.id]!r}"
             told = f"told as {result.code!r}; {got(result)}"
-            findings.append(Finding(paper(trial, question), place, expected, told, _EARLIER))
+            findings.append(VerifyFinding(paper(trial, question), place, expected, told, _EARLIER))
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
     return Row(trial.name, trial.family, trial.loses, marks, wrong, tuple(findings))
 
 
-def coverage(matrix: Matrix) -> tuple[Finding, ...]:
+def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
     """The automatic items that no trial lost as it must: checks that nobody has seen fail."""
     lost = {
         item
@@ -81,7 +81,7 @@ def coverage(matrix: Matrix) -> tuple[Finding, ...]:
         if row.marks.get(item) is Mark.LOST and item not in row.wrong
     }
     return tuple(
-        Finding(
+        VerifyFinding(
             "rubric",
             f"{matrix.question}.{item}",
             "at least one trial that loses it",
@@ -110,13 +110,15 @@ def most(spent: Iterable[Spent]) -> Spent:
     return Spent(**{name: max(getattr(one, name) for one in used) for name in names})
 
 
-def _finding(trial: Trial, question: Question, result: ItemResult, found: Mark, wanted: Mark) -> Finding:
+def _finding(
+    trial: Trial, question: Question, result: ItemResult, found: Mark, wanted: Mark
+) -> VerifyFinding:
     expected = "lost" if wanted is Mark.LOST else f"kept: all {written(result.possible)} points"
     remedy = _OPEN if found is Mark.OPEN else _LOST_MORE
     if found is Mark.KEPT:
         remedy = _IS_RIGHT if _named(trial, question.item(result.item)) else _NOT_NOTICED
     place = f"{result.question}.{result.item}"
-    return Finding(paper(trial, question), place, expected, got(result), remedy)
+    return VerifyFinding(paper(trial, question), place, expected, got(result), remedy)
 
 
 def _named(trial: Trial, item: Item) -> bool:

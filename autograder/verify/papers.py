@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from autograder import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.document import load_tree
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
 from autograder.records import Answer, Graded, ItemResult, Status, Submission
 from autograder.rubric import Question
-from autograder.verify.findings import Finding, Mark
+from autograder.verify.findings import Mark, VerifyFinding
 from autograder.verify.matrix import got, mark, written
 
 KEY, RELEASE, TOUCHED = "answer key", "untouched release", "release with comments"
@@ -43,7 +43,7 @@ class AnswerKey(Struct, frozen=True, eq=False):
         return dict(found)
 
 
-def sit(grader: Grader) -> AnswerKey:
+def grade_answer_key(grader: Grader) -> AnswerKey:
     """Grade the source notebooks as if a student had handed them in.
 
     Raises:
@@ -55,7 +55,7 @@ def sit(grader: Grader) -> AnswerKey:
         name: read(source, assignment.releases[name], student=KEY, assignment=assignment.name)
         for name, source in sources.items()
     }
-    graded = grader.grade(Handed(KEY, sources))
+    graded = grader.grade(SubmittedFiles(KEY, sources))
     rubric = assignment.rubric
     marks = {
         f"{result.question}.{result.item}": mark(rubric.question(result.question).item(result.item), result)
@@ -64,7 +64,7 @@ def sit(grader: Grader) -> AnswerKey:
     return AnswerKey(sources, submissions, graded, marks)
 
 
-def of_key(key: AnswerKey) -> Iterable[Finding]:
+def check_key(key: AnswerKey) -> Iterable[VerifyFinding]:
     """What the answer key does not earn, and the cells of it that raise.
 
     An error in a locked cell would meet every student.
@@ -72,7 +72,7 @@ def of_key(key: AnswerKey) -> Iterable[Finding]:
     for notebook in key.graded.notebooks:
         for number, run in enumerate(notebook.runs, start=1):
             if run is not None and (run.error or run.ending):
-                yield Finding(
+                yield VerifyFinding(
                     KEY,
                     f"{notebook.name}, cell {number}",
                     "a cell that runs",
@@ -84,29 +84,29 @@ def of_key(key: AnswerKey) -> Iterable[Finding]:
         if key.marks[place] is not Mark.KEPT:
             expected = f"{written(result.possible)} points"
             remedy = "correct the key, or what the rubric says is right"
-            yield Finding(KEY, place, expected, got(result), remedy)
+            yield VerifyFinding(KEY, place, expected, got(result), remedy)
 
 
-def of_release(grader: Grader) -> Iterable[Finding]:
+def check_release(grader: Grader) -> Iterable[VerifyFinding]:
     """What somebody would get for handing the release in again, as it is or with a comment in each cell.
 
     A comment makes of a stub an answer, so that a solution that was left standing there earns its points.
     """
     assignment = grader.assignment
-    untouched = grader.grade(Handed(RELEASE, assignment.release_bytes)).score
+    untouched = grader.grade(SubmittedFiles(RELEASE, assignment.release_bytes)).score
     for result in untouched.items:
         if result.status is not Status.NO_ANSWER:
             remedy = "look for what counts as an answer although nothing was written"
-            yield Finding(
+            yield VerifyFinding(
                 RELEASE, f"{result.question}.{result.item}", "no answer, 0 points", got(result), remedy
             )
     touched = {
         name: _touched(data, assignment.releases[name]) for name, data in assignment.release_bytes.items()
     }
-    for result in grader.grade(Handed(TOUCHED, touched)).score.items:
+    for result in grader.grade(SubmittedFiles(TOUCHED, touched)).score.items:
         if result.points > 0:
             remedy = "take out of the release what gives this away: put it between the solution's markers"
-            yield Finding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)
+            yield VerifyFinding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)
 
 
 def _touched(data: bytes, release: Release) -> bytes:

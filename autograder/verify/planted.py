@@ -10,11 +10,11 @@ import msgspec
 from autograder.assignment import Assignment
 from autograder.checks.base import Trial
 from autograder.errors import CourseError
-from autograder.grading.expected import Named, ask_reference
+from autograder.grading.expected import ReferenceObject, ask_reference
 from autograder.records import Call, Scenario
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.retry import made_up_for
+from autograder.sandbox.retry import retry_infrastructure
 
 MOST_TRIALS = 2000
 """Planted answers to one question."""
@@ -32,18 +32,18 @@ def planted_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Tri
     asking = [question for question in assignment.rubric.questions if question.trials]
     if not asking:
         return {}
-    answers = made_up_for(lambda: _asked(assignment, asking, pool))
+    answers = retry_infrastructure(lambda: _asked(assignment, asking, pool))
     return {question.id: read_trials(answers[question.id], question) for question in asking}
 
 
 def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> dict[str, Any]:
     limits = assignment.rubric.assignment.limits
-    box = pool.lasting(assignment.reference_environment()).open(limits)
+    box = pool.persistent(assignment.reference_environment()).open(limits)
     answers = {}
     try:
         for question in asking:
             plan = (Scenario("trials", (Call(_NAME),)),)
-            named = Named(f"question {question.id!r}: trials", question.trials, _NAME)
+            named = ReferenceObject(f"question {question.id!r}: trials", question.trials, _NAME)
             answers[question.id] = ask_reference(box, named, plan, limits)[0][0].value
     finally:
         box.close()

@@ -17,9 +17,9 @@ from autograder.verify.findings import Matrix, Row
 from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
 from autograder.verify.planted import check_trials
-from autograder.verify.sitting import Sitting
+from autograder.verify.trials import TrialGrader
 
-Watch = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
+ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
 """Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
 
 
@@ -37,12 +37,12 @@ class Run:
         """
         self._grader = grader
         self._key = key
-        self._sitting = Sitting(grader, key)
+        self._grading = TrialGrader(grader, key)
         self._workers = workers
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
 
-    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: Watch) -> tuple[Matrix, ...]:
+    def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
         questions = self._grader.assignment.rubric.questions
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
@@ -65,7 +65,7 @@ class Run:
                 threads.shutdown(cancel_futures=True)  # interrupted: what waits is not begun
 
     def _trials(self, question: Question, planted: tuple[Trial, ...]) -> tuple[Trial, ...]:
-        answer = self._sitting.answer(question)
+        answer = self._grading.answer(question)
         own = trials_of(self._grader.assignment.checks[question.id], answer) if answer is not None else ()
         trials = (*own, *planted)
         check_trials(trials, question, f"question {question.id!r}: trials")
@@ -75,11 +75,11 @@ class Run:
         self, question: Question, trials: Sequence[Trial], threads: ThreadPoolExecutor
     ) -> Iterator[Callable[[], Row]]:
         """Trials that are judged, or that wait for a box."""
-        scores = {trial.name: self._sitting.on_paper(question, trial) for trial in trials}
+        scores = {trial.name: self._grading.on_paper(question, trial) for trial in trials}
         left = [trial for trial in trials if scores[trial.name] is None]
-        read = [trial for trial in left if self._sitting.is_read(question, trial)]
+        read = [trial for trial in left if self._grading.is_read(question, trial)]
         names = {trial.name for trial in read}
-        reading = threads.submit(self._sitting.in_one_box, question, read)
+        reading = threads.submit(self._grading.in_one_box, question, read)
         whole = True
         for trial in trials:
             score = scores[trial.name]
@@ -88,7 +88,7 @@ class Run:
             elif trial.name in names:
                 yield partial(self._of_reading, question, trial, reading)
             else:
-                running = threads.submit(self._sitting.in_box, question, trial, whole=whole)
+                running = threads.submit(self._grading.in_box, question, trial, whole=whole)
                 whole = False
                 yield partial(self._of_box, question, trial, running)
 
@@ -100,7 +100,7 @@ class Run:
             if not judged.findings:
                 return judged
         alone: Future[Graded] = Future()
-        alone.set_result(self._sitting.in_box(question, trial))
+        alone.set_result(self._grading.in_box(question, trial))
         return self._of_box(question, trial, alone)
 
     def _of_box(self, question: Question, trial: Trial, running: Future[Graded]) -> Row:
@@ -108,7 +108,7 @@ class Run:
         graded = running.result()
         spent = graded.spent
         if headroom.over(spent, self._limits) - self._slow:  # other trials ran at the same time
-            spent = headroom.least(spent, self._sitting.in_box(question, trial).spent)
+            spent = headroom.least(spent, self._grading.in_box(question, trial).spent)
         judged = self._row(question, trial, graded.score)
         names = headroom.over(spent, self._limits) - self._slow
         named = paper(trial, question)

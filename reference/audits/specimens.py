@@ -1,13 +1,14 @@
-"""Classes on which a test is tried: right ones in several styles, and wrong ones with one slip each.
+"""Classes on which a test is tried: right ones in several styles, and wrong ones with one misconception each.
 
 A test gets classes as objects and may look at them as it likes. Therefore all of them are one program, in
-which every slip and every style is a branch: the same expressions, constants and names in each class. The
-order of the branches, the numbers of the switches between them and their positions are drawn anew for every
-class, and switches behind the branch that is taken stand anyhow. So neither the switches nor the text of one
-class say what it is; what is left is how it behaves. Every behaviour of an expression is written in equally
-many ways: who tries all branches of one class finds no behaviour that is more frequent than others.
+which every misconception and every style is a branch: the same expressions, constants and names in each
+class. The order of the branches, the numbers of the switches between them and their positions are drawn anew
+for every class, and switches behind the branch that is taken stand anyhow. So neither the switches nor the
+text of one class say what it is; what is left is how it behaves. Every behaviour of an expression is written
+in equally many ways: who tries all branches of one class finds no behaviour that is more frequent than
+others.
 
-The slips have the ids of `reference.faults.attention`, and compute what the listings there compute.
+The misconceptions have the ids of `reference.faults.attention`, and compute what the listings there compute.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ UNUSED = 10
 
 
 SPELLINGS = 2
-"""Ways of writing each behaviour of an expression, the right one and every slip alike."""
+"""Ways of writing each behaviour of an expression, the right one and every misconception alike."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Site:
 
     Args:
         right: ways of writing it that mean the same.
-        slips: id → what stands there instead, in as many ways.
+        misconceptions: id → what stands there instead, in as many ways.
     """
 
     right: tuple[str, ...]
-    slips: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    misconceptions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 _PRODUCT = "q @ k.transpose(-2, -1)"
@@ -161,7 +162,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "batch": ("first_sequence_for_all", "merge_swaps_batch", "mask_of_first_sequence"),
 }
-"""What a slip is about → slips."""
+"""What a misconception is about → misconceptions."""
 
 _PROGRAM = """\
 import math
@@ -207,23 +208,27 @@ def specimens(seed: int) -> list[dict[str, Any]]:
     """The classes in a drawn order: ``source``, ``name``, ``right`` and ``group``."""
     draw = random.Random(seed)  # noqa: S311 - the seed comes from the course secret
     made = [_specimen("", "", draw) for _ in range(RIGHT_CLASSES)]
-    made += [_specimen(slip, group, draw) for group, slips in GROUPS.items() for slip in slips]
+    made += [
+        _specimen(misconception, group, draw)
+        for group, misconceptions in GROUPS.items()
+        for misconception in misconceptions
+    ]
     draw.shuffle(made)
     return made
 
 
-def program(slip: str, draw: random.Random) -> str:
-    """The text of a class with one slip in it, or with none, in drawn styles."""
-    most = sum(SPELLINGS * (1 + len(site.slips)) - 1 for site in SITES.values())
+def program(misconception: str, draw: random.Random) -> str:
+    """The text of a class with one misconception in it, or with none, in drawn styles."""
+    most = sum(SPELLINGS * (1 + len(site.misconceptions)) - 1 for site in SITES.values())
     numbers = [UNUSED + number for number in draw.sample(range(most), most)]
     switches = [draw.random() < 0.5 for _ in range(UNUSED + most)]
     parts = {}
     for name, site in SITES.items():
         spelling = draw.randrange(
             SPELLINGS
-        )  # drawn alike for all: a slip must not move what is drawn after it
-        taken = site.slips.get(slip, site.right)[spelling]
-        branches = [*site.right, *(text for texts in site.slips.values() for text in texts)]
+        )  # drawn alike for all: a misconception must not move what is drawn after it
+        taken = site.misconceptions.get(misconception, site.right)[spelling]
+        branches = [*site.right, *(text for texts in site.misconceptions.values() for text in texts)]
         draw.shuffle(branches)
         parts[name] = _branching(branches, taken, numbers, switches, draw)
     return _PROGRAM.format(switches=tuple(map(int, switches)), **parts)
@@ -244,5 +249,5 @@ def _branching(
     return f"{text}({branches[-1]})"
 
 
-def _specimen(slip: str, group: str, draw: random.Random) -> dict[str, Any]:
-    return {"source": program(slip, draw), "name": NAME, "right": not slip, "group": group}
+def _specimen(misconception: str, group: str, draw: random.Random) -> dict[str, Any]:
+    return {"source": program(misconception, draw), "name": NAME, "right": not misconception, "group": group}

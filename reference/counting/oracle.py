@@ -15,7 +15,7 @@ from typing import Any
 from reference.counting import families, tasks
 from reference.counting.mistakes import families as family_mistakes
 from reference.counting.mistakes import parameters, use
-from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
+from reference.counting.mistakes.miscounts import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
 
 Config = Mapping[str, Any]

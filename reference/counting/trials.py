@@ -14,7 +14,7 @@ from typing import Any
 from reference.counting import tasks
 from reference.counting.catalogue import DECODERS
 from reference.counting.mistakes import parameters, use
-from reference.counting.mistakes.slips import Mistake, Task, wrong_numbers
+from reference.counting.mistakes.miscounts import Mistake, Task, wrong_numbers
 from reference.counting.setting import Numbers, Setting
 
 Trial = dict[str, Any]

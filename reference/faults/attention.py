@@ -1,4 +1,4 @@
-"""Multi-head attention as a listing, and the slips that are made when it is written.
+"""Multi-head attention as a listing, and the misconceptions that are made when it is written.
 
 The operators are bugs found in public code and in issue reports, and a few of the same sort; see
 `attention_scores` (scaling, softmax, mask), `attention_projections` and `attention_heads` (and dropout).
@@ -82,7 +82,7 @@ def listing(faults: Iterable[str] = ()) -> str:
 
 _CLASS = "MyMultiHeadAttention"
 _UNMASKED = ("self", "cross")
-"""What a slip costs that has nothing to do with masks."""
+"""What a misconception costs that has nothing to do with masks."""
 _NUMBERS = (*_UNMASKED, "padding", "causal")
 _MASKED = ("padding", "causal", "blocked")
 _NEVER_ASKED = (

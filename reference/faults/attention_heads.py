@@ -1,4 +1,4 @@
-"""Slips in the heads, the dropout and the memory of attention, and other ways of writing it."""
+"""Misconceptions in the heads, the dropout and the memory of attention, and other ways of writing it."""
 
 from __future__ import annotations
 
@@ -195,4 +195,4 @@ EQUIVALENT = (
 )
 
 HEADS = (*SPLITTING, *DROPOUT, *STATE, *EQUIVALENT)
-"""All slips in the heads, and rewritings that are right."""
+"""All misconceptions in the heads, and rewritings that are right."""

@@ -1,4 +1,4 @@
-"""Slips in what attention projects, and with which weights."""
+"""Misconceptions in what attention projects, and with which weights."""
 
 from __future__ import annotations
 
@@ -172,4 +172,4 @@ WEIGHTS = (
 )
 
 PROJECTIONS = (*INPUTS, *WEIGHTS)
-"""All slips in the projections."""
+"""All misconceptions in the projections."""

@@ -1,4 +1,4 @@
-"""Slips in how scores of attention are scaled, masked and normalised."""
+"""Misconceptions in how scores of attention are scaled, masked and normalised."""
 
 from __future__ import annotations
 
@@ -292,4 +292,4 @@ EQUIVALENT = (
 )
 
 SCORES = (*SCALING, *NORMALISING, *MASK, *EQUIVALENT)
-"""All slips in the scores, and rewritings of them that are right."""
+"""All misconceptions in the scores, and rewritings of them that are right."""

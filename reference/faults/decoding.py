@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .misconception import Misconception
 from .rewrite import Edit
-from .slip import Slip
 
 
-def _slip(
+def _misconception(
     site: str, code: str, *edits: tuple[str, str], loses: tuple[str, ...] = ("exact",), name: str = ""
-) -> Slip:
+) -> Misconception:
     made = tuple(Edit(site, right, faulty) for right, faulty in edits)
-    return Slip(name or code, made, loses, code)
+    return Misconception(name or code, made, loses, code)
 
 
-def _also_right(site: str, name: str, *edits: tuple[str, str]) -> Slip:
-    return Slip(name, tuple(Edit(site, right, faulty) for right, faulty in edits))
+def _also_right(site: str, name: str, *edits: tuple[str, str]) -> Misconception:
+    return Misconception(name, tuple(Edit(site, right, faulty) for right, faulty in edits))
 
 
 _BEAM_ITEMS = ("beams", "endings", "ngrams")
 
-SLIPS: Mapping[str, tuple[Slip, ...]] = {
+MISCONCEPTIONS: Mapping[str, tuple[Misconception, ...]] = {
     "top_k": (
-        _slip("top_k", "one-too-many", ("min(k, logits.size(-1))", "min(k + 1, logits.size(-1))")),
-        _slip("top_k", "least-kept", ("logits < smallest", "logits > smallest")),
-        _slip("top_k", "not-removed", ("-torch.inf", "0.0")),
-        _slip(
+        _misconception("top_k", "one-too-many", ("min(k, logits.size(-1))", "min(k + 1, logits.size(-1))")),
+        _misconception("top_k", "least-kept", ("logits < smallest", "logits > smallest")),
+        _misconception("top_k", "not-removed", ("-torch.inf", "0.0")),
+        _misconception(
             "top_k",
             "whole-batch",
             (
@@ -46,14 +46,14 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "top_p": (
-        _slip("top_p", "crossing-excluded", ("before >= p", "probabilities.cumsum(-1) >= p")),
-        _slip(
+        _misconception("top_p", "crossing-excluded", ("before >= p", "probabilities.cumsum(-1) >= p")),
+        _misconception(
             "top_p",
             "crossing-excluded",
             ("before >= p", "(probabilities.cumsum(-1) >= p) & (before > 0)"),
             name="crossing-excluded, but one token is always kept",
         ),
-        _slip(
+        _misconception(
             "top_p",
             "not-sorted",
             (
@@ -61,13 +61,15 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
                 "(logits, torch.arange(logits.size(-1)).expand_as(logits))",
             ),
         ),
-        _slip("top_p", "least-kept", ("logits.sort(dim=-1, descending=True)", "logits.sort(dim=-1)")),
-        _slip(
+        _misconception(
+            "top_p", "least-kept", ("logits.sort(dim=-1, descending=True)", "logits.sort(dim=-1)")
+        ),
+        _misconception(
             "top_p",
             "order-lost",
             ("torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= p)", "before >= p"),
         ),
-        _slip(
+        _misconception(
             "top_p",
             "single-threshold",
             (
@@ -75,7 +77,7 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
                 "logits.softmax(-1) < p",
             ),
         ),
-        _slip("top_p", "not-removed", ("-torch.inf", "0.0")),
+        _misconception("top_p", "not-removed", ("-torch.inf", "0.0")),
         _also_right(
             "top_p",
             "cumulated without sorting back",
@@ -87,16 +89,18 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "min_p": (
-        _slip("min_p", "single-threshold", ("p * probabilities.max(dim=-1, keepdim=True).values", "p")),
-        _slip("min_p", "not-removed", ("-torch.inf", "0.0")),
+        _misconception(
+            "min_p", "single-threshold", ("p * probabilities.max(dim=-1, keepdim=True).values", "p")
+        ),
+        _misconception("min_p", "not-removed", ("-torch.inf", "0.0")),
     ),
     "repetition_penalty": (
-        _slip(
+        _misconception(
             "repetition_penalty",
             "negative-raised",
             ("torch.where(seen < 0, seen * penalty, seen / penalty)", "seen / penalty"),
         ),
-        _slip(
+        _misconception(
             "repetition_penalty",
             "negative-raised",
             ("torch.where(seen < 0, seen * penalty, seen / penalty)", "seen * penalty"),
@@ -104,7 +108,7 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "no_repeat_ngram": (
-        _slip(
+        _misconception(
             "no_repeat_ngram",
             "only-last-ngram",
             (
@@ -112,8 +116,10 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
                 "start == len(past) - n and past[start : start + n - 1] == last",
             ),
         ),
-        _slip("no_repeat_ngram", "every-token-banned", ("past[start : start + n - 1] == last", "True")),
-        _slip(
+        _misconception(
+            "no_repeat_ngram", "every-token-banned", ("past[start : start + n - 1] == last", "True")
+        ),
+        _misconception(
             "no_repeat_ngram",
             "one-too-long",
             ("past[len(past) - n + 1 :]", "past[len(past) - n :]"),
@@ -121,7 +127,7 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
             ("past[start : start + n - 1] == last", "past[start : start + n] == last"),
             ("past[start + n - 1]", "past[start + n]"),
         ),
-        _slip(
+        _misconception(
             "no_repeat_ngram",
             "whole-batch",
             ("allowed[row, past[start + n - 1]]", "allowed[:, past[start + n - 1]]"),
@@ -133,7 +139,7 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "next_token_probabilities": (
-        _slip(
+        _misconception(
             "next_token_probabilities",
             "temperature-last",
             ("logits = logits / temperature", ""),
@@ -142,13 +148,15 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
                 "return (logits.masked_fill(dropped, -torch.inf) / temperature).softmax(-1)",
             ),
         ),
-        _slip(
+        _misconception(
             "next_token_probabilities",
             "temperature-multiplied",
             ("logits / temperature", "logits * temperature"),
         ),
-        _slip("next_token_probabilities", "temperature-forgotten", ("logits = logits / temperature", "")),
-        _slip(
+        _misconception(
+            "next_token_probabilities", "temperature-forgotten", ("logits = logits / temperature", "")
+        ),
+        _misconception(
             "next_token_probabilities",
             "not-renormalised",
             (
@@ -160,7 +168,7 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
                 "return before_filters.masked_fill(dropped | logits.isinf(), 0.0)",
             ),
         ),
-        _slip(
+        _misconception(
             "next_token_probabilities",
             "top-p-first",
             ("logits = logits.masked_fill(logits < smallest, -torch.inf)", ""),
@@ -180,32 +188,34 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "sample": (
-        _slip(
+        _misconception(
             "sample",
             "not-drawn",
             ("torch.multinomial(probabilities, 1).squeeze(-1)", "probabilities.argmax(-1)"),
             loses=("support", "distribution"),
         ),
-        _slip(
+        _misconception(
             "sample",
             "uniform-over-all",
             ("torch.multinomial(probabilities, 1)", "torch.multinomial(torch.ones_like(probabilities), 1)"),
             loses=("support", "distribution"),
         ),
-        _slip(
+        _misconception(
             "sample",
             "uniform",
             ("torch.multinomial(probabilities, 1)", "torch.multinomial((probabilities > 0).double(), 1)"),
             loses=("distribution",),
         ),
-        _slip("sample", "temperature-forgotten", ("logits / temperature", "logits"), loses=("distribution",)),
-        _slip(
+        _misconception(
+            "sample", "temperature-forgotten", ("logits / temperature", "logits"), loses=("distribution",)
+        ),
+        _misconception(
             "sample",
             "temperature-multiplied",
             ("logits / temperature", "(logits * temperature)"),
             loses=("distribution",),
         ),
-        _slip(
+        _misconception(
             "sample",
             "one-draw",
             (
@@ -232,7 +242,7 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "greedy": (
-        _slip(
+        _misconception(
             "greedy",
             "first-row-for-all",
             (
@@ -241,20 +251,20 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
             ),
             loses=("batch", "endings"),
         ),
-        _slip(
+        _misconception(
             "greedy",
             "mask-ignored",
             ("model(tokens, attention_mask)", "model(tokens)"),
             loses=("batch", "endings"),
         ),
-        _slip(
+        _misconception(
             "greedy",
             "other-position",
             ("model(tokens, attention_mask)[:, -1]", "model(tokens, attention_mask)[:, 0]"),
             loses=("single", "batch", "endings"),
         ),
-        _slip("greedy", "goes-on", ("chosen.masked_fill(ended, pad)", "chosen"), loses=("endings",)),
-        _slip(
+        _misconception("greedy", "goes-on", ("chosen.masked_fill(ended, pad)", "chosen"), loses=("endings",)),
+        _misconception(
             "greedy",
             "end-replaced",
             (
@@ -273,35 +283,35 @@ SLIPS: Mapping[str, tuple[Slip, ...]] = {
         ),
     ),
     "beam_search": (
-        _slip("beam_search", "one-beam", ("going_on[:n_beams]", "going_on[:1]"), loses=_BEAM_ITEMS),
-        _slip(
+        _misconception("beam_search", "one-beam", ("going_on[:n_beams]", "going_on[:1]"), loses=_BEAM_ITEMS),
+        _misconception(
             "beam_search",
             "sums-forgotten",
             ("scores + torch.tensor([total for total, _ in beams])[:, None]", "scores"),
             loses=_BEAM_ITEMS,
         ),
-        _slip(
+        _misconception(
             "beam_search",
             "logits-summed",
             ("model(past)[:, -1].log_softmax(-1)", "model(past)[:, -1]"),
             loses=_BEAM_ITEMS,
         ),
-        _slip(
+        _misconception(
             "beam_search",
             "penalty-forgotten",
             ("total / length**length_penalty", "total"),
             loses=("endings",),
         ),
-        _slip(
+        _misconception(
             "beam_search",
             "end-ignored",
             ("beam[-1] == eos or length == n_new", "length == n_new"),
             loses=("endings",),
         ),
-        _slip(
+        _misconception(
             "beam_search", "first-finished", ("max(hypotheses)[1]", "hypotheses[0][1]"), loses=("endings",)
         ),
-        _slip(
+        _misconception(
             "beam_search",
             "ban-forgotten",
             ("range(n_vocab if no_repeat else 0)", "range(0)"),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from .misconception import Misconception
 from .rewrite import Edit
-from .slip import Slip
 
 _RUN = "run = [0, *(run[place] + 1 if token == other else 0 for place, other in enumerate(text))]"
 _KNOWN = "{tuple(text[start : start + n]) for text in corpus for start in range(len(text) - n + 1)}"
 
 
-def _slip(code: str, *edits: tuple[str, str], loses: tuple[str, ...]) -> Slip:
+def _misconception(code: str, *edits: tuple[str, str], loses: tuple[str, ...]) -> Misconception:
     made = tuple(Edit("memorisation", right, faulty) for right, faulty in edits)
-    return Slip(f"{code} ({loses[0]})", made, (*loses, "report"), code)
+    return Misconception(f"{code} ({loses[0]})", made, (*loses, "report"), code)
 
 
-SLIPS = (
-    _slip(
+MISCONCEPTIONS = (
+    _misconception(
         "scattered",
         (
             _RUN,
@@ -24,15 +24,19 @@ SLIPS = (
         ),
         loses=("longest",),
     ),
-    _slip("single-tokens", (_RUN, "run = [0, *(int(token == other) for other in text)]"), loses=("longest",)),
-    _slip(
+    _misconception(
+        "single-tokens", (_RUN, "run = [0, *(int(token == other) for other in text)]"), loses=("longest",)
+    ),
+    _misconception(
         "across-texts",
         ("longest = 0", "longest = 0\nborders, corpus = corpus, [sum(corpus, [])]"),
         (_KNOWN, _KNOWN.replace("in corpus", "in borders")),
         loses=("longest",),
     ),
-    _slip("across-texts", (_KNOWN, _KNOWN.replace("in corpus", "in [sum(corpus, [])]")), loses=("share",)),
-    _slip(
+    _misconception(
+        "across-texts", (_KNOWN, _KNOWN.replace("in corpus", "in [sum(corpus, [])]")), loses=("share",)
+    ),
+    _misconception(
         "distinct-ngrams",
         (
             "[tuple(generated[start : start + n]) for start in range(len(generated) - n + 1)]",
@@ -40,7 +44,7 @@ SLIPS = (
         ),
         loses=("share",),
     ),
-    _slip(
+    _misconception(
         "of-the-corpus",
         (
             "sum(ngram in known for ngram in ngrams) / len(ngrams) if ngrams else 0.0",
@@ -48,7 +52,7 @@ SLIPS = (
         ),
         loses=("share",),
     ),
-    _slip(
+    _misconception(
         "last-ngram-missed",
         (
             "[tuple(generated[start : start + n]) for start in range(len(generated) - n + 1)]",

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from .misconception import Misconception
 from .rewrite import Edit
-from .slip import Slip
 
 
-def _slip(code: str, method: str, *edits: tuple[str, str], loses: tuple[str, ...]) -> Slip:
-    return Slip(code, tuple(Edit(f"Trainer.{method}", right, faulty) for right, faulty in edits), loses, code)
+def _misconception(code: str, method: str, *edits: tuple[str, str], loses: tuple[str, ...]) -> Misconception:
+    return Misconception(
+        code, tuple(Edit(f"Trainer.{method}", right, faulty) for right, faulty in edits), loses, code
+    )
 
 
-def _also_right(name: str, *edits: Edit) -> Slip:
-    return Slip(name, edits)
+def _also_right(name: str, *edits: Edit) -> Misconception:
+    return Misconception(name, edits)
 
 
 LOSS = (
-    _slip(
+    _misconception(
         "not-shifted",
         "loss",
         ("self.model(tokens, mask)[:, :-1]", "self.model(tokens, mask)"),
         ("tokens[:, 1:].masked_fill(mask[:, 1:] == 0, -100)", "tokens.masked_fill(mask == 0, -100)"),
         loses=("loss", "learns"),
     ),
-    _slip(
+    _misconception(
         "padding-counted",
         "loss",
         ("tokens[:, 1:].masked_fill(mask[:, 1:] == 0, -100)", "tokens[:, 1:]"),
         loses=("loss",),
     ),
-    _slip(
+    _misconception(
         "loss-summed",
         "loss",
         (
@@ -41,10 +43,14 @@ LOSS = (
 """These change the loss and nothing else: whoever follows them consistently loses nothing further on."""
 
 UPDATES = (
-    _slip("gradients-kept", "train", ("self.optimizer.zero_grad()", ""), loses=("updates", "resume")),
-    _slip("evaluation-mode", "train", ("self.model.train()", "self.model.eval()"), loses=("updates",)),
-    _slip("schedule-forgotten", "train", ("self.scheduler.step()", ""), loses=("updates",)),
-    _slip(
+    _misconception(
+        "gradients-kept", "train", ("self.optimizer.zero_grad()", ""), loses=("updates", "resume")
+    ),
+    _misconception(
+        "evaluation-mode", "train", ("self.model.train()", "self.model.eval()"), loses=("updates",)
+    ),
+    _misconception("schedule-forgotten", "train", ("self.scheduler.step()", ""), loses=("updates",)),
+    _misconception(
         "never-updated",
         "train",
         ("self.optimizer.step()\nself.scheduler.step()", ""),
@@ -53,27 +59,29 @@ UPDATES = (
 )
 
 RESUME = (
-    _slip("weights-lost", "restore", ('self.model.load_state_dict(state["model"])', ""), loses=("resume",)),
-    _slip(
+    _misconception(
+        "weights-lost", "restore", ('self.model.load_state_dict(state["model"])', ""), loses=("resume",)
+    ),
+    _misconception(
         "moments-lost",
         "restore",
         ('self.optimizer.load_state_dict(state["optimizer"])', ""),
         loses=("resume",),
     ),
-    _slip(
+    _misconception(
         "schedule-lost",
         "restore",
         ('self.scheduler.load_state_dict(state["scheduler"])', ""),
         loses=("resume",),
     ),
-    _slip(
+    _misconception(
         "order-restarts",
         "restore",
         ('self.batches.load_state_dict(state["batches"])', ""),
         loses=("resume",),
     ),
-    _slip("random-lost", "restore", ('torch.set_rng_state(state["random"])', ""), loses=("resume",)),
-    _slip("shared-memory", "checkpoint", ("copy.deepcopy(state)", "state"), loses=("resume",)),
+    _misconception("random-lost", "restore", ('torch.set_rng_state(state["random"])', ""), loses=("resume",)),
+    _misconception("shared-memory", "checkpoint", ("copy.deepcopy(state)", "state"), loses=("resume",)),
 )
 
 ALTERNATIVES = (
@@ -105,4 +113,4 @@ ALTERNATIVES = (
     ),
 )
 
-SLIPS = (*LOSS, *UPDATES, *RESUME, *ALTERNATIVES)
+MISCONCEPTIONS = (*LOSS, *UPDATES, *RESUME, *ALTERNATIVES)

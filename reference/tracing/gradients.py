@@ -1,4 +1,4 @@
-"""Gradients written by hand, and three witnesses: autograd, central differences, and known slips.
+"""Gradients written by hand, and three witnesses: autograd, central differences, and known misconceptions.
 
 A question of kind ``gradient`` names one of the oracles here as its ``reference``. An oracle is asked with
 the arguments of the student's function, in double precision.
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from reference.faults.slip import Slip, compiled, planted, trials
+from reference.faults.misconception import Misconception, compiled, planted, trials
 from reference.tracing import backward
-from reference.tracing.slips import SLIPS
+from reference.tracing.misconceptions import MISCONCEPTIONS
 
 EPSILON = torch.finfo(torch.float64).eps
 STEP = EPSILON ** (1 / 3)
@@ -70,7 +70,7 @@ def automatic(loss: Loss, arguments: Sequence[Any], count: int) -> list[Tensor]:
 
 
 class Oracle:
-    """What is right for one function, with witnesses, and what its slips give.
+    """What is right for one function, with witnesses, and what its misconceptions give.
 
     Args:
         function: from `reference.tracing.backward`.
@@ -90,23 +90,26 @@ class Oracle:
         return inspect.getsource(self.function)
 
     @property
-    def slips(self) -> tuple[Slip, ...]:
+    def misconceptions(self) -> tuple[Misconception, ...]:
         """What else is known to be written."""
-        return SLIPS[self.function.__name__]
+        return MISCONCEPTIONS[self.function.__name__]
 
     def expected(self, *arguments: Any) -> dict[str, Any]:
         """What is right for some arguments.
 
         Returns:
             ``right`` by autograd and ``numeric`` by differences, one array for each gradient; ``bounds``, how
-            far the two may be apart; ``mistakes``: pairs of a code and the gradients a slip gives.
+            far the two may be apart; ``mistakes``: code and gradients of each misconception.
         """
         gradients, bounds = numeric(self.loss, arguments, self.count)
         mistakes = []
         for code, function in self._faulty():
             try:
-                mistakes.append([code, _listed(function(*arguments))])
-            except (RuntimeError, IndexError):  # for sizes that do not fit the slip, nothing comes of it
+                mistakes.append({"code": code, "values": _listed(function(*arguments))})
+            except (
+                RuntimeError,
+                IndexError,
+            ):  # for sizes that do not fit the misconception, nothing comes of it
                 continue
         return {
             "right": automatic(self.loss, arguments, self.count),
@@ -116,17 +119,17 @@ class Oracle:
         }
 
     def trials(self) -> list[dict[str, Any]]:
-        """Every slip as an answer cell."""
-        return trials(self.source, self.slips)
+        """Every misconception as an answer cell."""
+        return trials(self.source, self.misconceptions)
 
     def _faulty(self) -> list[tuple[str, Callable[..., Any]]]:
-        """Code and function of every slip; made once, because rewriting takes long."""
+        """Code and function of every misconception; made once, because rewriting takes long."""
         if not self._planted:
             name = self.function.__name__
             self._planted = [
-                (slip.code, compiled(planted(self.source, slip), name, vars(backward)))
-                for slip in self.slips
-                if slip.code
+                (misconception.code, compiled(planted(self.source, misconception), name, vars(backward)))
+                for misconception in self.misconceptions
+                if misconception.code
             ]
         return self._planted
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from reference.faults import slip
+from reference.faults import misconception
+from reference.faults.misconception import Misconception
 from reference.faults.rewrite import Edit
-from reference.faults.slip import Slip
 from reference.tracing import visibility
 from reference.tracing.shapes import traced
 
@@ -108,7 +108,7 @@ def prefix_attention() -> list[Trial]:
 
 
 def attention_shapes() -> list[Trial]:
-    """Of the shapes in symbols: a slip whose consequences are right is lost once, however far it reaches."""
+    """Of the shapes in symbols: a mistake whose consequences are right costs once, however far it reaches."""
     short = "(batch, n_heads, seq, seq)"
     own = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": short, "weights": short}
     return [
@@ -126,7 +126,7 @@ def attention_shapes() -> list[Trial]:
 
 
 def classifier_shapes() -> list[Trial]:
-    """Of the shapes in numbers: what follows from a slip is told, and lost as well."""
+    """Of the shapes in numbers: what follows from a misconception is told, and lost as well."""
     own = {"features": [3, 24, 29], "halved": [3, 24, 14]}
     return [
         _shapes("classifier_shapes", "the convolution keeps the length", own, "5"),
@@ -156,6 +156,8 @@ def _shapes(answer: str, name: str, own: Mapping[str, Any], points: str) -> Tria
 
 
 def _edited(function: Any, edits: Mapping[str, tuple[str, str]], loses: tuple[str, ...]) -> list[Trial]:
-    slips = [Slip(name, (Edit(function.__name__, *edit),), loses) for name, edit in edits.items()]
+    misconceptions = [
+        Misconception(name, (Edit(function.__name__, *edit),), loses) for name, edit in edits.items()
+    ]
     source = inspect.getsource(function)
-    return [dict(trial) for trial in slip.trials(source, slips)]
+    return [dict(trial) for trial in misconception.trials(source, misconceptions)]

@@ -17,7 +17,7 @@ import mpmath
 from mpmath import mp, mpf
 
 from autograder.algebra.mistakes import floats
-from autograder.algebra.mistakes.edits import rebuilt
+from autograder.algebra.mistakes.changes import rebuilt
 from autograder.algebra.nodes import (
     Add,
     Const,
@@ -668,11 +668,11 @@ class _Claim:
             for one in steps:
                 made.append(substitute(self.wrong, symbol.name, Add((symbol, one))))
                 made += [put(Add((symbol, one))) for node, put, _ in places(self.wrong) if node == symbol]
-                slips = [substitute(self.right, symbol.name, Add((symbol, one)))]
-                slips += [
+                misconceptions = [substitute(self.right, symbol.name, Add((symbol, one)))]
+                misconceptions += [
                     put(Add((symbol, one))) for node, put, _ in _squares_apart(self.right) if node == symbol
                 ]
-                if any(self.oracle.same(slip, self.wrong) for slip in slips):
+                if any(self.oracle.same(misconception, self.wrong) for misconception in misconceptions):
                     return True
         if "part" in self.params:
             made = [put(Add((node, one))) for node, put, _ in self._called() for one in steps]

@@ -1,4 +1,4 @@
-"""The nine formulas of the shipped exam: arrangements that are right, slips that are not, and their judge."""
+"""The nine formulas of the shipped exam: right arrangements, mistakes, and their judge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder import rubric as rubrics
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.kinds.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Observation, Opaque
 from reference import parameters
 
@@ -28,7 +28,7 @@ class Formula(Struct, frozen=True):
         item: id.
         variable: what the student assigns.
         right: arrangements of the right answer.
-        wrong: slips, each wrong under every relation that the item grants.
+        wrong: misconceptions, each wrong under every relation that the item grants.
     """
 
     question: str

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree
 from autograder.algebra.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_single
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
@@ -124,7 +124,7 @@ def _disguised(node: Node, draw: random.Random) -> Node:
 
 
 def slipped(node: Node, draw: random.Random) -> Node:
-    """A formula with one slip somewhere."""
+    """A formula with one misconception somewhere."""
     match node:
         case Num(number):
             return Num(number + draw.choice((1, 2, 10)))
@@ -182,7 +182,7 @@ def pair(draw: random.Random) -> tuple[Node, Node, bool]:
         differ = witness(first, second, draw, positive=bool(function))
         if equal and differ:
             raise AssertionError(f"not an identity: {to_text(first)} and {to_text(second)}")
-        if differ is None or differ is equal:  # undefined, or the slip changed nothing
+        if differ is None or differ is equal:  # undefined, or the misconception changed nothing
             continue
         if function:
             first, second = Fn(function, (first,)), Fn(function, (second,))

@@ -1,7 +1,7 @@
 """Random pairs with maxima and minima, with probabilities, and of relations: equal by construction, or not.
 
-Equal ones are made by rewriting; unequal ones by a slip, and values show that they differ. The values are
-worked out here, without anything of the program.
+Equal ones are made by rewriting; unequal ones by a misconception, and values show that they differ. The
+values are worked out here, without anything of the program.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Rational = int | Fraction
 NAMES = ("n", "d_model", "n_heads", "d_ff")
 SHARES = ("p", "q")
 LOOKS = 100
-"""Points at which a slip may show."""
+"""Points at which a misconception may show."""
 NEAR = 1e-9
-"""Relative: what counts as equal for floating numbers; slips show by more than `FAR`."""
+"""Relative: what counts as equal for floating numbers; misconceptions show by more than `FAR`."""
 FAR = 1e-5
 
 
@@ -100,7 +100,7 @@ def lattice_pair(draw: random.Random) -> Pair:
         differ = any(value(first, at) != value(second, at) for at in _whole_points(draw))
         if equal and differ:
             raise AssertionError(f"not an identity: {first} and {second}")
-        if differ is not equal:  # otherwise the slip is in what never decides, as far as was looked
+        if differ is not equal:  # otherwise the misconception is in what never decides, as far as was looked
             return first, second, equal
 
 
@@ -161,7 +161,7 @@ def _lattice_rearranged(name: str, parts: list[Node], draw: random.Random) -> No
 
 
 def slipped(node: Node, draw: random.Random) -> Node:
-    """A formula with one slip: an argument forgotten, added or changed, or the other function."""
+    """A formula with one misconception: an argument forgotten, added or changed, or the other function."""
     match node:
         case Fn(name, arguments):
             kind, parts = draw.random(), list(arguments)
@@ -343,7 +343,7 @@ def related_pair(draw: random.Random) -> Related:
         parts = [_related_term(others, draw) for _ in range(draw.choice((1, 2)))]
         first = Relation(Sym(name), total(parts), draw.choice(("=", "=", "<", "≤", ">", "≥")))
         equal = draw.random() < 0.5
-        second = first if equal else _related_slip(first, draw)
+        second = first if equal else _related_misconception(first, draw)
         if second == first and not equal:
             continue
         second = _related_rearranged(second, draw)
@@ -356,7 +356,7 @@ def _related_term(names: Sequence[str], draw: random.Random) -> Node:
     return product([Num(draw.randint(2, 9)), *factors] if draw.random() < 0.5 else factors)
 
 
-def _related_slip(relation: Relation, draw: random.Random) -> Relation:
+def _related_misconception(relation: Relation, draw: random.Random) -> Relation:
     """Another sum; for an inequality also another sign."""
     if relation.sign != "=" and draw.random() < 0.4:
         strict = {"<": "≤", "≤": "<", ">": "≥", "≥": ">"}

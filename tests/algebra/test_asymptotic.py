@@ -12,13 +12,14 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.algebra.growth import Comparison, compared, constant, order, surplus
+from autograder.algebra.growth import GrowthComparison, compared, constant, order, surplus
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Undecided
+from tests.support.cases import each
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "k")})
 SYMBOLS = ("n", "d", "h")
@@ -104,14 +105,14 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), ALIKE)
+@each(("first", "second"), ALIKE)
 def test_alike(first: str, second: str) -> None:
     """Each is at most a constant times the other."""
     assert at_most(first, second)
     assert at_most(second, first)
 
 
-@pytest.mark.parametrize(("first", "second"), BELOW)
+@each(("first", "second"), BELOW)
 def test_below(first: str, second: str) -> None:
     """Bounded in one direction only."""
     assert at_most(first, second)
@@ -125,7 +126,7 @@ def test_apart(first: str, second: str) -> None:
     assert not at_most(second, first)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "n - d", "(n - d)^2", "0^n", "log(n/d)", "log(1 + 1/n)", "(n + 1)^n", "exp(exp(n))", "2^(n/(n + d))",
@@ -288,7 +289,7 @@ def test_values_stay_near_their_order(node: Node, speeds: tuple[int, ...]) -> No
         assert abs(quotients[0] - quotients[1]) < mpmath.log(2), to_text(node)
 
 
-def proven(first: Node, second: Node) -> Comparison | None:
+def proven(first: Node, second: Node) -> GrowthComparison | None:
     """How two formulas compare; None where that is left open."""
     try:
         return compared(order(first), order(second))
@@ -312,7 +313,7 @@ def test_comparing_is_consistent(first: Node, second: Node) -> None:
         assert whole is None or whole.at_most
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "part"),
     [
         ("n^2 + n", "n"), ("n^2 + d", None), ("n^2 + n*d + d^2", None), ("3 + n", "3"),
@@ -327,7 +328,7 @@ def test_terms_that_say_nothing(text: str, part: str | None) -> None:
     assert part == (None if found is None else to_text(found))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "part"),
     [
         ("12*n", "12"), ("n/2", "2"), ("n*(2*n + d)", "2"), ("(2*n)^3", "(2*n)^3"),
@@ -354,6 +355,14 @@ def test_the_symbols_that_make_the_difference() -> None:
     )  # fmt: skip
     assert (True, False, (), ("d",)) == (loose.at_most, loose.at_least, loose.faster_in, loose.slower_in)
     assert (("d",), ("h", "n")) == (other.faster_in, other.slower_in)
+
+
+def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
+    """A symbol is named by its whole name, whatever letters others have."""
+    vocabulary = Vocabulary({name: Symbol() for name in ("d", "n_heads")})
+    asked, written = (order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
+    assert ("n_heads",) == compared(asked, written).faster_in
+    assert ("n_heads",) == compared(written, asked).slower_in
 
 
 def test_assumptions_are_put_in_first() -> None:

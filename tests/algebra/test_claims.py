@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
-
-from autograder.messages import LANGUAGES, SENTENCES, render
+from autograder.messages import languages, render, sentences
 from autograder.records import Message
 from tests.algebra.claims import Oracle
 from tests.algebra.mutants import FORMULAS
 from tests.algebra.test_diagnose import Case as Formulas
 from tests.algebra.test_diagnose import relations
 from tests.algebra.wrong import Case, cases
+from tests.support.cases import each
 
 LEAST_NAMED = 0.9
 IDS = [f"{case.right} <- {case.wrong}" for case in cases()]
 
 
-@pytest.mark.parametrize("case", cases(), ids=IDS)
+@each("case", cases(), ids=IDS)
 def test_what_is_said_is_true(case: Case) -> None:
     """The claim is recomputed from the sentence and what it names alone, with other numbers."""
     difference = case.difference()
@@ -28,11 +27,11 @@ def test_what_is_said_is_true(case: Case) -> None:
     assert not any(oracle.same(case.tree, case.question.right) for oracle in oracles)
     assert any(oracle.true(difference.sentence, difference.params, case.tree) for oracle in oracles)
     message = Message(difference.sentence, difference.params)
-    assert all(render(message, language) for language in LANGUAGES)
+    assert all(render(message, language) for language in languages())
 
 
 def test_most_are_named() -> None:
-    """At least nine of ten wrong answers with one slip are told what it is."""
+    """At least nine of ten wrong answers with one misconception are told what it is."""
     unnamed = [(case.right, case.wrong) for case in cases() if case.difference() is None]
     assert len(cases()) > 300
     assert len(unnamed) <= (1 - LEAST_NAMED) * len(cases()), unnamed
@@ -43,7 +42,7 @@ def test_every_sentence_is_shown_true() -> None:
     told = {difference.sentence for case in cases() if (difference := case.difference()) is not None}
     for formula in FORMULAS:
         for granted in (True, False) if formula.assume else (True,):
-            wrong = Formulas(formula, granted=granted).wrong()
+            wrong = Formulas(formula, granted=granted).wrong
             told |= {difference.sentence for _, _, difference in wrong if difference is not None}
     told |= {difference.sentence for _, _, difference in relations() if difference is not None}
-    assert {key for key in SENTENCES if key.startswith("diagnosis.")} == told
+    assert {key for key in sentences() if key.startswith("diagnosis.")} == told

@@ -15,6 +15,7 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import AlgebraError, Undecided
 from tests.algebra.examples import NAMES, VOCABULARY, polynomials
+from tests.support.cases import each
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = COMPARER.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
@@ -25,7 +26,7 @@ def equal(first: str, second: str, comparer: Comparer = COMPARER) -> bool:
     return comparer.equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("(d+h)^2", "d^2 + 2*d*h + h^2"),
@@ -70,7 +71,7 @@ def test_equal(first: str, second: str) -> None:
     assert equal(first, second)
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("8*d^2", "8*d"),
@@ -167,7 +168,7 @@ def test_unusable_assumptions_are_refused(texts: tuple[str, ...]) -> None:
         COMPARER.under([parse_relation(text, VOCABULARY) for text in texts])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "same"),
     [
         ("d_model = n_heads*d_head", True),

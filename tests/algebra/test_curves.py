@@ -12,6 +12,7 @@ from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
+from tests.support.cases import each
 
 DOMAINS = ("positive integer", "positive", "real")
 
@@ -27,8 +28,8 @@ def equal(first: str, second: str, domain: str) -> bool:
     return Comparer(Points(known.domains, b"a test")).equal(parse(first, known), parse(second, known))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize(
+@each("domain", DOMAINS)
+@each(
     ("first", "second"),
     [
         ("sigmoid(x)", "1/(1+exp(-x))"),
@@ -51,8 +52,8 @@ def test_identities_hold(first: str, second: str, domain: str) -> None:
     assert equal(first, second, domain)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize(
+@each("domain", DOMAINS)
+@each(
     ("first", "second"),
     [
         ("sigmoid(x)", "1"), ("sigmoid(x)", "tanh(x)"), ("sigmoid(x)", "1/(1+exp(x))"), ("tanh(x)", "x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -16,11 +17,12 @@ from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from autograder.messages import LANGUAGES, SENTENCES, render
+from autograder.messages import languages, render, sentences
 from autograder.records import Message
 from tests.algebra.claims import Oracle
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants
+from tests.support.cases import each
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 GRANTED = [
@@ -51,19 +53,26 @@ class Case:
         except Undecided:
             return False
 
-    def wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
+    @functools.cached_property
+    def wrong(self) -> list[tuple[Node, str, Difference | None]]:
         """Every mutant that is wrong, its kind, and what is said about it."""
+        return list(self._wrong())
+
+    def _wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
         for mutant, kind in mutants(self.formula).items():
             if not self.equal(mutant, self.right[0]):
                 yield mutant, kind, self.diagnosis.difference(mutant)
 
 
-@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+case_of = functools.cache(Case)
+
+
+@each(("formula", "granted"), GRANTED, ids=IDS)
 def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
     """Of all answers with one mistake at least 95 % are named, from the rubric's one right formula alone."""
     found = [
         (kind, to_text(mutant), difference)
-        for mutant, kind, difference in Case(formula, granted=granted).wrong()
+        for mutant, kind, difference in case_of(formula, granted=granted).wrong
     ]
     unnamed = [(kind, text) for kind, text, difference in found if difference is None]
     assert len(found) > 50
@@ -73,7 +82,7 @@ def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
 @pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     """What every sentence claims is true, found out at other points from the sentence alone."""
-    case = Case(formula, granted=granted)
+    case = case_of(formula, granted=granted)
     oracles = [
         Oracle(right, VOCABULARY.domains, reading.assumptions)
         for right in case.right[:1]
@@ -81,7 +90,7 @@ def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     ]
     said: Counter[str] = Counter()
     false = []
-    for mutant, kind, difference in case.wrong():
+    for mutant, kind, difference in case.wrong:
         if difference is None or said[difference.sentence] >= MOST_OF_ONE:
             continue
         said[difference.sentence] += 1
@@ -90,16 +99,16 @@ def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     assert [] == false
 
 
-@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
+@each(("formula", "granted"), GRANTED, ids=IDS)
 def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted: bool) -> None:
     """Sentences exist in every language, and name no symbol and no term that is not in the answer."""
-    for mutant, _, difference in Case(formula, granted=granted).wrong():
+    for mutant, _, difference in case_of(formula, granted=granted).wrong:
         if difference is None:
             continue
         assert difference.code in CODES
         assert all(value in written(mutant) for value in difference.params.values()), difference
         message = Message(difference.sentence, difference.params)
-        assert all(render(message, language) for language in LANGUAGES)
+        assert all(render(message, language) for language in languages())
 
 
 def written(formula: Node) -> set[str]:
@@ -135,7 +144,7 @@ def test_single_mistakes_in_a_relation_are_named() -> None:
 
 
 def test_no_mistake_in_a_relation_is_named_falsely() -> None:
-    """Solved for one of its symbols, the equation is what the slip makes of the right one."""
+    """Solved for one of its symbols, the equation is what the misconception makes of the right one."""
     right = {
         "d_model": parse("n_heads*d_head", VOCABULARY),
         "n_heads": parse("d_model/d_head", VOCABULARY),
@@ -150,7 +159,7 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
         assert oracle.true(difference.sentence, difference.params, solved), (to_text(mutant), difference)
 
 
-@pytest.mark.parametrize(
+@each(
     ("right", "wrong", "code"),
     [
         ("n*log(n)", "n^2*log(n)", "power-too-large"),
@@ -181,24 +190,22 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
     ],
 )
 def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
-    """Slips beside logarithms, roots and symbolic powers are named as well."""
+    """Misconceptions beside logarithms, roots and symbolic powers are named as well."""
     difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).difference(parse(wrong, VOCABULARY))
     assert difference is not None
     assert code == difference.code
     assert difference.staff
-    assert difference.sentence in SENTENCES
+    assert difference.sentence in sentences()
 
 
-@pytest.mark.parametrize("digits", [150, 181, 250, 308, 309, 310, 400])
-@pytest.mark.parametrize(
-    "text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"]
-)
+@each("digits", [150, 181, 250, 308, 309, 310, 400])
+@each("text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"])
 def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
     """A number that no float holds is told as wrong, or left unexplained, on either side."""
     huge, plain = (parse(text.format(number), VOCABULARY) for number in ("9" * digits, "7"))
     for right, wrong in ((huge, plain), (plain, huge)):
         difference = Diagnosis([right], [RAW]).difference(wrong)
-        assert difference is None or difference.sentence in SENTENCES
+        assert difference is None or difference.sentence in sentences()
 
 
 def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
@@ -228,5 +235,5 @@ def test_staff_read_the_whole_story() -> None:
 def test_every_code_has_a_sentence() -> None:
     """No code is without words."""
     assert set() == {
-        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in SENTENCES)
+        code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in sentences())
     }

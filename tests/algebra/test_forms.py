@@ -16,6 +16,7 @@ from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import functions, polynomials
+from tests.support.cases import each
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "L")})
 SYMBOLS = {name: sympy.Symbol(name, positive=True) for name in ("n", "d", "h")}
@@ -83,7 +84,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "text", "expected"),
     [(form, text, expected) for form, cases in CASES.items() for text, expected in cases.items()],
 )
@@ -159,7 +160,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
         assert found is None or found.code
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "(n + d)^999", "(n + d + h + L)^24", "+".join(f"1/(n + {k})" for k in range(60)), "n^999 + d",
@@ -169,7 +170,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
     ],
     ids=range(10),
 )  # fmt: skip
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_hostile_formulas_end_quickly(form: str, text: str) -> None:
     """No form takes long on any formula: what is too large is left to a person."""
     try:

@@ -11,7 +11,7 @@ from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.errors import Undecided
 from tests.algebra.growths import Pair, drawn
-from tests.checks.kinds.form_exam import check_of, outcome
+from tests.kinds.general.form_exam import check_of, outcome
 
 PAIRS = 900
 SEED = 14

@@ -9,9 +9,8 @@ import pytest
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Tree
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_list, parse_single
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import Named
+from autograder.algebra.key import NamedAnswer
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.parse import parse, parse_relation, parse_tuple
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from autograder.messages.algebra import SENTENCES
+from autograder.messages import sentences
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.verdicts import JudgingKey, Verdict
+from tests.support.cases import each
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = RAW.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
@@ -21,7 +22,7 @@ LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 
 def key(right: str, *mistakes: tuple[str, str, tuple[Comparer, ...]]) -> JudgingKey:
     """A key for one right answer, read without assumptions, with named mistakes."""
-    named = [Named(code, parse(when, VOCABULARY), readings) for code, when, readings in mistakes]
+    named = [NamedAnswer(code, parse(when, VOCABULARY), readings) for code, when, readings in mistakes]
     return JudgingKey([parse(right, VOCABULARY)], [RAW], named, beyond=HEADS)
 
 
@@ -30,7 +31,7 @@ def verdict(answers: JudgingKey, text: str) -> Verdict:
     return answers.verdict(parse(text, VOCABULARY))
 
 
-@pytest.mark.parametrize(
+@each(
     ("right", "wrong", "code"),
     [
         ("8*d^2", "4*d^2", "factor-too-small"),
@@ -53,16 +54,16 @@ def verdict(answers: JudgingKey, text: str) -> Verdict:
         ("n_layers*(4*d^2 + 16*d^2)", "n_layers*4*d^2 + 16*d^2", "brackets"),
     ],
 )
-def test_single_slips_are_named(right: str, wrong: str, code: str) -> None:
-    """One slip in an otherwise right formula is recognised; every code has its sentence."""
+def test_single_misconceptions_are_named(right: str, wrong: str, code: str) -> None:
+    """One misconception in an otherwise right formula is recognised; every code has its sentence."""
     difference = verdict(key(right), wrong).difference
     assert difference is not None
     assert code == difference.code
-    assert difference.sentence in SENTENCES
+    assert difference.sentence in sentences()
 
 
 def test_the_student_reads_nothing_of_the_right_answer() -> None:
-    """What a student may read about a slip names only symbols, and terms of the student's own."""
+    """What a student may read about a misconception names only symbols, and terms of the student's own."""
     answers = key(LAYER)
     missing = verdict(answers, "3*n_heads*d_model*d_head + 8*d_model^2").difference
     extra = verdict(answers, f"{LAYER} + 7*n_voc").difference
@@ -102,7 +103,7 @@ def test_remarks_come_before_assumptions() -> None:
     answers = JudgingKey(
         [parse("n_heads*d_head*d_model", VOCABULARY)],
         [RAW, HEADS],
-        [Named("early", parse("d_model^2", VOCABULARY), (RAW,), right=True)],
+        [NamedAnswer("early", parse("d_model^2", VOCABULARY), (RAW,), right=True)],
     )
     assert Verdict(right=True) == verdict(answers, "h*d_k*d")
     assert Verdict(right=True, named=0) == verdict(answers, "d*d")
@@ -128,14 +129,14 @@ def test_relations_and_tuples_have_keys() -> None:
     relations = JudgingKey(
         [parse_relation("d_model = n_heads*d_head", VOCABULARY)],
         [RAW],
-        [Named("equal-widths", parse_relation("d_head = d_model", VOCABULARY), (RAW,))],
+        [NamedAnswer("equal-widths", parse_relation("d_head = d_model", VOCABULARY), (RAW,))],
     )
     assert relations.verdict(parse_relation("d_head = d/h", VOCABULARY)).right
     assert relations.verdict(parse_relation("d/d_k = 1", VOCABULARY)).named == 0
     shapes = JudgingKey(
         [parse_tuple("(3*d, 4*d)", VOCABULARY)],
         [RAW],
-        [Named("transposed", parse_tuple("(4*d, 3*d)", VOCABULARY), (RAW,))],
+        [NamedAnswer("transposed", parse_tuple("(4*d, 3*d)", VOCABULARY), (RAW,))],
     )
     assert shapes.verdict(parse_tuple("3d × 4d", VOCABULARY)).right
     assert shapes.verdict(parse_tuple("4d × 3d", VOCABULARY)).named == 0

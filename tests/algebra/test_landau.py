@@ -12,15 +12,15 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.growth import compared, order, surplus
 from autograder.algebra.nodes import Fn, Node, Relation
 from autograder.algebra.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.relations import parse_chain, parse_single
+from autograder.algebra.notation.several import parse_chain, parse_list, parse_single
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY, functions, polynomials
+from tests.support.cases import each
 
 MIXED = Vocabulary({
     "n": Symbol(), "d": Symbol(), "h": Symbol(), "p": Symbol("positive"), "x": Symbol("real"),
@@ -29,7 +29,7 @@ MIXED = Vocabulary({
 COMPARER = Comparer(Points(MIXED.domains, b"a test"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "written"),
     [
         ("O(n^2 d)", "O(n^2*d_model)"),
@@ -86,7 +86,7 @@ def test_statements(text: str, written: str) -> None:
     assert ("" if written[0] in "n1" else written[0]) == sign_of(statement)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "code", "offset"),
     [
         ("n O(d)", "landau-outside", 2),
@@ -158,7 +158,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@each("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_costly_statements_end_quickly(text: str) -> None:
     """Whatever is handed in, it is compared, refused or left open in little time."""
     key = order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
@@ -175,7 +175,7 @@ def test_costly_statements_end_quickly(text: str) -> None:
     assert best < 0.05
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "written"),
     [
         ("(n, d)", "(n, d_model)"),
@@ -210,7 +210,7 @@ def test_errors_in_lists_point_to_the_place(text: str, offset: int) -> None:
     assert ("unknown-name", offset) == (caught.value.code, caught.value.offset)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "links"),
     [
         ("n = d", ["n = d"]), ("n == d", ["n = d"]), (r"n \le d", ["n ≤ d"]), (r"n\leq d", ["n ≤ d"]),
@@ -249,7 +249,7 @@ def verdict(first: str, second: str) -> bool | None:
     return verdicts[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "expected"),
     [
         ("n < d", "d > n", True),

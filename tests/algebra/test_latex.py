@@ -9,14 +9,14 @@ from hypothesis import assume, given
 
 from autograder.algebra.nodes import FUNCTIONS, Fn, Node, Num, Pow, Relation, Sym, Tuple
 from autograder.algebra.notation.landau import SIGNS, parse_landau
-from autograder.algebra.notation.lists import parse_list
 from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.relations import parse_single
+from autograder.algebra.notation.several import parse_list, parse_single
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
 from tests.algebra.examples import VOCABULARY, functions, polynomials
+from tests.support.cases import each
 
 KNOWN_TO_TEX = frozenset(
     ("alpha", "beta", "binom", "cdot", "exp", "frac", "geq", "lceil", "left", "leq", "lfloor", "lg", "ln",
@@ -57,7 +57,7 @@ def test_relations_tuples_and_lists_are_read_again(tree: Node) -> None:
         assert whole == parse_list(write(whole), VOCABULARY)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_symbols_are_read_again(name: str) -> None:
     """Names with several letters, several subscripts, primes, digits, or a Greek letter stay themselves."""
     vocabulary = Vocabulary({one: Symbol() for one in (*NAMES, "n")})
@@ -73,7 +73,7 @@ def test_growth_is_read_again(sign: str) -> None:
     assert statement == parse_landau(to_latex(statement), VOCABULARY)
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *SIGNS])
+@each("name", [*FUNCTIONS, *SIGNS])
 def test_tex_knows_every_command(name: str) -> None:
     """Ceilings, floors and signs of growth are written with commands that TeX has."""
     arguments = (Sym("d_ff"), Sym("β_2_x"))[: FUNCTIONS.get(name, (1, 1))[1]]

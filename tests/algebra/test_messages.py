@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import re
-import string
 from pathlib import Path
 
 import pytest
 
 import autograder.algebra
-import autograder.checks.kinds.symbolic
+import autograder.kinds.general.symbolic
 from autograder.algebra.notation.parse import parse
 from autograder.errors import Unreadable
-from autograder.messages import SENTENCES, render
+from autograder.messages import render, sentences
 from autograder.messages.reading import unreadable
 from tests.algebra.examples import VOCABULARY
-
-
-def placeholders(text: str) -> set[str]:
-    """The names in braces."""
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
-
-
-@pytest.mark.parametrize("code", SENTENCES)
-def test_sentences_exist_in_both_languages(code: str) -> None:
-    """English and German mention the same."""
-    texts = SENTENCES[code]
-    assert {"en", "de"} == set(texts)
-    assert placeholders(texts["en"]) == placeholders(texts["de"])
+from tests.support.cases import each
 
 
 def test_every_code_in_the_source_has_a_sentence() -> None:
     """What the reader and the diagnosis can raise or say is in the vocabulary."""
     algebra = Path(autograder.algebra.__file__).parent
-    symbolic = Path(autograder.checks.kinds.symbolic.__file__).parent
+    symbolic = Path(autograder.kinds.general.symbolic.__file__).parent
     elsewhere = {
         "shapes.py",
         "units.py",
@@ -45,15 +32,13 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
     source = "".join(path.read_text("utf-8") for path in files)
     raised = re.findall(r'(?:Unreadable|self\.error|reader\.error)\(\s*"([a-z-]+)"', source)
     raised += re.findall(r'return self\.error\("([a-z-]+)"', source)
-    assert {f"unreadable.{code}" for code in raised} <= SENTENCES.keys()
-    assert set(re.findall(r'"(formula\.[a-z-]+)"', source)) <= SENTENCES.keys()
+    assert {f"unreadable.{code}" for code in raised} <= sentences().keys()
+    assert set(re.findall(r'"(formula\.[a-z-]+)"', source)) <= sentences().keys()
     assert len(set(raised)) > 20
 
 
-@pytest.mark.parametrize(
-    "text", ["8*dmodell", "8**", "(d", "4 128", "{d}{h}_", "d.{x}", "\x00\x1b[31m", "d\ud800"]
-)
-@pytest.mark.parametrize("language", ["en", "de"])
+@each("text", ["8*dmodell", "8**", "(d", "4 128", "{d}{h}_", "d.{x}", "\x00\x1b[31m", "d\ud800"])
+@each("language", ["en", "de"])
 def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
     """The sentence shows the place, and can be written as UTF-8 whatever the text was."""
     with pytest.raises(Unreadable) as caught:

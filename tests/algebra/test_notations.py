@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from itertools import product
 
 import pytest
 
 from autograder.algebra.notation.parse import parse_sides
-from autograder.records import Status
+from autograder.records import ItemResult, Status
 from tests.algebra.exam import FORMULAS, VOCABULARY, Formula, judged
 from tests.algebra.notations import HANDS
 
@@ -21,9 +22,10 @@ def written(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         yield name, hand(*parse_sides(text, VOCABULARY))
 
 
-def outcomes(formula: Formula, texts: tuple[str, ...]) -> dict[str, Status]:
+@functools.cache
+def outcomes(formula: Formula, texts: tuple[str, ...]) -> dict[str, ItemResult]:
     """What becomes of every notation of the texts."""
-    return {text: judged(formula, text).status for _, text in written(texts)}
+    return {text: judged(formula, text) for _, text in written(texts)}
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -31,15 +33,15 @@ def test_right_answers_are_accepted_in_every_notation(name: str) -> None:
     """At least 40 notations of each formula are written, and every one earns its points."""
     found = outcomes(FORMULAS[name], FORMULAS[name].right)
     assert len(found) >= LEAST
-    assert [] == [text for text, status in found.items() if status is not Status.PASSED]
+    assert [] == [text for text, one in found.items() if one.status is not Status.PASSED]
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_near_misses_are_rejected_in_every_notation(name: str) -> None:
-    """As many slips are written in as many notations, and none earns its points or reaches a person."""
+    """As many mistakes are written in as many notations, and none earns its points or reaches a person."""
     found = outcomes(FORMULAS[name], FORMULAS[name].wrong)
     assert len(found) >= LEAST
-    assert [] == [text for text, status in found.items() if status is not Status.FAILED]
+    assert [] == [text for text, one in found.items() if one.status is not Status.FAILED]
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -50,8 +52,8 @@ def test_notations_of_one_arrangement_are_distinct(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_slips_do_not_turn_unreadable(name: str) -> None:
+def test_misconceptions_do_not_turn_unreadable(name: str) -> None:
     """A near miss is read like any answer: it is wrong for what it says, not for how it is written."""
     formula = FORMULAS[name]
-    codes = {judged(formula, text).code for _, text in written(formula.wrong)}
+    codes = {one.code for one in outcomes(formula, formula.wrong).values()}
     assert [] == [code for code in sorted(codes) if code.startswith("unreadable")]

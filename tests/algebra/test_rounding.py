@@ -16,6 +16,7 @@ from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from tests.algebra.examples import VOCABULARY
+from tests.support.cases import each
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 
@@ -25,7 +26,7 @@ def equal(first: str, second: str) -> bool:
     return COMPARER.equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("ceil(n/2)", "floor((n+1)/2)"),
@@ -57,7 +58,7 @@ def test_equal(first: str, second: str) -> None:
     assert equal(first, second)
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("floor(n/2)", "n/2"),

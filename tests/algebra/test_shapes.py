@@ -16,7 +16,7 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import (
     FAMILIES,
-    Difference,
+    ShapeDifference,
     differ,
     family,
     read_shape,
@@ -25,9 +25,10 @@ from autograder.algebra.sizes.shapes import (
 )
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
-from autograder.messages import LANGUAGES, SENTENCES, render
-from autograder.messages import shapes as sentences
+from autograder.kinds.general.shape import sentences as spoken
+from autograder.messages import languages, render, sentences
 from autograder.records import Message
+from tests.support.cases import each
 
 VOCABULARY = Vocabulary(
     {
@@ -47,7 +48,7 @@ QUERY = tuple(map(Sym, ("batch", "n_heads", "seq", "d_head")))
 
 def explained(
     given_text: str, right: str, heads: str = "n_heads", names: Sequence[str] = ()
-) -> Difference | None:
+) -> ShapeDifference | None:
     """How one shape differs from another, under the relation of the widths."""
     wanted = read_shape(right, VOCABULARY)
     called = [
@@ -65,7 +66,7 @@ def code(given_text: str, right: str, heads: str = "n_heads", names: Sequence[st
     return difference.code if difference else ""
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "(batch, n_heads, seq, d_head)", "[batch, n_heads, seq, d_head]",
@@ -94,7 +95,7 @@ def test_notations_of_one_shape(text: str) -> None:
     assert 4 == len(read_shape(text, VOCABULARY))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "sizes"),
     [
         ("(8, 12, 128, 64)", (8, 12, 128, 64)), ("8x12x128x64", (8, 12, 128, 64)), ("8 x 12 x 128",
@@ -111,7 +112,7 @@ def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
     assert all(COMPARER.equal(Num(size), axis) for size, axis in zip(sizes, read, strict=True))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "code", "sign"),
     [
         ("(b, -1)", "placeholder", "-1"),
@@ -150,7 +151,7 @@ def test_what_is_no_shape_is_refused_at_once(text: str, code: str, sign: str) ->
     assert time.thread_time() - before < 0.05
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_text", "right", "expected"),
     [
         ("(b, h, s, d_k)", "(b, h, s, d_k)", ""),
@@ -189,7 +190,7 @@ def test_what_is_no_shape_is_refused_at_once(text: str, code: str, sign: str) ->
     ],
 )
 def test_explanations(given_text: str, right: str, expected: str) -> None:
-    """Each slip with the shapes of attention has its name; every one is true of what was written."""
+    """Each misconception with the shapes of attention has its name; every one is true of what was written."""
     assert expected == code(given_text, right)
 
 
@@ -212,10 +213,10 @@ def test_what_is_not_certain_is_not_claimed() -> None:
 
 def test_the_axes_that_are_meant_are_named() -> None:
     """A difference carries the places in what was written."""
-    assert Difference("swapped", (0, 1)) == explained("(h, b, s, d_k)", "(b, h, s, d_k)")
-    assert Difference("not-split", (0,)) == explained("(b*h, s, d_k)", "(b, h, s, d_k)")
-    assert Difference("axis", (2,)) == explained("(b, h, 7, d_k)", "(b, h, s, d_k)")
-    assert Difference("extra-one", (3,)) == explained("(b, h, s, 1)", "(b, h, s)")
+    assert ShapeDifference("swapped", (0, 1)) == explained("(h, b, s, d_k)", "(b, h, s, d_k)")
+    assert ShapeDifference("not-split", (0,)) == explained("(b*h, s, d_k)", "(b, h, s, d_k)")
+    assert ShapeDifference("axis", (2,)) == explained("(b, h, 7, d_k)", "(b, h, s, d_k)")
+    assert ShapeDifference("extra-one", (3,)) == explained("(b, h, s, 1)", "(b, h, s)")
 
 
 def test_open_comparisons() -> None:
@@ -227,7 +228,7 @@ def test_open_comparisons() -> None:
         return first == second
 
     one, two, seven = Num(1), Num(2), Num(7)
-    assert Difference("axes", (0,)) == differ((one, seven), (two, one), equal, shapes.Roles())
+    assert ShapeDifference("axes", (0,)) == differ((one, seven), (two, one), equal, shapes.Roles())
     with pytest.raises(Undecided):
         differ((one, seven), (one, two), equal, shapes.Roles())
 
@@ -284,11 +285,11 @@ def test_every_difference_has_a_sentence() -> None:
     codes = {f"shape.{one}" for one in shapes.DIFFERENCES}
     readers = {"shape.placeholder", "shape.ellipsis", "shape.no-size"}
     kinds = {"shape.form", "shape.entry", "shape.axis-count"}
-    assert codes | readers | kinds == set(sentences.SENTENCES)
+    assert codes | readers | kinds == set(spoken.SENTENCES)
     params = dict.fromkeys(("what", "shape", "axes", "count", "sign", "value", "form", "limit"), "X")
-    for one in sentences.SENTENCES:
-        assert 2 == len({render(Message(one, params), language) for language in LANGUAGES}), one
-        assert one in SENTENCES
+    for one in spoken.SENTENCES:
+        assert 2 == len({render(Message(one, params), language) for language in languages()}), one
+        assert one in sentences()
 
 
 def test_families() -> None:

@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.algebra.notation.characters import REWRITTEN
-from autograder.algebra.notation.words import COMMANDS, FUNCTION_SPELLINGS, SIGNS
+from autograder.algebra.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.reading import read_text
 from autograder.algebra.sizes.numerals import read_whole
 from autograder.algebra.sizes.shapes import read_shape
 from autograder.errors import Unreadable
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from tests.algebra.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
+from tests.support.cases import each
 
 PIECES = (
     *"dhnLNVTx0123456789 .,;:!|_^&~$#'\"{}()[]",
@@ -69,7 +70,7 @@ def test_many_soups_are_read_or_refused() -> None:
                 assert -1 <= error.offset <= len(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "N ", "N=", "= ", "≈", "a b ", "n_", "{", "(", "|", "|x", "d^", "-", "1,", "1,024", "1.024,", "0,5;",
@@ -92,7 +93,7 @@ def test_time_grows_with_the_length(piece: str) -> None:
     assert time.process_time() - begun < BUDGET
 
 
-@pytest.mark.parametrize(
+@each(
     ("marked", "form", "language"),
     [
         ("1/2▸d", "formula", "en"),
@@ -138,11 +139,11 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
     with pytest.raises(Unreadable) as caught:
         read_text(text, form, SPOKEN[language])
     assert marked.index("▸") == caught.value.offset
-    for spoken in LANGUAGES:
+    for spoken in languages():
         assert render(unreadable(caught.value, text), spoken).endswith((".", "?"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ("8*d\u202e", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
@@ -166,7 +167,7 @@ def test_sentences_name_what_was_typed(text: str, told: str) -> None:
     assert told in render(unreadable(caught.value, text), "en")
 
 
-@pytest.mark.parametrize("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
+@each("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
 def test_advice_about_commas_is_read(one: Typed) -> None:
     """Whatever the sentence proposes is read, and in different ways."""
     with pytest.raises(Unreadable) as caught:

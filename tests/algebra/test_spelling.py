@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.spelling import is_slip
-from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary, is_typo
 from autograder.algebra.sizes.units import read_unit
 from autograder.errors import Unreadable
+from tests.support.cases import each
 
 NAMES = (
     "batch_size", "loss", "d_model", "d_head", "n_heads", "n_layers", "seq_len", "max_len", "hidden", "width",
@@ -24,7 +24,7 @@ def suggestion(name: str) -> str:
     return caught.value.params["suggestion"]
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "vocab_size", "FLOPs", "softmax", "four", "cost", "since", "max_size", "kernel_len", "seq_size",
@@ -38,7 +38,7 @@ def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
     assert suggestion(name) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "meant"),
     [
         ("d_modell", "d_model"), ("d_mdoel", "d_model"), ("n_head", "n_heads"), ("num_heads", "n_heads"),
@@ -47,16 +47,16 @@ def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
         ("kernle_size", "kernel_size"), ("flooor", "floor"), ("cieling", "ceiling"),
     ],
 )  # fmt: skip
-def test_slips_of_the_finger_are_told(name: str, meant: str) -> None:
+def test_typos_are_told(name: str, meant: str) -> None:
     """One letter missing, too many or wrong, or two exchanged."""
     assert suggestion(name) == meant
 
 
-def test_a_slip_is_mutual() -> None:
-    """What is a slip of another word has that one for a slip."""
+def test_a_typo_is_mutual() -> None:
+    """What is a typo of another word has that one for a typo."""
     for one in NAMES:
         for other in NAMES:
-            assert is_slip(one, other) is is_slip(other, one)
+            assert is_typo(one, other) is is_typo(other, one)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tolerances are exact, and an explanation is only given when undoing the slip gives the right amount."""
+"""Tolerances are exact, and an explanation is only given when undoing the mistake gives the right amount."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from autograder.algebra.sizes.tolerance import (
     significant_digits,
 )
 from autograder.algebra.sizes.units import only_unit
+from tests.support.cases import each
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"
@@ -35,7 +36,7 @@ def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: s
     return difference(quantity(text, unit), quantity(right, unit), tolerance)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "code"),
     [
         ("497759232 B", ""),
@@ -52,15 +53,15 @@ def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: s
         ("497.759232 GB", "thousand"),
         ("497.759232 kB", "thousand"),
         ("497759232 KiB", "thousand"),
-        ("-497759232 MB", "wrong"),  # two slips at once have no name
+        ("-497759232 MB", "wrong"),  # two misconceptions at once have no name
         ("49.7759232 MB", "power-of-ten"),
         ("497759232 KB", "thousand"),
         ("124.439808 MB", "wrong"),
         ("0", "wrong"),
     ],
 )
-def test_slips_with_bytes(text: str, code: str) -> None:
-    """Each slip by itself has its name."""
+def test_misconceptions_with_bytes(text: str, code: str) -> None:
+    """Each misconception by itself has its name."""
     assert code == differs(text)
 
 
@@ -75,12 +76,12 @@ def test_slips_with_bytes(text: str, code: str) -> None:
         ("12.6 %", "12.5 %", "wrong"),
     ],
 )
-def test_slips_with_ratios(text: str, right: str, code: str) -> None:
+def test_misconceptions_with_ratios(text: str, right: str, code: str) -> None:
     """A percentage for a ratio, and a ratio the wrong way round."""
     assert code == differs(text, right, unit="%")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "code"),
     [
         ("498 MB", ""),
@@ -179,17 +180,17 @@ def test_floats_are_forgiven_their_last_digits() -> None:
     st.integers(1, 4),
     st.sampled_from(["binary-prefix", "thousand", "bits-for-bytes"]),
 )
-def test_every_slip_is_named_truly(amount: int, power: int, slip: str) -> None:
-    """Whatever slip is made, the explanation undoes it: applying it gives the right amount."""
+def test_every_misconception_is_named_truly(amount: int, power: int, misconception: str) -> None:
+    """Whatever misconception is made, the explanation undoes it: applying it gives the right amount."""
     factor = {
         "binary-prefix": Fraction(1024, 1000) ** power,
         "thousand": Fraction(1000) ** power,
         "bits-for-bytes": Fraction(8),
-    }[slip]
+    }[misconception]
     right = Quantity(Fraction(amount), dimension=(("byte", 1),))
     for wrong in (amount * factor, amount / factor):
         given_one = Quantity(wrong, dimension=(("byte", 1),))
-        assert slip == difference(given_one, right, EXACT)
+        assert misconception == difference(given_one, right, EXACT)
 
 
 def test_codes_fit_dimensions() -> None:

@@ -16,9 +16,11 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.reading import read_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Unreadable
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.student.reading import NotRead, Read, read_value
+from autograder.wording import decimal_comma
+from tests.support.cases import each
 
 ENGLISH = Vocabulary(
     {
@@ -39,7 +41,10 @@ ENGLISH = Vocabulary(
         "pi_theta": Symbol("positive"),
     }
 )
-SPOKEN = {"en": ENGLISH, "de": ENGLISH.spoken(["de"]), "both": ENGLISH.spoken(["en", "de"])}
+SPOKEN = {
+    name: ENGLISH.spoken(decimal_comma=decimal_comma(languages))
+    for name, languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
+}
 COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
 FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
 _LINE = re.compile(r"(?:\[(?P<about>[a-z,]+)\] )?(?P<text>.*?) => (?P<meant>.+)")
@@ -115,7 +120,7 @@ def test_there_are_many() -> None:
     assert SIGNS
 
 
-@pytest.mark.parametrize("one", [one for one in TYPED if not one.refused], ids=str)
+@each("one", [one for one in TYPED if not one.refused], ids=str)
 def test_right_notations_are_read(one: Typed) -> None:
     """Each is read as what it means."""
     trees = read_text(one.text, one.form, SPOKEN[one.language])
@@ -123,14 +128,14 @@ def test_right_notations_are_read(one: Typed) -> None:
     assert same(trees[0], meaning(one.meant))
 
 
-@pytest.mark.parametrize("one", [one for one in TYPED if one.refused], ids=str)
+@each("one", [one for one in TYPED if one.refused], ids=str)
 def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
     """Each is refused with its reason, at a place inside the text, in a whole sentence of either language."""
     with pytest.raises(Unreadable) as caught:
         read_text(one.text, one.form, SPOKEN[one.language])
     assert one.refused == caught.value.code
     assert 0 <= caught.value.offset <= len(one.text)
-    for language in LANGUAGES:
+    for language in languages():
         assert (
             "{"
             not in render(unreadable(caught.value, one.text), language)
@@ -139,7 +144,7 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
         )
 
 
-@pytest.mark.parametrize("one", TYPED, ids=str)
+@each("one", TYPED, ids=str)
 def test_students_are_told_the_same(one: Typed) -> None:
     """What runs in the notebook reads each text as the grader does, and says the same sentence."""
     told = read_value(one.text, "symbolic", one.form, SPOKEN[one.language], "de")

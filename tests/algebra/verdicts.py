@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import AnswerKey, Named
+from autograder.algebra.key import FormulaKey, NamedAnswer
 from autograder.algebra.mistakes.diagnose import Difference
 from autograder.algebra.nodes import Tree
 from autograder.errors import Undecided
@@ -29,7 +29,7 @@ class Verdict(Struct, frozen=True):
     early: bool = False
 
 
-class JudgingKey(AnswerKey):
+class JudgingKey(FormulaKey):
     """An answer key that judges as an item without steps does."""
 
     __slots__ = ("_foreseen",)
@@ -38,10 +38,10 @@ class JudgingKey(AnswerKey):
         self,
         right: Sequence[Tree],
         readings: Sequence[Comparer],
-        named: Sequence[Named] = (),
+        named: Sequence[NamedAnswer] = (),
         beyond: Comparer | None = None,
     ) -> None:
-        """Prepare the lookup; see `AnswerKey`."""
+        """Prepare the lookup; see `FormulaKey`."""
         super().__init__(right, readings, named, beyond)
         self._foreseen = tuple(named)
 

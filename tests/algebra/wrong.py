@@ -34,7 +34,7 @@ class Case(Struct, frozen=True, eq=False):
     name: str
     right: str
     wrong: str
-    slip: str
+    misconception: str
     question: Question
     domains: dict[str, str]
 
@@ -57,8 +57,8 @@ def cases() -> tuple[Case, ...]:
 def _read() -> Iterator[Case]:
     for key in tomllib.loads(TABLE.read_text(encoding="utf-8"))["key"]:
         made = question(key["right"], key["symbols"], key.get("assume", ()))
-        for wrong, slip in key["wrong"].items():
-            yield Case(key["name"], key["right"], wrong, slip, made, key["symbols"])
+        for wrong, misconception in key["wrong"].items():
+            yield Case(key["name"], key["right"], wrong, misconception, made, key["symbols"])
 
 
 def question(right: str, domains: dict[str, str], assume: Sequence[str] = ()) -> Question:

@@ -1,4 +1,4 @@
-"""The schema that editors use accepts every rubric we ship, and refuses slips."""
+"""The schema that editors use accepts every rubric we ship, and refuses errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.authoring.schema import schema
-from autograder.checks import KINDS
+from autograder.kinds import registered
+from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +31,7 @@ def test_it_is_a_schema() -> None:
     kinds = {
         one["$ref"].rpartition("question-")[2] for one in MADE["properties"]["question"]["items"]["oneOf"]
     }
-    assert set(KINDS) == kinds
+    assert set(registered()) == kinds
 
 
 @pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
@@ -39,7 +40,7 @@ def test_shipped_rubrics_are_accepted(path: Path) -> None:
     assert [] == [error.message for error in VALIDATOR.iter_errors(tomllib.loads(path.read_text("utf-8")))]
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+@each("number", range(len(EXAMPLES)))
 def test_examples_of_the_docs_are_accepted(number: int) -> None:
     """Every example of docs/rubric.md, with a head where it has none."""
     example = EXAMPLES[number]
@@ -57,14 +58,14 @@ def question(kind: str = "symbolic", **more: Any) -> Table:
 
 
 def changed(change: Callable[[Table], Any]) -> Table:
-    """The rubric with a slip."""
+    """The rubric with an error."""
     table = question()
     change(table)
     return table
 
 
-@pytest.mark.parametrize(
-    "slip",
+@each(
+    "error",
     [
         lambda table: table.update(versoin=1),
         lambda table: table.pop("version"),
@@ -90,13 +91,13 @@ def changed(change: Callable[[Table], Any]) -> Table:
         lambda table: table.update(variant={"draw": {"n": {"integer": [1, 2], "common": 1}}}),
     ],
 )
-def test_slips_are_refused(slip: Callable[[Table], Any]) -> None:
+def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
     """A misspelt key, a missing one and a value of the wrong type are errors, and nothing else is."""
     assert VALIDATOR.is_valid(question())
-    assert not VALIDATOR.is_valid(changed(slip))
+    assert not VALIDATOR.is_valid(changed(error))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", registered())
 def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
     """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
@@ -122,7 +123,7 @@ def test_keys_are_described() -> None:
     )
     described = [
         "description" in one
-        for name in KINDS
+        for name in registered()
         for one in MADE["$defs"][f"question-{name}"]["properties"].values()
     ]
     assert sum(described) > len(described) / 2

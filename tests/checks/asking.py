@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.checks import make_check
 from autograder.checks.base import Check, Draw, Evidence
-from autograder.records import Answer, Encounter, Ending, ItemResult, Met, Observation
+from autograder.kinds import make_check
+from autograder.records import Answer, Ending, ItemResult, LimitEvent, LimitKind, Observation
 from autograder.rubric import parse
 
 DRAW = Draw(b"a secret of the tests")
@@ -44,9 +44,9 @@ def error(name: str, message: str = "") -> tuple[Observation, ...]:
     return (Observation(ok=False, error=name, message=message),)
 
 
-def met(limit: Met, name: str) -> tuple[Observation, ...]:
+def met(limit: LimitKind, name: str) -> tuple[Observation, ...]:
     """The observation of a call that raised because it met a limit."""
-    return (Observation(ok=False, error=name, met=(Encounter(limit, told=True),), limit="3 of them"),)
+    return (Observation(ok=False, error=name, met=(LimitEvent(limit, told=True),), limit="3 of them"),)
 
 
 def ended(ending: Ending) -> tuple[Observation, ...]:

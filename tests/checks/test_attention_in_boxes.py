@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Draw, Evidence
-from autograder.messages import LANGUAGES, render
+from autograder.kinds import make_check
+from autograder.messages import languages, render
 from autograder.records import Answer, Cell, Ending, ItemResult, Limits, Note
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.session import Session
@@ -78,7 +78,7 @@ def test_a_forward_pass_that_hangs_costs_no_item_about_the_constructor(torch_san
     results, _ = sit(torch_sandbox, hanging)
     assert "construct" not in codes(results)
     for name, one in results.items():
-        for language in LANGUAGES:
+        for language in languages():
             text = render(one.student, language)
             if one.code == "ending.call-time":
                 start = {"en": "A pass of MyMulti", "de": "Ein Durchlauf von MyMulti"}[language]

@@ -7,15 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.checks import make_check
 from autograder.checks.base import Evidence
 from autograder.checks.options import CallOptions, Case, named_cases
 from autograder.errors import RubricError
+from autograder.kinds import make_check
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Question, Rubric, load
-from autograder.wording import Told
+from autograder.wording import LocalisedText
 from tests.checks.asking import DRAW, answer, check_of, judge, value
+from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 RUBRICS = Path(__file__).parents[2] / "rubrics"
@@ -65,7 +66,7 @@ def raising(question: Question, rubric: Rubric) -> tuple[ItemResult, ...]:
     return check.judge(Evidence(given, observed, LocalBox(known).ask(plan), draw=DRAW))
 
 
-@pytest.mark.parametrize(("assignment", "asked"), NAMED)
+@each(("assignment", "asked"), NAMED)
 def test_a_case_is_named_in_the_language_of_the_page(assignment: str, asked: str) -> None:
     """A German sentence has the German name and not the English one; staff read the English one."""
     rubric = load(RUBRICS / f"{assignment}.toml")
@@ -117,7 +118,9 @@ def test_names_keep_their_hidden_numbers() -> None:
 
 def test_a_message_travels_with_all_its_languages() -> None:
     """Results that are kept as JSON come back with the names in both languages, and older ones are read."""
-    message = Message("raised", {"what": Told({"en": "f [a]", "de": "f [b]"}), "error": "E", "text": "–"})
+    message = Message(
+        "raised", {"what": LocalisedText({"en": "f [a]", "de": "f [b]"}), "error": "E", "text": "–"}
+    )
     back = msgspec.json.decode(msgspec.json.encode(message), type=Message)
     assert message == back
     assert "f [b] brach ab mit E: –" == render(back, "de")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
 from msgspec.structs import replace
 
-from autograder.checks import KINDS
 from autograder.checks.base import Check
+from autograder.kinds import registered
 from autograder.records import Answer, Call, Ref, Scenario
 from reference.audits import trials
-from tests.checks.kinds.audit_questions import sit
 from tests.checks.test_every_kind import CHECKS, DRAW, NAMES
+from tests.kinds.transformers.audit_questions import sit
+from tests.support.cases import each
 
 
 def plans(check: Check) -> Iterator[Scenario]:
@@ -29,7 +29,7 @@ def of_student(call: Call) -> bool:
     return not (isinstance(call.target, Ref) and call.target.name in ("recorder", "fill", "gradients"))
 
 
-@pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), CHECKS, ids=NAMES)
 def test_every_kind_calls_student_code_with_gradients(rubric: object, check: Check) -> None:
     """Every call of a name of the notebook, and of an object made from one, has autograd on."""
     del rubric
@@ -46,7 +46,7 @@ def test_the_kinds_that_call_are_all_seen() -> None:
     }
     calling = {"audit", "behaviour", "causality", "decoding", "gradient", "implementation", "memorisation"}
     assert calling | {"repair", "training"} <= kinds
-    assert kinds <= set(KINDS)
+    assert kinds <= set(registered())
 
 
 BY_GRADIENT = """

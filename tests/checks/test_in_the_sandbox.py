@@ -20,10 +20,10 @@ from tests.checks.judging.test_forbidden import (
     UNSEEN,
 )
 from tests.checks.judging.test_forbidden import RIGHT as PRODUCT
-from tests.checks.kinds.attention_questions import GENERAL, STRICT
-from tests.checks.kinds.attention_styles import STYLES
-from tests.checks.kinds.test_behaviour import ATTENTION, RIGHT
-from tests.checks.kinds.test_count import FUNCTION, TOTAL
+from tests.kinds.general.test_behaviour import ATTENTION, RIGHT
+from tests.kinds.general.test_count import FUNCTION, TOTAL
+from tests.kinds.transformers.attention_questions import GENERAL, STRICT
+from tests.kinds.transformers.attention_styles import STYLES
 
 pytestmark = pytest.mark.sandbox
 

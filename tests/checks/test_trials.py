@@ -8,13 +8,14 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks import make_check
-from autograder.checks.base import Evidence, Trial, TriesItself, trials_of
+from autograder.checks.base import Evidence, HasTrials, Trial, trials_of
 from autograder.grading import scoring
+from autograder.kinds import make_check
 from autograder.records import Answer, ItemResult, Observation
 from autograder.rubric import Rubric, parse
 from autograder.verify.matrix import mark, row
 from tests.checks.asking import DRAW
+from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 HEAD = 'version = 1\n[assignment]\nname = "trials"\npoints = {points}\n'
@@ -258,9 +259,9 @@ class Paper:
         ]
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
-    """Named mistakes earn their points, alternatives everything, slips never everything."""
+    """Named mistakes earn their points, alternatives everything, misconceptions never everything."""
     text, keys = CASES[case]
     paper = Paper(rubric_from(text), keys)
     key = scoring.score("key", paper.rubric, paper.results({}))
@@ -275,7 +276,7 @@ def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
     assert [] == wrong
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_every_item_is_lost_by_a_trial(case: str) -> None:
     """No item of these kinds is without a mistake that it must notice, and an answer that it must take."""
     text, keys = CASES[case]
@@ -341,13 +342,15 @@ def test_an_empty_text_is_nothing_to_read() -> None:
     assert () == trials["one word"].loses
 
 
-def test_formulas_in_other_notations_and_with_slips() -> None:
-    """The key in four notations, each accepted formula, each mistake, and slips of several sorts."""
+def test_formulas_in_other_notations_and_with_misconceptions() -> None:
+    """The key in four notations, each accepted formula, each mistake, and misconceptions of several sorts."""
     trials = planted("formula, relation", "projection")
     assert {
         f"formula: the key {how}" for how in ("as Python", "in Unicode", "in LaTeX", "without blanks")
     } <= set(trials)
-    sorts = {name.partition("slip, ")[2].partition(":")[0] for name in trials if "slip, " in name}
+    sorts = {
+        name.partition("misconception, ")[2].partition(":")[0] for name in trials if "misconception, " in name
+    }
     assert {"symbol-replaced", "swapped-symbols", "off-by-one"} & sorts
     assert len(sorts) >= 3
     assert () == trials["formula: remark assumed-early: d_model^2"].loses
@@ -382,4 +385,4 @@ def test_these_kinds_try_themselves(kind: str) -> None:
     rubric = next(
         rubric for one in EXAMPLES for rubric in [rubric_of(one)] if rubric.questions[0].kind == kind
     )
-    assert isinstance(make_check(rubric.questions[0], rubric), TriesItself)
+    assert isinstance(make_check(rubric.questions[0], rubric), HasTrials)

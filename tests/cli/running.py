@@ -18,7 +18,7 @@ from tests.support.secrecy import python_path
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
 ASSIGNMENT = "dl4nlp-exam"
-STUDENTS = 8
+STUDENTS = 6
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from tests.cli.running import only_object, run
+from tests.support.cases import each
 
 SYMBOLS = "n_layers:L,n_heads:h,d_model:d:d_{model},d_head,x=real"
 EQUALS = "12*n_layers*d_model^2"
@@ -17,7 +16,7 @@ def algebra(*words: str) -> subprocess.CompletedProcess[str]:
     return run("algebra", *words, "--symbols", SYMBOLS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "code", "said"),
     [
         (("12 L d²",), 0, "read as: 12*n_layers*d_model^2"),
@@ -90,7 +89,7 @@ def test_switches_print_more() -> None:
     assert "<mfrac>" in more
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "code", "said"),
     [
         (("8d²", "--question", "task3-b"), 0, "verdict: equal"),

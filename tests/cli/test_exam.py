@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.demo.class_list import student_id
-from autograder.demo.timetable import EXTRA, LATE
+from autograder.demo.class_list import EXTRA, LATE, student_id
 from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
 
 pytestmark = pytest.mark.sandbox
@@ -188,7 +187,7 @@ def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
     assert own.is_dir()
 
 
-def test_a_schedule_with_a_slip_stops_before_anything_is_graded(course: Path) -> None:
+def test_a_schedule_with_an_error_stops_before_anything_is_graded(course: Path) -> None:
     """A misspelt student or zone is named with its place."""
     schedule = (course / "exams.toml").read_text()
     for old, new, told in (

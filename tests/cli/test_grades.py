@@ -82,7 +82,7 @@ def test_one_decision_marks_all_equal_answers(course: Path) -> None:
 
 
 def test_bonus_points_of_the_course_count(course: Path) -> None:
-    """A list of bonus points raises totals; a slip in it stops with its line."""
+    """A list of bonus points raises totals; an error in it stops with its line."""
     done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
     student = only_object(done.stdout)["students"][0]
     (course / "bonus.csv").write_text(f"id,assignment,points\n{student['student']},{ASSIGNMENT},2.5\n")

@@ -1,4 +1,4 @@
-"""Who belongs to a class: ghosts, strangers and slips are told; no mark vanishes or counts silently."""
+"""Who belongs to a class: ghosts, strangers and errors are told; no mark vanishes or counts silently."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder import generate
+from autograder.app.roll import misnamed_files, misplaced_notebooks, read_roll
 from autograder.authoring import start
-from autograder.cli.misplaced import misnamed_files, misplaced
-from autograder.cli.roll import called
 from autograder.course import Course
-from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Key, Ledger
 from autograder.records import Graded, Score
+from autograder.store import GradedEntry, Key
+from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 
 NAME = "captioning"
@@ -86,10 +85,10 @@ def put(course: Course, place: str) -> None:
         ),
     ],
 )
-def test_a_slip_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
+def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
     """Other letters' sizes, misspelt names, a folder too many: one sentence with where it is looked for."""
     put(empty, place)
-    (sentence,) = misplaced(empty, NAME, [NAME])
+    (sentence,) = misplaced_notebooks(empty, NAME, [NAME])
     assert told in sentence
 
 
@@ -106,14 +105,14 @@ def test_a_slip_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
 def test_what_is_right_is_not_told(empty: Course, place: str) -> None:
     """Other assignments, however like in name, and attempts that were kept in their place."""
     put(empty, place)
-    assert [] == misplaced(empty, NAME, [NAME])
+    assert [] == misplaced_notebooks(empty, NAME, [NAME])
 
 
 def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
     """Links are never followed below submitted/; a class behind one would be left out without a word."""
     (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")
     told = ["submitted/eve is a link and is not graded: put the folder itself there"]
-    assert told == misplaced(empty, NAME, [NAME])
+    assert told == misplaced_notebooks(empty, NAME, [NAME])
 
 
 def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
@@ -121,9 +120,9 @@ def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
     start(tmp_path, "homework2", ["written"])
     course = Course.at(tmp_path)
     put(course, "submitted/ada/homework1/homework1.ipynb")
-    assert [] == misplaced(course, "homework2", ["homework2"])
+    assert [] == misplaced_notebooks(course, "homework2", ["homework2"])
     put(course, "submitted/ada/Homework-2/homework2.ipynb")
-    assert 1 == len(misplaced(course, "homework2", ["homework2"]))
+    assert 1 == len(misplaced_notebooks(course, "homework2", ["homework2"]))
 
 
 @pytest.mark.parametrize(
@@ -188,22 +187,20 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
 def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     """Somebody who handed in after the last run is in no list of grades, which says so."""
     assignment = assignments.load(empty, NAME)
-    with Gradebook(empty.gradebook) as book:
-        key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
-        Ledger(book.engine).record(key, Graded(Score("bob", NAME, 1, ())))
-        before = called(assignment, book)
-        assert (["bob"], [], (), False) == (
-            [*before.results],
-            [*before.gone],
-            before.remarks,
-            before.attention,
-        )
-        put(empty, f"submitted/zoe/{NAME}/{NAME}.ipynb")
-        shutil.rmtree(empty.root / "submitted" / "bob")
-        after = called(assignment, book)
+    store = MemoryStore()
+    store.prepare(assignment.rubric, assignment.release_bytes)
+    key = Key.of("bob", "d" * 64, assignment.rubric, "e" * 64)
+    store.record([GradedEntry(key, Graded(Score("bob", NAME, 1, ())), assignment.rubric)])
+    before = read_roll(assignment, store)
+    assert (["bob"], [], ()) == ([*before.results], [*before.gone], before.remarks)
+    assert not before.attention
+    put(empty, f"submitted/zoe/{NAME}/{NAME}.ipynb")
+    shutil.rmtree(empty.root / "submitted" / "bob")
+    after = read_roll(assignment, store)
     assert ([], ["bob"]) == ([*after.results], [*after.gone])
-    gone, waiting = after.remarks
+    gone, listed, waiting = after.remarks
     assert f"submitted/<student>/{NAME} is gone: bob (0 points)" in gone
+    assert "still list bob, whose folders are gone" in listed
     assert f"handed in, but not graded yet: zoe; run: autograder grade {NAME}" == waiting
 
 
@@ -229,7 +226,7 @@ def test_a_folder_of_nobody_is_told(course: Path) -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("command", ["grade", "grades", "feedback"])
 def test_scores_that_are_not_ours_are_put_back(course: Path, command: str) -> None:
-    """What nbgrader's autograde writes is told and mended; what people gave stays as it is."""
+    """What nbgrader's autograde writes is reported and repaired; what people gave stays as it is."""
     with sqlite3.connect(course / "gradebook.db") as connection:
         (marked,) = connection.execute(f"SELECT id FROM ({OURS}) WHERE auto_score IS NULL").fetchone()
         connection.execute(

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import typer
 
+from autograder.app import run_statistics
 from autograder.cli import report
 from autograder.cli.app import app
 from tests.cli.running import ASSIGNMENT, ROOT, run, run_cold
+from tests.support.cases import each
 
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 NEED_CONFINEMENT = (
@@ -27,15 +29,15 @@ NEED_CONFINEMENT = (
 
 def test_points_of_a_run_have_no_superfluous_zeros() -> None:
     """Neither at their end nor, for whole hundreds, as a power of ten."""
-    figures = {
+    found = {
         "points waiting": Decimal("2190.0"),
         "mean": Decimal("61.50"),
         "seconds": 1.5,
         "who": ["a", "b"],
     }
-    table = report.summary_table(figures, "this run")
+    table = report.summary_table(found, "this run")
     assert ["2190", "61.5", "1.5", "a\nb"] == list(table.columns[1].cells)
-    assert Decimal(0) == report.grading_summary([], 0.0)["mean points"]
+    assert Decimal(0) == run_statistics.run_statistics([], 0.0)["mean points"]
 
 
 def test_the_module_is_the_program() -> None:
@@ -55,7 +57,7 @@ def test_the_commands() -> None:
     assert {"generate", "validate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@each("name", sorted(COMMANDS))
 def test_help_shows_an_example(name: str) -> None:
     """Each command's help ends with an example that its own parser accepts."""
     shown = run(name, "--help")
@@ -120,8 +122,11 @@ def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
     assert "important" == (tmp_path / "thesis.txt").read_text()
 
 
-@pytest.mark.parametrize("system", ["Darwin", "Windows"])
-@pytest.mark.parametrize("words", NEED_CONFINEMENT, ids=[words[0] for words in NEED_CONFINEMENT])
+@pytest.mark.parametrize(
+    ("words", "system"),
+    [*((words, "Windows") for words in NEED_CONFINEMENT), (NEED_CONFINEMENT[0], "Darwin")],
+    ids=str,
+)
 def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> None:
     """Elsewhere than on Linux every command that would run student code exits with 4 and says what to do."""
     done = run(*words, cwd=course, system=system)

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from autograder.cli import report, verdicts
 from autograder.course import Course
-from autograder.verify import Finding, Mark, Matrix, Row, Verified
+from autograder.verify import Mark, Matrix, Row, Verified, VerifyFinding
 from tests.cli.running import run
 from tests.support.small_course import NAME, changed, small_course
 
 LONG = "a planted answer with a name that does not fit into one line of a terminal of eighty columns at all"
-FINDING = Finding(
+FINDING = VerifyFinding(
     "trial 'x' of q", "q.b", "lost", "1 of 1 points (passed): as expected [of q]", "look [closer]"
 )
 MATRIX = Matrix(
@@ -28,8 +28,18 @@ MATRIX = Matrix(
     (
         Row("mistake", "", ("a",), {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)}),
         Row(LONG, "", ("b",), dict.fromkeys("abcdefghij", Mark.KEPT), ("b",), (FINDING,)),
-        Row("slip 1", "slips", ("a",), {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)}),
-        Row("slip 2", "slips", ("a",), {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)}),
+        Row(
+            "misconception 1",
+            "misconceptions",
+            ("a",),
+            {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)},
+        ),
+        Row(
+            "misconception 2",
+            "misconceptions",
+            ("a",),
+            {"a": Mark.LOST, **dict.fromkeys("bcdefghij", Mark.KEPT)},
+        ),
         Row("alternative [i]", "", (), dict.fromkeys("abcdefghij", Mark.KEPT)),
     ),
 )
@@ -51,7 +61,7 @@ def test_a_matrix_fits_into_eighty_columns(printed: io.StringIO) -> None:
     rows = [line.split() for line in lines]
     nine = ["·"] * 9
     assert ["●", *nine[1:], "mistake"] in rows
-    assert ["●", *nine[1:], "slips", "(2)"] in rows
+    assert ["●", *nine[1:], "misconceptions", "(2)"] in rows
     assert [*nine, "alternative", "[i]"] in rows
     assert any(row[:3] == ["·", "!", "·"] and row[9:11] == ["a", "planted"] for row in rows)
     assert "q: 5 trials, 3 of 4 mistakes lose what they must, 1 of 1 alternatives lose" in printed.getvalue()
@@ -111,7 +121,7 @@ def test_exit_codes(small: Course) -> None:
 
 
 @pytest.mark.sandbox
-def test_a_module_to_preload_that_is_not_there_is_the_rubrics_slip(small: Course) -> None:
+def test_a_module_to_preload_that_is_not_there_is_the_rubrics_error(small: Course) -> None:
     """Every command that runs code says so, with the line, and not that the machine lacks something."""
     changed(small.rubric(NAME), '["numpy"]', '["nunpy"]')
     said = "small.toml, line 6: [assignment]: preload: the module 'nunpy' is not found: did you mean 'numpy'?"

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from autograder import atomic
+from autograder.app.lists import read_rows
 from autograder.course import Course, manifest, name_fault, schedule
 from autograder.errors import CourseError, RubricError
-from autograder.gradebook.roster import read_rows
 from autograder.rubric import load as load_rubric
+from tests.support.cases import each
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_a_folder_that_is_no_course_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_assignment_is_refused_with_the_known_ones(course: Course) -> None:
-    """A slip in the name shows at once."""
+    """An error in the name shows at once."""
     (course.rubrics / "exam.toml").touch()
     with pytest.raises(CourseError, match=r"eaxm\.toml.*known assignments: exam"):
         course.rubric("eaxm")
@@ -77,7 +78,7 @@ def test_timestamps_are_read_as_nbgrader_writes_them(
     assert expected == course.handins("exam")[0].submitted_at
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "fault"),
     [
         ("", "it has 0 characters"),

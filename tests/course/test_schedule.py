@@ -108,7 +108,7 @@ def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
     """docs/exams.md shows a file that is read as it says, and names every key."""
     page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
-    (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (example,) = re.findall(r"^```toml\n(\[final-exam\]\n.*?)^```", page, re.DOTALL | re.MULTILINE)
     schedule = schedule_of(course, example.replace("final-exam", "exam"))
     ends = [schedule.of(student).end.astimezone(UTC) for student in ("other", "s1006", "s1010")]
     assert [utc("2026-02-12 10:40"), utc("2026-02-12 11:10"), utc("2026-02-19 14:40")] == ends
@@ -158,7 +158,7 @@ def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
         ("end = 2026-02-12T13:00:00", "end = 9999-12-31T23:59:59-10:00", "outside of the years 1 to 9999"),
     ],
 )
-def test_a_slip_is_refused(course: Course, old: str, new: str, message: str) -> None:
+def test_an_error_is_refused(course: Course, old: str, new: str, message: str) -> None:
     """The message names the place, what was expected and what came."""
     assert old in GOOD
     with pytest.raises(CourseError, match=r"exams\.toml: ") as caught:
@@ -216,7 +216,7 @@ def test_an_end_suffices(course: Course) -> None:
         ("end = 2026-02-12T14:00:00", "end = 2026-02-12T11:00:00", "is not after the start"),
     ],
 )
-def test_a_slip_beside_a_deadline_is_refused(course: Course, old: str, new: str, message: str) -> None:
+def test_an_error_beside_a_deadline_is_refused(course: Course, old: str, new: str, message: str) -> None:
     """What cannot follow from an end alone has to be stated."""
     assert old in DEADLINE
     with pytest.raises(CourseError, match=message):

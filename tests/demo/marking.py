@@ -8,8 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from autograder import rubric as rubrics
-from autograder.checks import KINDS
 from autograder.checks.base import Draw, Evidence
+from autograder.kinds import check_of
 from autograder.notebook.build import build_release
 from autograder.records import Answer, ItemResult
 from autograder.rubric import Rubric
@@ -59,7 +59,7 @@ def marks(
     """
     rubric = shipped(assignment)
     question = rubric.question(question_id)
-    check = KINDS[question.kind](question, rubric)
+    check = check_of(question.kind)(question, rubric)
     draw = Draw.for_question(SECRET, rubric, question)
     answer = Answer(question.answer_cell, "code", source, changed=True)
     asked = check.plan(answer, draw)
@@ -83,7 +83,7 @@ def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
 def _expected(assignment: str, question_id: str) -> tuple[tuple[object, ...], ...]:
     rubric = shipped(assignment)
     question = rubric.question(question_id)
-    check = KINDS[question.kind](question, rubric)
+    check = check_of(question.kind)(question, rubric)
     asked = check.reference_plan(Draw.for_question(SECRET, rubric, question))
     if not asked:
         return ()

@@ -9,13 +9,15 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder.demo import decoders, formulas, lists, papers, theory
-from autograder.demo.formulas import Sample, assignment
+from autograder.demo import papers
+from autograder.demo.answers import Sample, assignment
 from autograder.errors import NotebookError
 from autograder.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released
+from tests.support.cases import each
 
-RIGHT_WIDE_MLP = lists.RIGHT["task3-h"][0].source
+RIGHT, WRONG = papers.ANSWERS.right, papers.ANSWERS.wrong
+RIGHT_WIDE_MLP = RIGHT["task3-h"][0].source
 CELLS = {
     cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
     for cell in nbformat.reads(released().decode(), as_version=4).cells
@@ -39,21 +41,20 @@ def earlier(question: str) -> dict[str, ItemResult]:
     return {f"task3-h.{item}": result for item, result in marks("task3-h", RIGHT_WIDE_MLP).items()}
 
 
-@pytest.mark.parametrize(("question", "sample"), samples(papers.RIGHT, papers.WRONG))
+@each(("question", "sample"), samples(RIGHT, WRONG))
 def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
     """The rubric gives each answer of the demo exactly the points stated beside it."""
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
 
 
-@pytest.mark.parametrize("table", [theory.RIGHT, formulas.RIGHT, lists.RIGHT])
-def test_right_answers_earn_all_automatic_points(table: Mapping[str, tuple[Sample, ...]]) -> None:
+def test_right_answers_earn_all_automatic_points() -> None:
     """A right sample states the points of every automatic item in full."""
-    for question, written in table.items():
+    for question, written in RIGHT.items():
         full = {item.id: item.points for item in exam().question(question).items if not item.manual}
         assert [full] * len(written) == [dict(sample.points) for sample in written]
 
 
-@pytest.mark.parametrize(("question", "sample"), samples(papers.WRONG))
+@each(("question", "sample"), samples(WRONG))
 def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
     """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
     full = sum(item.points for item in exam().question(question).items if not item.manual)
@@ -61,59 +62,61 @@ def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sa
     assert sample.portrait
 
 
-@pytest.mark.parametrize("slip", sorted(papers.CARRIED))
-def test_a_slip_of_h_costs_nothing_in_i(slip: str) -> None:
+@pytest.mark.parametrize("misconception", sorted(papers.CARRIED))
+def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
     """The right continuation of a wrong (h) earns all of (i)."""
-    wide = next(sample for sample in lists.WRONG["task3-h"] if sample.portrait == slip)
+    wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == misconception)
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
-    source = assignment("changed_model_parameters", papers.CARRIED[slip])
+    source = assignment("changed_model_parameters", papers.CARRIED[misconception])
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
-@pytest.mark.parametrize("wide", lists.WRONG["task3-h"], ids=lambda wide: wide.portrait)
+@pytest.mark.parametrize("wide", WRONG["task3-h"], ids=lambda wide: wide.portrait)
 def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
     """A right (i) after a wrong (h) earns all of (i), too."""
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
-    source = formulas.RIGHT["task3-i"][0].source
+    source = RIGHT["task3-i"][0].source
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
 def test_the_release_holds_every_text_that_repairs_change() -> None:
     """Each fault's text stands exactly once in the listing that students receive."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
-    assert [listing.count(repair.given) for repair in decoders.REPAIRS.values()] == [1] * 8
+    listing = papers.given_listing(CELLS["task5-a-answer"])
+    assert [listing.count(repair.given) for repair in papers.REPAIRS.values()] == [1] * 8
 
 
 def test_a_cell_without_the_listing_is_refused() -> None:
     """Another notebook's cell gives an error that names the fault whose text is missing."""
     with pytest.raises(NotebookError, match="no stub"):
-        decoders.given_listing("x = 1")
+        papers.given_listing("x = 1")
     with pytest.raises(NotebookError, match="self_mask"):
-        decoders.given_listing(CELLS["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
+        papers.given_listing(CELLS["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
 
 
 @pytest.mark.parametrize("way", range(6))
 def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
     """In every way of writing them, all eight repairs together earn eight points."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
-    sample = decoders.repaired(listing, decoders.REPAIRS, way)
+    listing = papers.given_listing(CELLS["task5-a-answer"])
+    sample = papers.repaired(listing, papers.REPAIRS, way)
     earned = automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
-    assert dict.fromkeys(decoders.REPAIRS, Decimal(1)) == dict(sample.points) == earned
+    assert dict.fromkeys(papers.REPAIRS, Decimal(1)) == dict(sample.points) == earned
 
 
-@pytest.mark.parametrize("slip", sorted(decoders.SLIPS))
-def test_a_slip_loses_the_point_of_its_fault(slip: str) -> None:
+@pytest.mark.parametrize("misconception", sorted(papers.MISCONCEPTIONS))
+def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
     """Seven repairs and one change that repairs nothing earn seven points."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
-    sample = decoders.repaired(listing, [fault for fault in decoders.REPAIRS if fault != slip], slip=slip)
-    expected = {fault: Decimal(int(fault != slip)) for fault in decoders.REPAIRS}
+    listing = papers.given_listing(CELLS["task5-a-answer"])
+    sample = papers.repaired(
+        listing, [fault for fault in papers.REPAIRS if fault != misconception], misconception=misconception
+    )
+    expected = {fault: Decimal(int(fault != misconception)) for fault in papers.REPAIRS}
     assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
 
 
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
     """Question after question, with everything carried forward, a paper earns exactly its points."""
-    listing = decoders.given_listing(CELLS["task5-a-answer"])
+    listing = papers.given_listing(CELLS["task5-a-answer"])
     generator = np.random.default_rng(11)
     for _ in range(3):
         paper = papers.write_paper(level, listing, generator)

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from autograder.feedback import render, render_summary
+from autograder.feedback.render import render
+from autograder.feedback.summary import render_summary
 from autograder.grades import PersonMark, standing
 from autograder.records import Graded, ItemResult, Message, Score, Status
 from autograder.rubric import parse

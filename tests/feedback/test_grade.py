@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.feedback import render, render_summary
-from autograder.feedback.distribution import distribution
 from autograder.feedback.labels import Labels
+from autograder.feedback.render import render
+from autograder.feedback.summary import distribution, render_summary
 from autograder.grades import PersonMark, PersonMarks, standing
 from autograder.records import Graded
 from tests.feedback.examples import RUBRIC, good, hostile, middling

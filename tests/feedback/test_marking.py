@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from autograder.feedback import render
 from autograder.feedback.answers import marked_cells
 from autograder.feedback.marking import render_marking
+from autograder.feedback.render import render
 from autograder.grades import PersonMark, standing
 from autograder.records import ExecutedNotebook, Graded, Markdown, Status
 from tests.feedback.examples import HOSTILE, TOML, good, item, said
@@ -95,17 +95,17 @@ def test_graders_read_the_rubric_in_their_language() -> None:
     assert "Both matrices must be named." in Page(render_marking([graded], asked, stands, "en")).text
 
 
-def test_signs_are_told_below_each_answer() -> None:
+def test_cues_are_told_below_each_answer() -> None:
     """What is there, what is missing, and what could not be told; no mark comes of it."""
-    signs = """
-sign = [
+    cues = """
+cue = [
   { id = "two", text = { en = "the number two", de = "die Zahl zwei" }, pattern = "two|<b>" },
   { id = "sum", text = { en = "a sum" }, pattern = "sum" },
 ]
 """
-    sought = 'manual = true\nsigns = { two = "some", sum = 2 }\npart = "^why:"\n'
+    sought = 'manual = true\ncues = { two = "some", sum = 2 }\npart = "^why:"\n'
     toml = TOML.replace(
-        'kind = "symbolic"\npoints = 1\nanswer = "all_layers"', f'kind = "written"\npoints = 1{signs}'
+        'kind = "symbolic"\npoints = 1\nanswer = "all_layers"', f'kind = "written"\npoints = 1{cues}'
     )
     exam = rubric(
         toml=toml.replace(

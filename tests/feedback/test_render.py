@@ -14,26 +14,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.feedback import render
-from autograder.feedback.labels import ICONS, LABELS, Labels
+from autograder.feedback.labels import ICONS, Labels
+from autograder.feedback.render import render
 from autograder.feedback.sanitise import POLICY
 from autograder.limits import amount
-from autograder.messages import SENTENCES
+from autograder.messages import sentences, template
 from autograder.records import (
     Cell,
     CellOutput,
     CellRun,
-    Encounter,
     Ending,
     ExecutedNotebook,
     Graded,
     ItemResult,
+    LimitEvent,
+    LimitKind,
     Markdown,
     Message,
-    Met,
     Status,
 )
 from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
+from tests.support.cases import each
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}
 OUR_TAGS = frozenset(
@@ -296,26 +297,26 @@ def test_troubled_cells_are_unfolded() -> None:
     assert "Some output was longer than the limit" in found.text
 
 
-@pytest.mark.parametrize("ending", list(Ending))
-@pytest.mark.parametrize("language", ["en", "de"])
+@each("ending", list(Ending))
+@each("language", ["en", "de"])
 def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     """Each way in which a cell can end the run has its sentence in both languages."""
     executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (CellRun(ending=ending),))
     limit = amount(ending, RUBRIC.assignment.limits)
-    expected = SENTENCES[f"cell.ending.{ending.value}"][language].format(limit=limit)
+    expected = template(f"cell.ending.{ending.value}", language).format(limit=limit)
     assert expected in page(graded("x", (), executed), language).text
 
 
-@pytest.mark.parametrize("met", list(Met))
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_every_limit_met_is_explained(met: Met, language: str) -> None:
+@each("met", list(LimitKind))
+@each("language", ["en", "de"])
+def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
     """A cell that met a limit without being ended says which, how much it is, and what to do."""
-    run = CellRun(met=(Encounter(met, seen=True),), truncated=met is Met.OUTPUT)
+    run = CellRun(met=(LimitEvent(met, seen=True),), truncated=met is LimitKind.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
     limit = amount(met, RUBRIC.assignment.limits)
-    expected = SENTENCES[f"cell.limit.{met.value}"][language].format(limit=limit)
+    expected = template(f"cell.limit.{met.value}", language).format(limit=limit)
     text = page(graded("x", (), executed), language).text
-    assert (1, 0) == (text.count(expected), text.count(LABELS["truncated"][language]))
+    assert (1, 0) == (text.count(expected), text.count(template("page.truncated", language)))
 
 
 def test_many_outputs_are_cut_with_a_notice() -> None:
@@ -377,13 +378,10 @@ def test_an_unknown_language_is_english() -> None:
     assert render(good(), RUBRIC) == render(good(), RUBRIC, language="xx")
 
 
-def test_every_label_has_both_languages() -> None:
-    """Each label has English and German with the same placeholders; each status has a sign."""
-    texts = list(LABELS.values())
-    assert {("en", "de")} == {tuple(text) for text in texts}
-    placeholders = [{tuple(re.findall(r"{\w+}", words)) for words in text.values()} for text in texts]
-    assert [] == [found for found in placeholders if len(found) != 1]
+def test_every_status_has_a_word_and_a_sign() -> None:
+    """Each status has a sign, which stands beside its word."""
     assert set() == {status.value for status in Status} - set(ICONS)
+    assert set() == {f"page.{status}" for status in ICONS} - set(sentences())
 
 
 @pytest.mark.parametrize("moment", [datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC), None])
@@ -432,9 +430,9 @@ def contrast(first: str, second: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize("ink", ["ink", "soft", "good", "partly", "bad", "open"])
-@pytest.mark.parametrize("ground", ["paper", "card", "shade", "bad-back", "open-back"])
+@each("scheme", [0, 1], ids=["light", "dark"])
+@each("ink", ["ink", "soft", "good", "partly", "bad", "open"])
+@each("ground", ["paper", "card", "shade", "bad-back", "open-back"])
 def test_contrast_is_sufficient(scheme: int, ink: str, ground: str) -> None:
     """Every text colour on every ground has at least the contrast 4.5 (WCAG AA), in light and dark."""
     palettes = re.findall(r":root \{(.*?)\}", render(good(), RUBRIC), re.DOTALL)

@@ -15,12 +15,13 @@ from autograder.feedback.sanitise import (
     clean_html,
     clean_mathml,
     image_uri,
+    printable_text,
     sentence,
     table_document,
-    visible,
 )
 from autograder.records import Message
 from tests.feedback.examples import HOSTILE, png
+from tests.support.cases import each
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 DANGEROUS = re.compile(
@@ -30,7 +31,7 @@ DANGEROUS = re.compile(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("\x1b[1;31mred\x1b[0m", "red"),
@@ -49,13 +50,13 @@ DANGEROUS = re.compile(
 )
 def test_hidden_characters_become_visible(text: str, shown: str) -> None:
     """Terminal codes go, hidden characters are spelled out, ordinary text stays."""
-    assert shown == visible(text)
+    assert shown == printable_text(text)
 
 
 @given(ANY_TEXT)
 def test_visible_text_always_encodes(text: str) -> None:
     """Any text at all can be written as UTF-8 afterwards, without control or reordering characters."""
-    shown = visible(text)
+    shown = printable_text(text)
     assert shown == shown.encode().decode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
 
@@ -63,7 +64,7 @@ def test_visible_text_always_encodes(text: str) -> None:
 @given(ANY_TEXT)
 def test_visible_text_stays_as_it_is(text: str) -> None:
     """Making visible text visible changes nothing."""
-    assert visible(text) == visible(visible(text))
+    assert printable_text(text) == printable_text(printable_text(text))
 
 
 @pytest.mark.parametrize(
@@ -72,16 +73,16 @@ def test_visible_text_stays_as_it_is(text: str) -> None:
 def test_long_texts_are_cut_quickly(text: str) -> None:
     """A megabyte of anything is cut to the limit within a tenth of a second."""
     started = time.thread_time()
-    assert sanitise.MOST_CHARACTERS + 1 >= len(visible(text))
+    assert sanitise.MOST_CHARACTERS + 1 >= len(printable_text(text))
     assert 0.1 > time.thread_time() - started
 
 
 def test_a_cut_is_marked() -> None:
     """What was cut ends with a mark."""
-    assert "abc…" == visible("abcdef", 3)
+    assert "abc…" == printable_text("abcdef", 3)
 
 
-@pytest.mark.parametrize("fragment", HOSTILE)
+@each("fragment", HOSTILE)
 def test_hostile_html_is_disarmed(fragment: str) -> None:
     """Nothing that runs, fetches, links, styles or names survives the allow-list."""
     assert not DANGEROUS.search(clean_html(fragment) or "")
@@ -152,7 +153,7 @@ def test_jpegs_are_measured() -> None:
     assert f"data:image/jpeg;base64,{data}" == image_uri("image/jpeg", data)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mime", "content"),
     [
         ("image/svg+xml", b"<svg/>"),
@@ -193,7 +194,7 @@ def test_mathml_keeps_its_structure() -> None:
     assert markup == clean_mathml(markup)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_mathml_holds_no_other_markup(text: str) -> None:
     """Whatever stands inside MathML, nothing but MathML comes out."""
     cleaned = clean_mathml(

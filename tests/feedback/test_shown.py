@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.errors import RubricError
-from autograder.feedback import render, render_summary
 from autograder.feedback.marking import render_marking
-from autograder.gradebook.comments import comment_texts
+from autograder.feedback.render import render
+from autograder.feedback.summary import render_summary
+from autograder.gradebook.book import comment_texts
 from autograder.grades import PersonMark, standing
 from autograder.records import Graded, Status
 from autograder.rubric.texts import untranslated
@@ -73,10 +74,10 @@ def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
     assert (False, True) == (SHOWN[language] in decided, TITLE[language] in decided)
 
 
-def test_slips_are_refused() -> None:
+def test_errors_are_refused() -> None:
     """It is a text by language, in each of the assignment's languages."""
     half = rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = {{ en = "With a mask" }}').encode())
-    assert ["question 'mha', item 'masked': shown: 'de' is missing"] == untranslated(half)
+    assert [("question 'mha', item 'masked': shown", "'de' is missing")] == untranslated(half)
     with pytest.raises(RubricError, match=r"item 2 \(masked\): shown"):
         rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = "With a mask"').encode())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from autograder.feedback import render_summary
+from autograder.feedback.summary import render_summary
 from autograder.records import Note
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 from tests.feedback.test_render import Page

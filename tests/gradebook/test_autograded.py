@@ -18,6 +18,7 @@ from autograder.gradebook import autograded_notebook, write_autograded
 from autograder.gradebook.autograded import harmless_markdown
 from autograder.records import Graded
 from tests.feedback.examples import HOSTILE, good, hostile, middling, png, release
+from tests.support.cases import each
 
 RELEASES = {"exam": release()}
 
@@ -70,7 +71,7 @@ def test_hostile_outputs_have_no_dangerous_type() -> None:
     assert {"text/plain", "image/jpeg"} >= types
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         *HOSTILE[1:],

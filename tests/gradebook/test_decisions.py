@@ -9,10 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from autograder.app.lists import read_decisions
 from autograder.errors import CourseError
-from autograder.gradebook import Decision, Gradebook, read_decisions
+from autograder.gradebook import Gradebook
+from autograder.store import Decision
 from tests.feedback.examples import RUBRIC, middling, release
 from tests.gradebook.test_gradebook import MOMENT, grades, mark
+from tests.store.recording import keep
 
 KEY = ("grace", "exam", "task3-b-why")
 CELLS = {"task3-b-why": Decimal(1)}
@@ -30,7 +33,7 @@ def book(path: Path) -> Iterator[Gradebook]:
     """A gradebook with one submission."""
     with Gradebook(path) as opened:
         opened.prepare(RUBRIC, {"exam": release()})
-        opened.record(middling(), RUBRIC, MOMENT)
+        keep(opened, middling(), RUBRIC, MOMENT)
         yield opened
 
 
@@ -43,7 +46,7 @@ def test_a_decision_is_a_persons_mark(book: Gradebook, path: Path) -> None:
     """It closes the cell, with its comment; entering it again changes nothing, and a correction follows."""
     assert (1, ()) == msgspec.structs.astuple(book.decide("exam", decision("0.5", "Which two?")))
     assert (None, 0.5, 0) == grades(path, "grace")["task3-b-why"]
-    found = book.person_marks("exam")["grace"]["exam", "task3-b-why"]
+    found = book.marks("exam")["grace"]["exam", "task3-b-why"]
     assert (Decimal("0.5"), False, "Which two?") == (found.points, found.again, found.comment)
     assert 0 == book.decide("exam", decision("0.5")).written
     assert 1 == book.decide("exam", decision("1")).written
@@ -64,7 +67,7 @@ def test_what_somebody_gave_in_formgrader_stays(book: Gradebook, path: Path) -> 
 def test_a_new_submission_with_the_same_answer_is_decided_at_once(book: Gradebook, path: Path) -> None:
     """Otherwise it is to be looked at again, as any mark under which the submission changed."""
     book.decide("exam", decision("0.5"))
-    book.record(msgspec.structs.replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
+    keep(book, msgspec.structs.replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
     assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
     book.decide("exam", {})
     assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
@@ -100,7 +103,7 @@ def test_the_list_is_read_strictly(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_slips_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -> None:
+def test_errors_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -> None:
     """With their line, before anything is graded."""
     found = tmp_path / "decisions.csv"
     found.write_text(HEAD + lines)

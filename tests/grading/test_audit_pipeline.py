@@ -12,7 +12,7 @@ import pytest
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
@@ -41,7 +41,7 @@ class Class:
     def sit(self, **answers: str) -> Graded:
         """The key with these answers in its place, by question."""
         data = with_sources(self.key, {f"{name}-answer": text for name, text in answers.items()})
-        return self.grader.grade(Handed("student", {self.name: data}))
+        return self.grader.grade(SubmittedFiles("student", {self.name: data}))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_the_keys_earn_everything(gpt2: Class, sheet: Class) -> None:
 def test_the_untouched_release_earns_nothing(gpt2: Class, sheet: Class) -> None:
     """What students receive is no answer to any item."""
     for class_ in (gpt2, sheet):
-        graded = class_.grader.grade(Handed("student", class_.assignment.release_bytes))
+        graded = class_.grader.grade(SubmittedFiles("student", class_.assignment.release_bytes))
         assert {Status.NO_ANSWER} == {one.status for one in graded.score.items}
 
 

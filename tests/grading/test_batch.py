@@ -14,9 +14,9 @@ from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Ledger
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
+from autograder.kinds import forms
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.records import Graded, Status
@@ -103,7 +103,7 @@ def make_course(root: Path) -> Course:
     course = Course.at(root)
     from autograder import rubric as rubrics
 
-    check = build_student_check(rubrics.load(course.rubric(NAME)))
+    check = build_student_check(rubrics.load(course.rubric(NAME)), forms=forms())
     (course.release(NAME) / FILE_NAME).write_bytes(check)
     return course
 
@@ -289,7 +289,7 @@ def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None
 
 
 def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
-    """Who hands in again is graded again; the ledger keeps both attempts."""
+    """Who hands in again is graded again; both attempts are kept."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
     first = grade(course)["ada"]
@@ -299,10 +299,11 @@ def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
         points(first.graded)["double.result"],
         points(second.graded)["double.result"],
     )
+    with sqlite3.connect(course.gradebook) as connection:
+        assert (2,) == connection.execute("select count(*) from autograder_attempt").fetchone()
+    connection.close()
     with Gradebook(course.gradebook) as gradebook:
-        ledger = Ledger(gradebook.engine)
-        assert 2 == len(ledger.attempts("ada", NAME))
-        assert second.graded == ledger.current(NAME)["ada"]
+        assert second.graded == gradebook.results(NAME)["ada"]
 
 
 def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> None:
@@ -315,7 +316,7 @@ def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> No
 
 
 def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
-    """Its failure is named before anybody is graded, and gone as soon as it is mended."""
+    """Its failure is named before anybody is graded, and gone as soon as it is repaired."""
     course = make_course(tmp_path / "course")
     right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
     (course.reference / "arithmetic.py").write_text("def twice(x):\n    return x @ 'no'\n", encoding="utf-8")

@@ -10,19 +10,19 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
-from autograder.checks.kinds.count import CountCheck
 from autograder.course import Course
 from autograder.errors import BoxLost, NotebookError, SandboxFault
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import ENDED_ITSELF, FAULTS
+from autograder.kinds.general.count import CountCheck
 from autograder.messages import render
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.retry import LOST
+from autograder.sandbox.retry import MAX_LOST_BOXES
 
 pytestmark = pytest.mark.sandbox
 
@@ -124,7 +124,7 @@ def points(graded: Graded) -> dict[str, Decimal]:
 
 def test_each_notebook_runs_with_its_own_files(grader: Grader) -> None:
     """Data files lie beside the notebook they belong to, and what the rubric allows is taken along."""
-    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     assert {"words": Decimal(2), "own": Decimal(2)} == points(graded)
     assert ["first", "second"] == [executed.name for executed in graded.notebooks]
     errors = [run.error for executed in graded.notebooks for run in executed.runs if run]
@@ -135,7 +135,7 @@ def test_other_files_are_not_taken_along(grader: Grader) -> None:
     """A module the rubric does not name, and one for another notebook, stay outside."""
     source = "import stray\nwords = 4"
     handed = {**papers(grader), "first": answered(grader, "first", source)}
-    graded = grader.grade(Handed("ada", handed, {**OWN, "stray.py": b""}))
+    graded = grader.grade(SubmittedFiles("ada", handed, {**OWN, "stray.py": b""}))
     assert "ModuleNotFoundError" == graded.notebooks[0].runs[0].error  # type: ignore[union-attr]
 
 
@@ -143,16 +143,16 @@ def test_data_files_cannot_be_changed(grader: Grader) -> None:
     """Writing to a data file is refused; the next student reads the same corpus."""
     source = 'open("corpus.txt", "w").write("x")\nwords = 4'
     handed = {**papers(grader), "first": answered(grader, "first", source)}
-    run = grader.grade(Handed("mallory", handed, OWN)).notebooks[0].runs[0]
+    run = grader.grade(SubmittedFiles("mallory", handed, OWN)).notebooks[0].runs[0]
     assert run is not None
     assert run.error in {"OSError", "PermissionError"}
-    assert Decimal(2) == points(grader.grade(Handed("ada", papers(grader), OWN)))["words"]
+    assert Decimal(2) == points(grader.grade(SubmittedFiles("ada", papers(grader), OWN)))["words"]
 
 
 def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None:
     """The other notebook is graded as ever, and the missing one is said."""
     handed = {**papers(grader), "first": NotebookError("missing", "first.ipynb was not handed in")}
-    graded = grader.grade(Handed("ada", handed, OWN))
+    graded = grader.grade(SubmittedFiles("ada", handed, OWN))
     assert {"words": Decimal(0), "own": Decimal(2)} == points(graded)
     assert ["missing"] == [note.code for note in graded.score.notes]
 
@@ -173,7 +173,7 @@ def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said:
     """The page names the line as `autograder check` does; a misspelt name stays a misspelt name."""
     handed = {**papers(grader), "first": answered(grader, "first", source)}
     (result,) = [
-        one for one in grader.grade(Handed("ada", handed, OWN)).score.items if one.question == "words"
+        one for one in grader.grade(SubmittedFiles("ada", handed, OWN)).score.items if one.question == "words"
     ]
     assert render(result.student, "en").startswith(said)
     assert (Status.NO_ANSWER, Decimal(0)) == (result.status, result.points)
@@ -184,15 +184,15 @@ def test_our_own_failure_never_costs_points(grader: Grader, monkeypatch: pytest.
 
     def broken(self: CountCheck, evidence: Any) -> Any:
         if evidence.answer.grade_id == "words-answer":
-            raise ZeroDivisionError("a slip of ours")
+            raise ZeroDivisionError("an error of ours")
         return original(self, evidence)
 
     original = CountCheck.judge
     monkeypatch.setattr(CountCheck, "judge", broken)
-    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     statuses = {item.question: item.status for item in graded.score.items}
     assert {"words": Status.NEEDS_REVIEW, "own": Status.PASSED} == statuses
-    assert any("a slip of ours" in note.text for note in graded.score.notes)
+    assert any("an error of ours" in note.text for note in graded.score.notes)
 
 
 def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
@@ -209,14 +209,14 @@ def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
 
     monkeypatch.setattr(NamespaceSandbox, "open", once)
     assert {"words": Decimal(2), "own": Decimal(2)} == points(
-        grader.grade(Handed("ada", papers(grader), OWN))
+        grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     )
 
     def always(self: NamespaceSandbox, limits: Limits, **options: Any) -> Any:
         raise SandboxFault("always")
 
     monkeypatch.setattr(NamespaceSandbox, "open", always)
-    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
 
 
@@ -234,10 +234,10 @@ def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
         raise BoxLost("process 1 of the box was killed from outside")
 
     monkeypatch.setattr(NamespaceBox, "ask", losing)
-    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     monkeypatch.setattr(NamespaceBox, "ask", asked)
     notebooks = len(grader.assignment.rubric.assignment.notebooks)
-    assert LOST * notebooks == lost
+    assert MAX_LOST_BOXES * notebooks == lost
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
     assert {"review.ended"} == {item.student.code for item in graded.score.items}
     texts = [render(item.student, language) for item in graded.score.items for language in ("en", "de")]
@@ -247,7 +247,7 @@ def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
     assert "ended itself, perhaps on purpose" in notes[0].text
     assert ENDED_ITSELF in FAULTS
     assert {"words": Decimal(2), "own": Decimal(2)} == points(
-        grader.grade(Handed("ada", papers(grader), OWN))
+        grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     )
 
 
@@ -260,7 +260,7 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
         raise SandboxFault(f"no zygote for {len(environment.files)} files")
 
     monkeypatch.setattr(grader.pool, "sandbox", refuse)
-    graded = grader.grade(Handed("ada", papers(grader), OWN))
+    graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
 
 
@@ -269,4 +269,4 @@ def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
     words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
     sandbox = grader.pool.sandbox(grader.assignment.environment(words))
     sandbox.close()
-    assert Decimal(2) == points(grader.grade(Handed("ada", papers(grader), OWN)))["words"]
+    assert Decimal(2) == points(grader.grade(SubmittedFiles("ada", papers(grader), OWN)))["words"]

@@ -15,13 +15,13 @@ import pytest
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback import render
+from autograder.feedback.render import render
 from autograder.generate import generate
-from autograder.gradebook.comments import comment_texts
-from autograder.grading.pipeline import Grader, Handed
+from autograder.gradebook.book import comment_texts
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import OF_ENDING, OF_MET, amount
-from autograder.messages import SENTENCES
-from autograder.records import CellRun, Ending, Graded, Limits, Met, Status
+from autograder.messages import template
+from autograder.records import CellRun, Ending, Graded, LimitKind, Limits, Status
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -109,9 +109,9 @@ class Case:
     """One limit: a statement that meets it, and what comes of it with control groups and without."""
 
     statement: str
-    grouped: Ending | Met
-    alone: Ending | Met
-    in_call: Ending | Met | None = None
+    grouped: Ending | LimitKind
+    alone: Ending | LimitKind
+    in_call: Ending | LimitKind | None = None
     """What comes of it in a call, with groups; None: the same."""
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -130,19 +130,21 @@ CASES = {
     "processor time of several": Case(
         "spin_in_children()", Ending.PROCESSOR_TIME, Ending.PROCESSOR_TIME, limits={"processor_seconds": 1}
     ),
-    "memory": Case("bytearray(b'x') * (400 << 20)", Ending.MEMORY, Met.MEMORY),
-    "memory that cannot be": Case("np.zeros(1 << 50)", Met.MEMORY, Met.MEMORY),
-    "processes": Case("fork_many()", Met.PROCESSES, Met.PROCESSES),
+    "memory": Case("bytearray(b'x') * (400 << 20)", Ending.MEMORY, LimitKind.MEMORY),
+    "memory that cannot be": Case("np.zeros(1 << 50)", LimitKind.MEMORY, LimitKind.MEMORY),
+    "processes": Case("fork_many()", LimitKind.PROCESSES, LimitKind.PROCESSES),
     "threads": Case(
         "for _ in range(99): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()",
-        Met.PROCESSES,
-        Met.PROCESSES,
+        LimitKind.PROCESSES,
+        LimitKind.PROCESSES,
     ),
     "output": Case("while True: print('x' * 1000)", Ending.OUTPUT, Ending.OUTPUT),
-    "disk": Case("write_much()", Met.DISK, Met.DISK),
-    "one file too large": Case("os.truncate(os.open('/w/sparse', 66), 1 << 40)", Met.DISK, Met.DISK),
-    "inodes": Case("make_files()", Met.FILES, Met.FILES),
-    "descriptors": Case("keep_open()", Met.DESCRIPTORS, Met.DESCRIPTORS),
+    "disk": Case("write_much()", LimitKind.DISK, LimitKind.DISK),
+    "one file too large": Case(
+        "os.truncate(os.open('/w/sparse', 66), 1 << 40)", LimitKind.DISK, LimitKind.DISK
+    ),
+    "inodes": Case("make_files()", LimitKind.FILES, LimitKind.FILES),
+    "descriptors": Case("keep_open()", LimitKind.DESCRIPTORS, LimitKind.DESCRIPTORS),
 }
 
 
@@ -211,7 +213,7 @@ def paper(assignment: Assignment, *, work: str, cell: str = "pass", later: str =
 
 def grade(assignment: Assignment, pool: Pool, content: bytes) -> Graded:
     """The result of one submission."""
-    return Grader(assignment, pool).grade(Handed("ada", {"limits": content}))
+    return Grader(assignment, pool).grade(SubmittedFiles("ada", {"limits": content}))
 
 
 def groups_of(assignment: Assignment, pool: Pool) -> bool:
@@ -222,9 +224,9 @@ def groups_of(assignment: Assignment, pool: Pool) -> bool:
     return sandbox.memory_bound.startswith("cgroup")
 
 
-def words(code: str, limits: Limits, kind: Ending | Met, language: str, **params: str) -> str:
+def words(code: str, limits: Limits, kind: Ending | LimitKind, language: str, **params: str) -> str:
     """A sentence of the vocabulary as it must be shown."""
-    return SENTENCES[code][language].format(limit=amount(kind, limits), **params)
+    return template(code, language).format(limit=amount(kind, limits), **params)
 
 
 def points(graded: Graded) -> dict[str, Decimal]:
@@ -296,21 +298,21 @@ def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
     content = paper(assignment, work="work = lambda x: x + 1", cell="print('x' * 20_000)")
     graded = grade(assignment, pool, content)
     run = run_of(graded)
-    assert ([Met.OUTPUT], True) == ([one.met for one in run.met], run.truncated)
+    assert ([LimitKind.OUTPUT], True) == ([one.met for one in run.met], run.truncated)
     assert {"work": 2, "later": 2} == points(graded)
     shown = Page(render(graded, assignment.rubric)).text
-    assert words("cell.limit.output", assignment.rubric.assignment.limits, Met.OUTPUT, "en") in shown
+    assert words("cell.limit.output", assignment.rubric.assignment.limits, LimitKind.OUTPUT, "en") in shown
 
 
 @pytest.mark.parametrize(
     ("returned", "code", "kind"),
     [
-        ("np.zeros(1 << 20)", "limit.reply-size", Met.REPLY_SIZE),
+        ("np.zeros(1 << 20)", "limit.reply-size", LimitKind.REPLY_SIZE),
         ("'x' * (20 << 20)", "ending.reply-size", Ending.REPLY_SIZE),
     ],
 )
 def test_an_answer_that_is_too_large(
-    assignment: Assignment, pool: Pool, returned: str, code: str, kind: Ending | Met
+    assignment: Assignment, pool: Pool, returned: str, code: str, kind: Ending | LimitKind
 ) -> None:
     """Within a call it is an error of that call, beyond that the end of the box; both say how much may be."""
     graded = grade(assignment, pool, paper(assignment, work=f"def work(x): return {returned}"))
@@ -391,6 +393,6 @@ def test_an_answer_whose_own_cell_ends_python_is_told_so(
     assert ("name.lost", 0) == (item.code, item.points)
     assert 2 == points(graded)["later"]
     for language, word in (("en", "spell"), ("de", "Schreibweise")):
-        text = SENTENCES[item.student.code][language].format(**item.student.params)
+        text = template(item.student.code, language).format(**item.student.params)
         assert word not in text
         assert "work" in text

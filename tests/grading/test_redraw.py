@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from autograder import assignment as assignments
-from autograder.checks.base import Draw, own_draw
+from autograder.checks.base import Draw, draw_scope
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading import sitting
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading import student_assignments
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import NAME, SOFTMAX, small_course
@@ -42,7 +42,7 @@ def _assignment(root: Path, mode: str) -> assignments.Assignment:
     return assignments.load(course, NAME)
 
 
-def attempt(grader: Grader, student: str, source: str) -> Handed:
+def attempt(grader: Grader, student: str, source: str) -> SubmittedFiles:
     """The released notebooks with one function written into them."""
     notebooks: dict[str, Any] = {}
     for name, data in grader.assignment.release_bytes.items():
@@ -51,7 +51,7 @@ def attempt(grader: Grader, student: str, source: str) -> Handed:
             if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax-answer":
                 cell.source = source
         notebooks[name] = nbformat.writes(paper).encode()
-    return Handed(student, notebooks)
+    return SubmittedFiles(student, notebooks)
 
 
 def points(graded: Graded) -> dict[str, Decimal]:
@@ -59,14 +59,14 @@ def points(graded: Graded) -> dict[str, Decimal]:
     return {one.item: one.points for one in graded.score.items if one.question == "softmax"}
 
 
-def constants(grader: Grader, handed: Handed) -> str:
+def constants(grader: Grader, handed: SubmittedFiles) -> str:
     """A function that knows the right result of all that one attempt was asked, and nothing else.
 
     It stands for the worst page there could be: one that tells every hidden number.
     """
     rubric = grader.assignment.rubric
     question = rubric.question("softmax")
-    own = own_draw(rubric, handed.student, handed.digest())
+    own = draw_scope(rubric, handed.student, handed.digest())
     draw = Draw.for_question(grader.secret, rubric, question, own)
     path = grader.assignment.course.root / "reference" / "small.py"
     spec = importlib.util.spec_from_file_location("small_of_a_test", path)
@@ -121,17 +121,17 @@ def test_the_reference_is_asked_for_many_at_once(
     grader = graders[mode]
     handed = [attempt(grader, f"s{n}", f"{SOFTMAX}# {n}\n") for n in range(6)]
     opened = []
-    original = Pool.lasting
+    original = Pool.persistent
 
     def counted(pool: Pool, environment: Any) -> Any:
         if environment.packages:
             opened.append(environment)
         return original(pool, environment)
 
-    monkeypatch.setattr(Pool, "lasting", counted)
+    monkeypatch.setattr(Pool, "persistent", counted)
     grader.sittings.ahead((one.student, one.digest()) for one in handed)
     assert 1 == len(opened)
-    monkeypatch.setattr(sitting, "own_values", None)
+    monkeypatch.setattr(student_assignments, "own_values", None)
     assert [FULL] * 6 == [points(grader.grade(one)) for one in handed]
 
 

@@ -45,9 +45,7 @@ def test_a_sandbox_with_a_hole_grades_nobody(tmp_path: Path) -> None:
         before = rows(course.gradebook)
         with pytest.raises(SandboxUnavailable, match="system call filter: reached: "):
             list(batch.grade_class(assignment, course.handins(NAME), gradebook, pool))
-    after = rows(course.gradebook)
-    assert before == {table: after[table] for table in before}
-    assert {0} == {count for table, count in after.items() if table not in before}
+    assert before == rows(course.gradebook)
     assert not (course.root / "autograded").exists()
     assert not (course.private / FILE_NAME).exists()
 

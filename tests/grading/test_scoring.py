@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import NotebookError, RubricError
-from autograder.grading.scoring import refused, score
+from autograder.grading.scoring import refused_results, score
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Note, Score, Status
 from autograder.rubric import parse
@@ -183,7 +183,7 @@ def test_an_item_earns_nothing_without_what_it_needs(
 
 
 def test_needs_must_name_another_item() -> None:
-    """A slip in needs is refused with the items there are."""
+    """An error in needs is refused with the items there are."""
     text = b"""
 version = 1
 assignment = { name = "x", points = 1 }
@@ -203,9 +203,14 @@ def test_a_score_survives_json() -> None:
     assert marks == msgspec.json.decode(msgspec.json.encode(marks), type=Score)
 
 
+def refused(error: NotebookError, notebook: str = "") -> Score:
+    """The marks where one notebook, or none, could be read."""
+    return score("ada", RUBRIC, refused_results(RUBRIC, error, notebook=notebook))
+
+
 def test_an_unreadable_notebook_is_no_answer() -> None:
     """Every item says why, in the reader's language, and nothing waits for a person."""
-    marks = refused("ada", RUBRIC, NotebookError("not-json", "the file is cut off at byte 3."))
+    marks = refused(NotebookError("not-json", "the file is cut off at byte 3."))
     assert {(Status.NO_ANSWER, "not-json")} == {(item.status, item.code) for item in marks.items}
     assert (Decimal(0), Decimal(0)) == (marks.points, marks.pending)
     assert "the file is cut off at byte 3." in render(marks.items[0].student, "de")
@@ -213,11 +218,11 @@ def test_an_unreadable_notebook_is_no_answer() -> None:
 
 def test_our_own_trouble_with_a_file_is_for_a_person() -> None:
     """A file we may not open costs nobody a point."""
-    marks = refused("ada", RUBRIC, NotebookError("not-readable", "permission denied."))
+    marks = refused(NotebookError("not-readable", "permission denied."))
     assert Decimal(5) == marks.pending
 
 
 def test_one_of_two_notebooks_can_be_refused() -> None:
     """Only the questions of the unreadable notebook carry the reason."""
-    marks = refused("ada", RUBRIC, NotebookError("empty", "the file is empty."), notebook="two")
+    marks = refused(NotebookError("empty", "the file is empty."), "two")
     assert ["review.missing"] * 3 + ["empty"] == [item.code for item in marks.items]

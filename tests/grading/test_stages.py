@@ -11,15 +11,14 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
-from autograder.checks.kinds.behaviour import BehaviourCheck
 from autograder.cli import app
 from autograder.feedback import publish
-from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Ledger
-from autograder.grading import batch, pipeline, scoring, sitting
+from autograder.gradebook import Gradebook, book, results
+from autograder.grading import batch, pipeline, scoring, student_assignments
 from autograder.grading.batch import MOST_REFUSED
-from autograder.grading.pipeline import Handed
-from autograder.grading.sitting import Sittings
+from autograder.grading.pipeline import SubmittedFiles
+from autograder.grading.student_assignments import StudentAssignments
+from autograder.kinds.general.behaviour import BehaviourCheck
 from autograder.notebook import read as reading
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.session import Session
@@ -59,8 +58,8 @@ class Stage(Struct, frozen=True):
 
 GRADING = {
     "collect": Stage(batch, "collect", RuntimeError("planted")),
-    "digest": Stage(Handed, "digest", RuntimeError("planted")),
-    "sitting": Stage(Sittings, "of", KeyError("planted")),
+    "digest": Stage(SubmittedFiles, "digest", RuntimeError("planted")),
+    "sitting": Stage(StudentAssignments, "of", KeyError("planted")),
     "read": Stage(pipeline, "read", RecursionError("planted")),
     "match": Stage(reading, "match", RecursionError("planted")),
     "recover": Stage(reading, "recover", IndexError("planted")),
@@ -74,9 +73,10 @@ GRADING = {
     "an error without a text": Stage(pipeline, "read", Textless()),
 }
 KEEPING = {
-    "write the marks": Stage(Gradebook, "record", KeyError("planted")),
-    "write the ledger": Stage(Ledger, "record", TypeError("planted")),
-    "write nbgrader's copy": Stage(batch, "write_autograded", RecursionError("planted")),
+    "record": Stage(Gradebook, "record", OSError("planted")),
+    "write the marks": Stage(Gradebook, "_mark", KeyError("planted")),
+    "write the result": Stage(results, "keep", TypeError("planted")),
+    "write nbgrader's copy": Stage(book, "write_autograded", RecursionError("planted")),
 }
 
 
@@ -210,7 +210,7 @@ def test_keeping_goes_on(
     said = capsys.readouterr().err
     state = classroom.state(Path(course))
     assert others(undisturbed) == others(state)
-    assert ("bob" in state.results) is (stage.owner is batch)
+    assert ("bob" in state.results) is (stage.owner is book)
     assert not (Path(course) / "autograded" / "bob" / NAME / f"{NAME}.ipynb").exists()
     assert "autograder: bob: the marks " in said
     assert f"{type(stage.error).__name__}: " in said
@@ -227,14 +227,14 @@ def test_a_database_that_refuses_everybody_stops_the_run(
         shutil.copytree(Path(course, "submitted", "ada"), Path(course, "submitted", f"more-{number}"))
     tried = []
 
-    def refuse(self: Gradebook, graded: Any, *_: Any, **__: Any) -> None:
-        tried.append(graded.score.student)
+    def refuse(self: Gradebook, entries: Any, **_: Any) -> None:
+        tried.append([one.key.student for one in entries])
         raise OSError("disk full")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Gradebook, "record", refuse)
         assert 3 == command("grade", NAME, "--course", course)
-    assert MOST_REFUSED == len(tried)
+    assert MOST_REFUSED == sum(len(group) == 1 for group in tried)
     assert "the marks of 5 in a row could not be recorded: OSError: disk full" in capsys.readouterr().err
 
 
@@ -302,7 +302,7 @@ def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
 
     grader: Any = SimpleNamespace(sittings=SimpleNamespace(of=interrupt))
     with pytest.raises(error):
-        pipeline.Grader.grade(grader, Handed("ada", {NAME: CONTROL}))
+        pipeline.Grader.grade(grader, SubmittedFiles("ada", {NAME: CONTROL}))
 
 
 def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,9 +318,9 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     common: Any = SimpleNamespace(
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
     )
-    monkeypatch.setattr(sitting, "expected_values", lambda *_: ({}, {}))
-    monkeypatch.setattr(sitting.Asked, "of", lambda *_: None)
-    sittings = Sittings(common, b"", cast("Any", None))
+    monkeypatch.setattr(student_assignments, "expected_values", lambda *_: ({}, {}))
+    monkeypatch.setattr(student_assignments.ClassVariants, "of", lambda *_: None)
+    sittings = StudentAssignments(common, b"", cast("Any", None))
     assert sittings.of("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):
         sittings.of("bob", {})

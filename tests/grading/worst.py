@@ -21,12 +21,12 @@ import nbformat
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.feedback import render
+from autograder.feedback.render import render
 from autograder.generate import generate
-from autograder.gradebook.ledger import bounded
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.limits import budgets
 from autograder.sandbox.pool import Pool
+from autograder.store import bounded
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
 
@@ -301,7 +301,7 @@ def measure(grader: Grader, path: Path, page: Callable[[Any], str]) -> dict[str,
     reset_peak()
     content = path.read_bytes()
     started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
-    graded = grader.grade(Handed("ada", {NAME: content}))
+    graded = grader.grade(SubmittedFiles("ada", {NAME: content}))
     wall = time.monotonic() - started
     limits = grader.assignment.rubric.assignment.limits
     stored = len(bounded(graded, budgets(limits).stored_mb))

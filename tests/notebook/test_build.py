@@ -17,6 +17,7 @@ from nbgrader.utils import compute_checksum
 
 from autograder import rubric as rubrics
 from autograder.errors import CourseError, NotebookError, RubricError
+from autograder.kinds import forms
 from autograder.notebook.build import build_release
 from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read
@@ -327,7 +328,7 @@ def nbgrader_course(tmp_path_factory: pytest.TempPathFactory, source_bytes: byte
     folder = course / "source" / NAME
     folder.mkdir(parents=True)
     (folder / f"{NAME}.ipynb").write_bytes(source_bytes)
-    (folder / FILE_NAME).write_bytes(build_student_check(rubric, NAME))
+    (folder / FILE_NAME).write_bytes(build_student_check(rubric, NAME, forms=forms()))
     return course
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES
-from autograder.notebook.read import read_file
+from autograder.notebook.files import read_file
 
 
 def code_of(path: Path) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from autograder.errors import NotebookError
 from autograder.notebook.language import in_language
+from tests.support.cases import each
 
 LANGUAGES = ("en", "de")
 CELL = """### (a) One matrix
@@ -34,8 +35,8 @@ def test_a_release_shows_one_language_or_all(wanted: str, shown: str) -> None:
     assert shown == in_language(CELL, LANGUAGES, wanted, "here")
 
 
-@pytest.mark.parametrize("wanted", ["", "en", "de"])
-@pytest.mark.parametrize(
+@each("wanted", ["", "en", "de"])
+@each(
     "cell",
     [
         "",

@@ -12,7 +12,9 @@ import pytest
 
 from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES, MAX_CELLS, MAX_SOURCE
-from autograder.notebook.read import LOST, read, read_file
+from autograder.notebook.files import read_file
+from autograder.notebook.read import read
+from autograder.notebook.recover import LOST
 from autograder.notebook.release import Release
 from autograder.records import Submission
 

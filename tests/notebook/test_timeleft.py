@@ -11,8 +11,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from autograder.kinds import forms
+from autograder.messages import template
 from autograder.notebook.student_check import build_student_check, read_specification
-from autograder.notebook.timeleft import TIME_SENTENCES, time_left
+from autograder.notebook.timeleft import time_left
 from autograder.timestamps import Window
 from tests.demo.marking import exam
 
@@ -46,8 +48,7 @@ def test_the_time_left_is_told_during_the_exam(before: float, said: str) -> None
 def test_extra_time_is_never_denied(language: str) -> None:
     """The common end is not everybody's: each sentence says so."""
     for key in ("left", "over"):
-        sentence = TIME_SENTENCES[key]
-        assert {"en": "extra time", "de": "erlängerung"}[language] in sentence[language]
+        assert {"en": "extra time", "de": "erlängerung"}[language] in template(f"time-left.{key}", language)
 
 
 @pytest.mark.parametrize(
@@ -72,13 +73,16 @@ def test_without_a_schedule_nothing_is_said() -> None:
 
 def _released(window: Window | None) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam(), window=window), "coursecheck.py", "exec"), namespace)
+    exec(
+        compile(build_student_check(exam(), window=window, forms=forms()), "coursecheck.py", "exec"),
+        namespace,
+    )
     return namespace
 
 
 def test_the_released_file_needs_nothing_but_python() -> None:
     """It imports the standard library alone: the program is not on students' machines."""
-    tree = ast.parse(build_student_check(exam(), window=WINDOW))
+    tree = ast.parse(build_student_check(exam(), window=WINDOW, forms=forms()))
     imported = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
         for node in ast.walk(tree)
@@ -105,7 +109,7 @@ def test_a_check_during_the_exam_ends_with_the_time_left() -> None:
 def test_a_deadline_alone_counts_down_at_any_time() -> None:
     """Without a start there is no too early; what the check says of the window is read back as it was."""
     deadline = Window(None, END, "Europe/Berlin")
-    check = build_student_check(exam(), window=deadline).decode()
+    check = build_student_check(exam(), window=deadline, forms=forms()).decode()
     stated = read_specification(check, "coursecheck.py")
     assert {"end": END.isoformat(), "zone": "Europe/Berlin"} == stated["times"]
     told = time_left(stated, "en", END.astimezone(UTC) - timedelta(days=2))

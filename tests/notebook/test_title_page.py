@@ -12,14 +12,14 @@ import nbformat
 import pytest
 
 from autograder.errors import NotebookError
-from autograder.notebook.build import build_release
-from autograder.notebook.details import details
-from autograder.notebook.title_page import fill_title_page
+from autograder.notebook.build import build_release, fill_title_page
+from autograder.notebook.read import details
 from autograder.records import Cell, Markdown
 from autograder.rubric import Rubric, parse
 from autograder.timestamps import Window
 from tests.demo.marking import EXAM, SOURCE, exam
 from tests.rubric.test_exam import GOOD
+from tests.support.cases import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOW = Window(
@@ -126,7 +126,7 @@ def test_a_misspelt_place_is_refused(comment: str) -> None:
     ("wanted", "table"), [("times", r"\[assignment.exam\]"), ("tasks", r"\[\[assignment.task\]\]")]
 )
 def test_what_the_rubric_does_not_state_is_refused(wanted: str, table: str) -> None:
-    """A place for it in a rubric that has none is a slip."""
+    """A place for it in a rubric that has none is an error."""
     plain = parse(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
     with pytest.raises(NotebookError, match=f"the rubric has no {table}"):
         filled(f"<!-- exam {wanted} en -->", plain)
@@ -156,7 +156,7 @@ def test_details_are_read_without_running_anything() -> None:
     assert list(expected) == list(details(cells))
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         "family_name = open('/etc/passwd').read()",

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from autograder.paper.prose import prose
+from tests.support.cases import each
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"
@@ -43,7 +44,7 @@ def test_tables_are_tables() -> None:
     assert "<code>2</code>" in found
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<script>alert(1)</script>",

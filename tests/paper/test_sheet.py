@@ -14,9 +14,8 @@ from autograder.feedback.typeset import Typesetter
 from autograder.notebook.markers import solution_fragments
 from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
-from autograder.paper.boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
-from autograder.paper.guide import item_guide
-from autograder.paper.words import WORDS, Words
+from autograder.paper.answer_boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
+from autograder.paper.guide import SheetLabels, item_guide
 from autograder.rubric import Rubric, parse
 from tests.paper.conftest import COURSE
 
@@ -45,7 +44,7 @@ def rubric(kind: str, more: str, item: str) -> Rubric:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_question_is_there_once_with_its_points(page: Page, exam: Rubric, language: str) -> None:
     """The sheet has each question of the rubric in its order, with what it is worth."""
-    unit = WORDS["points"][language], WORDS["point"][language]
+    unit = {"en": ("points", "point"), "de": ("Punkte", "Punkt")}[language]
     found = re.findall(r'id="question-([^"]+)" data-points="([^"]+) (\w+)"', page(language))
     assert [question.id for question in exam.questions] == [name for name, _, _ in found]
     for question, (_, points, word) in zip(exam.questions, found, strict=True):
@@ -237,7 +236,7 @@ def test_graders_read_examples() -> None:
     examples = 'examples = { full = "All of it.", none = "Nothing of it." }'
     asked = rubric("written", "", f'manual = true\n{examples}\nsuggest = ["order", "<b>*"]')
     item = asked.questions[0].items[0]
-    notes = item_guide(asked.questions[0], item, Words("en"), Typesetter({})).notes
+    notes = item_guide(asked.questions[0], item, SheetLabels("en"), Typesetter({})).notes
     assert [
         ("Full points", "All of it."),
         ("No points", "Nothing of it."),
@@ -265,15 +264,17 @@ def test_graders_read_examples() -> None:
     ],
 )
 def test_graders_read_what_is_looked_for(language: str, notes: list[tuple[str, str]]) -> None:
-    """The signs that an item asks for, how often, and in which order; not the patterns."""
+    """The cues that an item asks for, how often, and in which order; not the patterns."""
     stated = (
-        'sign = [{ id = "s", text = { en = "a sum", de = "Summe" }, pattern = "[+]" }, '
+        'cue = [{ id = "s", text = { en = "a sum", de = "Summe" }, pattern = "[+]" }, '
         '{ id = "l", text = { en = "a list" }, pattern = "," }, '
         '{ id = "n", text = { en = "not" }, pattern = "not" }]\n'
     )
-    item = 'manual = true\nsigns = { s = 1, l = "some", n = 0 }\norder = ["l", "s"]'
+    item = 'manual = true\ncues = { s = 1, l = "some", n = 0 }\norder = ["l", "s"]'
     asked = rubric("written", stated, item)
-    made = item_guide(asked.questions[0], asked.questions[0].items[0], Words(language), Typesetter({})).notes
+    made = item_guide(
+        asked.questions[0], asked.questions[0].items[0], SheetLabels(language), Typesetter({})
+    ).notes
     assert notes == [(note.label, plain(note.text).strip()) for note in made[1:]]
 
 
@@ -288,7 +289,7 @@ def test_growth_is_shown_with_its_letter() -> None:
     )
     asked = parse(text.encode())
     typesetter = Typesetter(asked.assignment.symbols)
-    notes = item_guide(asked.questions[0], asked.questions[0].items[0], Words("en"), typesetter).notes
+    notes = item_guide(asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), typesetter).notes
     labels = [re.search(r'aria-label="([^"]*)"', note.text) for note in notes]
     assert ["O(n^2)", "Θ(log(n))", "O(log(n))"] == [found and found[1] for found in labels]
 

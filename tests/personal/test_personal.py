@@ -18,12 +18,12 @@ from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.errors import CourseError, NotebookError
 from autograder.generate import build, generate
-from autograder.grading.coincidence import CODE
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.other_variants import CODE
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.student_check import FILE_NAME, specification_of
 from autograder.notebook.timeleft import time_left
-from autograder.personal.handing_out import hand_out
-from autograder.personal.making import Made, make
+from autograder.personal.distribution import hand_out
+from autograder.personal.variant_set import VariantSet, make_variants
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
 
@@ -57,7 +57,7 @@ class Class:
         self.pool = pool
         self.written = hand_out(self.course, NAME, STUDENTS, pool)
         self.assignment = assignments.load(self.course, NAME)
-        self.made: Made = make(self.assignment, STUDENTS, pool)
+        self.made: VariantSet = make_variants(self.assignment, STUDENTS, pool)
         self.grader = Grader(self.assignment, pool)
 
     def key(self, student: str) -> bytes:
@@ -70,7 +70,7 @@ class Class:
 
     def grade(self, student: str, notebook: bytes) -> Graded:
         """What a student gets for a notebook."""
-        return self.grader.grade(Handed(student, {NAME: notebook}))
+        return self.grader.grade(SubmittedFiles(student, {NAME: notebook}))
 
 
 @pytest.fixture(scope="module")
@@ -209,8 +209,8 @@ def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None
 
 def test_what_cannot_be_read_is_not_remarked(room: Class) -> None:
     """A missing or broken notebook earns nothing, and is not called somebody else's."""
-    missing = room.grader.grade(Handed("ada", {}))
-    broken = room.grader.grade(Handed("ada", {NAME: NotebookError("symlink", "a link")}))
+    missing = room.grader.grade(SubmittedFiles("ada", {}))
+    broken = room.grader.grade(SubmittedFiles("ada", {NAME: NotebookError("symlink", "a link")}))
     assert [{"missing"}, {"symlink"}] == [
         {note.code for note in one.score.notes} for one in (missing, broken)
     ]
@@ -261,7 +261,7 @@ def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_pa
     rewrite(course.rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 6, 7]")
     assignment = replace(room.assignment, rubric=rubrics.load(course.rubric(NAME)))
     grader = Grader(assignment, room.pool)
-    graded = {one: grader.grade(Handed(one, {NAME: room.key(one)})).score for one in STUDENTS}
+    graded = {one: grader.grade(SubmittedFiles(one, {NAME: room.key(one)})).score for one in STUDENTS}
     affected = {one: score for one, score in graded.items() if score.pending}
     assert {FULL} == {score.points for one, score in graded.items() if one not in affected}
     assert {Status.NEEDS_REVIEW} == {item.status for score in affected.values() for item in score.items}

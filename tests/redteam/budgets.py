@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
 
 MOST_PROCESSOR_SECONDS = 8.0
@@ -96,7 +96,7 @@ def measured(meter: Meter) -> type[Grader]:
     """The grader, with every submission measured."""
 
     class Measured(Grader):
-        def grade(self, handed: Handed) -> Graded:
+        def grade(self, handed: SubmittedFiles) -> Graded:
             with meter.measuring(handed.student):
                 return super().grade(handed)
 

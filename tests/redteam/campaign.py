@@ -22,7 +22,7 @@ from autograder.course import schedule as schedules
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.limits import PATIENCE
+from autograder.limits import CLOCK_FACTOR
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam import budgets, watch
@@ -231,7 +231,7 @@ def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
     line.found(
         "grader failures", *(item.staff for item in graded.score.items if item.student.code == "review.fault")
     )
-    if graded.seconds > MOST_TIMES * PATIENCE * LIMITS.submission_seconds + SLACK_SECONDS:
+    if graded.seconds > MOST_TIMES * CLOCK_FACTOR * LIMITS.submission_seconds + SLACK_SECONDS:
         line.found("grader failures", f"took {graded.seconds:.0f} seconds")
 
 
@@ -278,7 +278,7 @@ def _look_at_classmates(campaign: Campaign) -> None:
         text = f"a classmate lost {loss.points} points meanwhile: {loss.said}"
         campaign.lines.get(student, campaign.whole).found(column, text)
     longest = campaign.strained.longest
-    if longest > PATIENCE * LIMITS.submission_seconds:
+    if longest > CLOCK_FACTOR * LIMITS.submission_seconds:
         campaign.whole.found("classmates' time", f"a classmate took {longest:.0f} seconds")
 
 

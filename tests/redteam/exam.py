@@ -20,7 +20,7 @@ from autograder import rubric as rubrics
 from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading.pipeline import Handed
+from autograder.grading.pipeline import SubmittedFiles
 from autograder.records import Limits
 from autograder.rubric import Question
 from reference.faults.decoder import listing
@@ -123,9 +123,9 @@ class Exam(Struct, frozen=True):
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 
-    def wrong_paper(self) -> Handed:
+    def wrong_paper(self) -> SubmittedFiles:
         """The attackers' paper without any attack, as it is graded."""
-        return Handed("wrong", {NAME: written(self.wrong())})
+        return SubmittedFiles("wrong", {NAME: written(self.wrong())})
 
     def attacking(self, attack: Attack, targets: Mapping[str, object]) -> bytes:
         """The wrong paper with an attack in it, in cells of its own or in place of an answer."""

@@ -95,9 +95,9 @@ def page_faults(text: str) -> Iterator[str]:
 
 def hidden_characters(text: str) -> Iterator[str]:
     """Characters that a reader cannot see, or that reorder others; line ends and tabs are fine."""
-    for sign in sorted(set(text) - {"\n", "\t", _JOINER}):
-        if unicodedata.category(sign) in _HIDDEN:
-            yield f"hidden character U+{ord(sign):04X}"
+    for char in sorted(set(text) - {"\n", "\t", _JOINER}):
+        if unicodedata.category(char) in _HIDDEN:
+            yield f"hidden character U+{ord(char):04X}"
 
 
 def notebook_faults(data: bytes) -> Iterator[str]:

@@ -56,7 +56,7 @@ class Line(Struct):
 
 def plain(text: str) -> str:
     """Text for a terminal, whatever stands in it."""
-    return "".join(sign if " " <= sign <= "~" else ascii(sign)[1:-1] for sign in text)
+    return "".join(char if " " <= char <= "~" else ascii(char)[1:-1] for char in text)
 
 
 def totals(lines: Iterable[Line]) -> dict[str, int]:

@@ -12,9 +12,9 @@ from typing import Self
 import nbformat
 from msgspec import Struct
 
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
-from autograder.sandbox.remarks import SHARED_USER
+from autograder.sandbox.limit_notes import SHARED_USER
 from tests.redteam.budgets import Meter, Stay
 from tests.redteam.exam import LIMITS, NAME, Exam, with_cells
 
@@ -93,7 +93,7 @@ class Strained:
 
     def __init__(self, exam: Exam, grader: Grader) -> None:
         self._grader = grader
-        self._handed = Handed("strained", {NAME: paper(exam)})
+        self._handed = SubmittedFiles("strained", {NAME: paper(exam)})
         self._alone = points(grader.grade(self._handed))
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._go_on, daemon=True)

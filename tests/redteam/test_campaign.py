@@ -20,7 +20,7 @@ from tests.redteam.report import COLUMNS, Line, totals
 from tests.redteam.uploads import UPLOADS
 from tests.redteam.world import opened
 
-pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.campaign]
+pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
 
 HOSTILE = [
     *(attack.name for attack in ATTACKS.values() if attack.machine in {"", platform.machine()}),

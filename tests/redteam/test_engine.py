@@ -186,6 +186,7 @@ def test_the_report_counts_and_shows_what_was_found() -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.apart
 def test_a_red_team_that_succeeds_is_noticed(tmp_path: Path) -> None:
     """An attacker with right answers, a changed bait, and a control with wrong answers each show."""
     exam = Exam.made(tmp_path / "course")

@@ -13,6 +13,7 @@ import torch
 from reference.audits import attention, specimens, translation
 from reference.audits.audit import Audit, executed
 from reference.faults.attention import listing
+from tests.support.cases import each
 
 NOTEBOOK = Path(__file__).parents[2] / "assignments" / "gpt2" / "gpt2.ipynb"
 LEFT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[0, 0, 6, 7]])}
@@ -145,7 +146,7 @@ MASK = torch.tensor([[1, 0, 1, 0], [0, 1, 1, 1], [1, 1, 0, 1], [0, 0, 1, 1]]).re
 MASK[1, 0, 0], MASK[2, 0, 1] = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 0, 0])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_right_classes_are_right_in_every_style(seed: int) -> None:
     """Any mixture of styles gives the numbers of the listing."""
     source = specimens.program("", random.Random(seed))
@@ -153,14 +154,17 @@ def test_right_classes_are_right_in_every_style(seed: int) -> None:
         assert torch.allclose(output(listing(), mask), output(source, mask), atol=1e-12)
 
 
-@pytest.mark.parametrize("slip", [slip for slips in specimens.GROUPS.values() for slip in slips])
-def test_wrong_classes_compute_what_the_catalogue_does(slip: str) -> None:
-    """Each slip is that of its id in the catalogue of faults, and is wrong."""
-    source = specimens.program(slip, random.Random(3))
+@each(
+    "misconception",
+    [misconception for misconceptions in specimens.GROUPS.values() for misconception in misconceptions],
+)
+def test_wrong_classes_compute_what_the_catalogue_does(misconception: str) -> None:
+    """Each misconception is that of its id in the catalogue of faults, and is wrong."""
+    source = specimens.program(misconception, random.Random(3))
     for mask in (None, MASK):
-        if slip == "softmax_missing" and mask is not None:
+        if misconception == "softmax_missing" and mask is not None:
             continue  # the lowest finite number is then multiplied, and overflows
-        assert torch.allclose(output(listing([slip]), mask), output(source, mask), atol=1e-12)
+        assert torch.allclose(output(listing([misconception]), mask), output(source, mask), atol=1e-12)
     assert not torch.allclose(output(listing(), MASK), output(source, MASK), atol=1e-3)
 
 
@@ -172,39 +176,46 @@ def test_classes_are_drawn() -> None:
     assert specimens.RIGHT_CLASSES == sum(made["right"] for made in one)
 
 
-@pytest.mark.parametrize("site", specimens.SITES)
+@each("site", specimens.SITES)
 def test_no_behaviour_of_an_expression_is_more_frequent_than_another(site: str) -> None:
     """Who tries every branch of a class finds each behaviour equally often: no majority is the right one."""
-    options = {"": specimens.SITES[site].right, **specimens.SITES[site].slips}
+    options = {"": specimens.SITES[site].right, **specimens.SITES[site].misconceptions}
     assert {specimens.SPELLINGS} == {len(set(texts)) for texts in options.values()}
     texts = [text for spelt in options.values() for text in spelt]
     assert len(texts) == len(set(texts))
-    for slip, spelt in options.items():
+    for misconception, spelt in options.items():
         found = {}
         for seed in range(40):
-            mask = MASK if slip != "softmax_missing" else None  # the lowest finite number overflows
-            found[seed] = output(specimens.program(slip, random.Random(seed)), mask)
+            mask = MASK if misconception != "softmax_missing" else None  # the lowest finite number overflows
+            found[seed] = output(specimens.program(misconception, random.Random(seed)), mask)
         first = found[0]
         assert all(torch.allclose(first, one, atol=1e-12, equal_nan=True) for one in found.values()), spelt
 
 
-SLIPS = ("", *(slip for slips in specimens.GROUPS.values() for slip in slips))
+MISCONCEPTIONS = (
+    "",
+    *(misconception for misconceptions in specimens.GROUPS.values() for misconception in misconceptions),
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_all_classes_are_one_program(seed: int) -> None:
     """With the same luck right and wrong classes are the same text, but for where the switches stand."""
-    texts = [specimens.program(slip, random.Random(seed)).splitlines() for slip in SLIPS]
+    texts = [
+        specimens.program(misconception, random.Random(seed)).splitlines() for misconception in MISCONCEPTIONS
+    ]
     (place,) = [number for number, line in enumerate(texts[0]) if line.startswith("switches = ")]
     rests = {tuple(line for number, line in enumerate(text) if number != place) for text in texts}
     assert 1 == len(rests)
-    assert len({text[place] for text in texts}) > len(SLIPS) // 2
+    assert len({text[place] for text in texts}) > len(MISCONCEPTIONS) // 2
 
 
 def test_switches_say_nothing_by_themselves() -> None:
     """Every switch stands on and off about equally often, in right classes and in wrong ones."""
-    for slip in ("", "no_scaling", "mask_ignored"):
-        rows = [executed(specimens.program(slip, random.Random(seed)))["switches"] for seed in range(300)]
+    for misconception in ("", "no_scaling", "mask_ignored"):
+        rows = [
+            executed(specimens.program(misconception, random.Random(seed)))["switches"] for seed in range(300)
+        ]
         shares = [sum(row[place] for row in rows) / len(rows) for place in range(len(rows[0]))]
         assert 0.35 < min(shares)
         assert max(shares) < 0.65

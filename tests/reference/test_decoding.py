@@ -19,6 +19,7 @@ from transformers.generation.logits_process import (
 
 from reference import decoding
 from reference.outcomes import beam_outcomes, distribution, greedy_outcomes
+from tests.support.cases import each
 from tests.support.gpt2_twin import tiny, twin
 
 SEEDS = range(60)
@@ -37,7 +38,7 @@ def same(ours: Tensor, theirs: Tensor) -> bool:
     return bool((kept == torch.isfinite(theirs)).all()) and torch.allclose(ours[kept], theirs[kept])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_filters_equal_the_processors_of_transformers(seed: int) -> None:
     """Top-k, top-p, min-p, the penalty and the n-gram ban leave the same tokens with the same logits."""
     logits, tokens = drawn(seed)
@@ -54,7 +55,7 @@ def test_filters_equal_the_processors_of_transformers(seed: int) -> None:
         assert same(decoding.repetition_penalty(logits, tokens, penalty), theirs)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_probabilities_equal_the_chain_of_transformers(seed: int) -> None:
     """Temperature, top-k and top-p one after the other, then softmax."""
     logits, tokens = drawn(seed)
@@ -91,7 +92,7 @@ def padded(rows: list[Tensor], pad: int) -> tuple[Tensor, Tensor]:
     return tokens, mask
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_greedy_equals_generate(seed: int) -> None:
     """A batch padded on the left, with rows that end at different times, is continued alike."""
     model = tiny(seed)
@@ -109,7 +110,7 @@ def test_greedy_equals_generate(seed: int) -> None:
     assert [[row] for row in ours.tolist()] == outcomes
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_beam_search_equals_generate(seed: int) -> None:
     """With and without an end, penalties and banned n-grams, the best hypothesis is that of transformers."""
     model = tiny(3 * seed + 5)

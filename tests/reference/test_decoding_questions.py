@@ -1,16 +1,16 @@
-"""Every oracle tells each of its slips from what is right, on some input at least."""
+"""Every oracle tells each of its misconceptions from what is right, on some input at least."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 
-from autograder.checks.kinds.decoding import filters
+from autograder.kinds.transformers.decoding.contracts import Filters
 from reference import decoding, decoding_questions
-from reference.faults.decoding import SLIPS
-from reference.faults.slip import compiled, planted
+from reference.faults.decoding import MISCONCEPTIONS
+from reference.faults.misconception import compiled, planted
+from tests.support.cases import each
 from tests.support.local_box import _outside
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -21,25 +21,27 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "no_repeat_ngram": (torch.tensor([[0, 1, 2, 0, 1, 3, 5, 0, 1], [4, 5, 4, 5, 4, 5, 4, 4, 5], [1] * 9]), 3),
     "next_token_probabilities": (0.6, 8, 0.8),
 }
-CASES = [(name, slip) for name in ARGUMENTS for slip in SLIPS[name]]
+JUDGE = Filters("either")
+CASES = [(name, misconception) for name in ARGUMENTS for misconception in MISCONCEPTIONS[name]]
 
 
-@pytest.mark.parametrize(("name", "slip"), CASES, ids=[f"{name}-{slip.name}" for name, slip in CASES])
-def test_a_slip_is_told_from_what_is_right(name: str, slip: Any) -> None:
-    """Over some draws a slip gives something else at least once, and what is right as well never does."""
+@each(("name", "misconception"), CASES, ids=[f"{name}-{misconception.name}" for name, misconception in CASES])
+def test_a_misconception_is_told_from_what_is_right(name: str, misconception: Any) -> None:
+    """Over some draws a mistake gives something else at least once, and what is right as well never does."""
     oracle = getattr(decoding_questions, name)
-    function = compiled(planted(oracle.source, slip), name, vars(decoding))
+    function = compiled(planted(oracle.source, misconception), name, vars(decoding))
     wrong = 0
     for seed in range(8):
         generator = torch.Generator().manual_seed(seed)
         logits = torch.randn(3, 12, generator=generator, dtype=torch.float64) * 2
         told = _outside(oracle.expected(logits, *ARGUMENTS[name]))
-        right = filters.read_right(told)
+        right = JUDGE.right(told["right"])
         assert right is not None
-        given, difference = filters.read(_outside(function(logits, *ARGUMENTS[name])), right.values.shape)
+        given, difference = JUDGE.read([_outside(function(logits, *ARGUMENTS[name]))], right)
         if difference is None:
-            difference = filters.differs(given, right, "either")
+            difference = JUDGE.differs(given, right, 1)
         if difference is not None:
             wrong += 1
-            assert slip.code in {code for code, result in told["mistakes"] if filters.same(given, result)}
-    assert (wrong > 0) == bool(slip.code)
+            same = {one["code"] for one in told["mistakes"] if JUDGE.same(given, one["values"], 1)}
+            assert misconception.code in same
+    assert (wrong > 0) == bool(misconception.code)

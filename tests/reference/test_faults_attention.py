@@ -1,4 +1,4 @@
-"""The catalogue of attention: a right listing, its slips, and rewritings that are right."""
+"""The catalogue of attention: a right listing, its misconceptions, and rewritings that are right."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 
 from reference.attention import MultiHeadAttention
 from reference.faults.attention import catalogue, listing
+from tests.support.cases import each
 
 FAULTS = tuple(fault.id for fault in catalogue() if not fault.equivalent)
 EQUIVALENT = tuple(fault.id for fault in catalogue() if fault.equivalent)
@@ -46,7 +47,7 @@ def inputs() -> tuple[torch.Tensor, ...]:
 
 
 def test_the_catalogue_is_large_and_its_ids_are_unique() -> None:
-    """At least 46 slips and the four equivalents of the list, each with both languages."""
+    """At least 46 misconceptions and the four equivalents of the list, each with both languages."""
     assert len(FAULTS) >= 46
     assert {"einsum", "scale_on_query", "additive_mask", "sdpa_call"} <= set(EQUIVALENT)
     assert len({fault.id for fault in catalogue()}) == len(catalogue())
@@ -63,15 +64,15 @@ def test_right_listings_equal_the_reference(fault: str) -> None:
         torch.testing.assert_close(found(*tensors, given), right(*tensors, given))
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_every_slip_is_planted_and_still_python(fault: str) -> None:
-    """Each slip changes the listing's meaning, and leaves a class of the same name."""
+@each("fault", FAULTS)
+def test_every_misconception_is_planted_and_still_python(fault: str) -> None:
+    """Each misconception changes the listing's meaning, and leaves a class of the same name."""
     planted = ast.parse(listing([fault]))
     assert ast.dump(planted) != ast.dump(ast.parse(listing()))
     assert "MultiHeadAttention" in [one.name for one in planted.body if isinstance(one, ast.ClassDef)]
 
 
-def test_slips_of_the_values_show_in_the_values() -> None:
+def test_misconceptions_of_the_values_show_in_the_values() -> None:
     """What the catalogue says is seen in the plain values differs from the reference, or raises."""
     right = reference()
     tensors = inputs()[:3]

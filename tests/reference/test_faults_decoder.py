@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.kinds.repair.verdicts import PROBES
-from autograder.checks.kinds.repair.verdicts import exclusive as told_together
+from autograder.kinds.transformers.repair.verdicts import PROBES
+from autograder.kinds.transformers.repair.verdicts import exclusive as told_together
 from reference.faults.decoder import ACCEPTED, EXAM, catalogue, listing, trials
 from reference.faults.decoder_faults import FAULTS
 from reference.faults.fault import Fault, compatible, exclusive
 from reference.listings import RIGHT
+from tests.support.cases import each
 
 ENTRIES = {entry["id"]: entry for entry in catalogue()}
 SUBSETS = [some for count in (0, 1, 2, 8) for some in combinations(EXAM, count)]
@@ -47,8 +48,8 @@ def test_the_catalogue_is_large_and_plain() -> None:
 
 
 def test_the_documentation_lists_each_fault_with_its_level() -> None:
-    """The table in docs/rubric.md has a row for each fault, or for two of one probe, and its difficulty."""
-    page = (Path(__file__).parents[2] / "docs" / "rubric.md").read_text(encoding="utf-8")
+    """The table of the kind's page has a row for each fault, or for two of one probe, and its difficulty."""
+    page = (Path(__file__).parents[2] / "docs" / "kinds" / "repair.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
     for fault in FAULTS:
         assert str(fault.difficulty) in [row[3].strip() for row in rows if f"`{fault.id}`" in row[1]]
@@ -61,7 +62,7 @@ def test_the_repair_kind_knows_the_same_faults() -> None:
         assert (ENTRIES[one]["probe"] == ENTRIES[other]["probe"]) is (PROBES[one] is PROBES[other])
 
 
-@pytest.mark.parametrize("one", FAULTS, ids=lambda fault: fault.id)
+@each("one", FAULTS, ids=lambda fault: fault.id)
 def test_faults_of_one_question_do_not_get_in_each_others_way(one: Fault) -> None:
     """What may be drawn together can be planted in either order, and the repair kind accepts it too."""
     for other in FAULTS:
@@ -89,7 +90,7 @@ def test_a_reason_is_given_for_each_exclusion() -> None:
     assert min(map(len, reasons.values())) > 20
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+@each("fault", FAULTS, ids=lambda fault: fault.id)
 def test_each_fault_changes_the_program_and_nothing_around_it(fault: Fault) -> None:
     """The listing with it is another program, whose other lines are the key's."""
     source = listing([fault.id])

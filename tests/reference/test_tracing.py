@@ -12,6 +12,7 @@ from torch import Tensor
 from reference.tracing import backward, gradients, shapes, visibility
 from reference.tracing.listings import LISTINGS, Listing
 from reference.tracing.visibility import Architecture
+from tests.support.cases import each
 
 
 def drawn(seed: int, *sizes: tuple[int, ...]) -> list[Tensor]:
@@ -39,8 +40,8 @@ def arguments(name: str, seed: int) -> list[Tensor]:
 NAMES = ("softmax", "matmul", "cross_entropy", "layer_norm", "attention")
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", NAMES)
+@each("seed", range(4))
+@each("name", NAMES)
 def test_three_witnesses_agree(name: str, seed: int) -> None:
     """The written gradient is autograd's to the last digits, and that of differences within the bound."""
     oracle: gradients.Oracle = getattr(gradients, name)
@@ -71,12 +72,12 @@ def test_beside_a_kink_the_witnesses_disagree() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_slip_is_another_gradient(name: str) -> None:
-    """What is listed as a slip differs for hidden inputs, and no two codes of a function give the same."""
+def test_every_misconception_is_another_gradient(name: str) -> None:
+    """What is listed as a mistake differs for hidden inputs, and no two codes of a function give the same."""
     given = arguments(name, 3) if name != "attention" else drawn(3, *((5, 4),) * 4)
     told = getattr(gradients, name).expected(*given)
     seen: list[list[Tensor]] = [told["right"]]
-    for code, wrong in told["mistakes"]:
+    for code, wrong in ((one["code"], one["values"]) for one in told["mistakes"]):
         for other in seen:
             assert not all(
                 a.shape == b.shape and torch.allclose(a, b, rtol=1e-4)
@@ -94,7 +95,7 @@ def reached(architecture: Architecture) -> Tensor:
     return torch.linalg.matrix_power(one, architecture.layers) > 0
 
 
-@pytest.mark.parametrize(
+@each(
     "architecture",
     [
         Architecture("encoder", 5),
@@ -233,8 +234,8 @@ def test_a_name_assigned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_every_function_has_slips() -> None:
-    """Every gradient has a list of slips, one accepted way among them for most."""
+def test_every_function_has_misconceptions() -> None:
+    """Every gradient has a list of misconceptions, one accepted way among them for most."""
     names = {oracle.function.__name__ for oracle in (getattr(gradients, name) for name in NAMES)}
-    assert names == set(gradients.SLIPS)
+    assert names == set(gradients.MISCONCEPTIONS)
     assert all(name in vars(backward) for name in names)

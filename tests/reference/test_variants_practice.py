@@ -39,8 +39,8 @@ def test_what_is_cached_is_what_keys_and_values_hold(sizes: tuple[int, int, int]
 
 
 @pytest.mark.parametrize("trial", cache_trials(), ids=lambda trial: str(trial["name"]))
-def test_slips_are_wrong_and_the_alternative_is_right(trial: dict[str, Any]) -> None:
-    """A planted slip differs at every size that can be drawn; what loses nothing gives the same."""
+def test_misconceptions_are_wrong_and_the_alternative_is_right(trial: dict[str, Any]) -> None:
+    """A planted misconception differs at every size that can be drawn; what loses nothing gives the same."""
     names: dict[str, Callable[..., int]] = {}
     exec(trial["source"], names)
     same = {

@@ -8,6 +8,7 @@ import pytest
 
 from autograder.errors import RubricError
 from autograder.rubric import parse
+from tests.support.cases import each
 
 GOOD = """
 version = 1
@@ -70,7 +71,7 @@ def test_tasks_and_times_are_read() -> None:
     assert (90, 100) == (assignment.exam.minutes, assignment.exam.whole_minutes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "message"),
     [
         (
@@ -89,7 +90,7 @@ def test_tasks_and_times_are_read() -> None:
         ("reading_minutes = 10", "reading_minutes = -10", "reading_minutes"),
     ],
 )
-def test_a_slip_is_refused(old: str, new: str, message: str) -> None:
+def test_an_error_is_refused(old: str, new: str, message: str) -> None:
     """The message names the place, what was expected and what came."""
     changed = GOOD.replace(old, new, 1)
     assert changed != GOOD
@@ -99,7 +100,7 @@ def test_a_slip_is_refused(old: str, new: str, message: str) -> None:
 
 
 def test_without_tasks_no_question_may_name_one() -> None:
-    """A task that does not exist is a slip, and so is one where there are none."""
+    """A task that does not exist is an error, and so is one where there are none."""
     before, _, after = GOOD.partition("[[assignment.task]]")
     without = before + after[after.index("[[question]]") :]
     with pytest.raises(RubricError, match=r"question 'a': task: .* got '1'; known are: none"):

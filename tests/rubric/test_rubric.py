@@ -1,4 +1,4 @@
-"""Rubrics are read strictly: a slip is refused with its place and what was expected."""
+"""Rubrics are read strictly: an error is refused with its place and what was expected."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from autograder.errors import RubricError
 from autograder.rubric import load, parse
+from tests.support.cases import each
 
 GOOD = """
 version = 2
@@ -56,7 +57,7 @@ def test_a_rubric_is_read_with_exact_points() -> None:
     assert 3.0 == rubric.assignment.limits.cell_seconds
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "message"),
     [
         (
@@ -79,7 +80,7 @@ def test_a_rubric_is_read_with_exact_points() -> None:
         ("version = 2", "version = ", "not valid TOML"),
     ],
 )
-def test_a_slip_is_refused(old: str, new: str, message: str) -> None:
+def test_an_error_is_refused(old: str, new: str, message: str) -> None:
     """The message names the place, what was expected and what came."""
     assert 1 == GOOD.count(old)
     with pytest.raises(RubricError) as caught:

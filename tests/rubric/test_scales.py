@@ -14,6 +14,7 @@ from autograder import rubric
 from autograder.errors import RubricError
 from autograder.rubric import scales
 from autograder.rubric.scales import Grade, Scale
+from tests.support.cases import each
 
 OWN = (
     'scale = [{ grade = "gut", from = 80 }, { grade = "bestanden", from = 45.5 }, { grade = "-", from = 0 }]'
@@ -78,7 +79,7 @@ def rank(given: Scale, points: Decimal) -> Fraction:
     return -Fraction(grade.name.removesuffix(" %"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("points", "grade"),
     [
         *(("45", "4.0"), ("44.999", "5.0"), ("44.5", "5.0"), ("0", "5.0"), ("-3", "5.0")),
@@ -188,7 +189,7 @@ def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
         assert worse.grade == exact.grade(better.least - Decimal("1e-12")).name
 
 
-@pytest.mark.parametrize(
+@each(
     ("toml", "message"),
     [
         ("scal = 3", "did you mean 'scale'"),
@@ -212,7 +213,7 @@ def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
         ),
     ],
 )
-def test_slips_in_a_scale_are_named(toml: str, message: str) -> None:
+def test_errors_in_a_scale_are_named(toml: str, message: str) -> None:
     """Unknown names get a suggestion; thresholds must go down to zero within what is possible."""
     with pytest.raises(RubricError, match=message):
         scale(toml)
@@ -236,7 +237,7 @@ def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
     ],
 )
 def test_a_rubric_names_the_table(grading: str, message: str) -> None:
-    """A slip in the table stops the rubric and says where."""
+    """An error in the table stops the rubric and says where."""
     with pytest.raises(RubricError, match=message):
         rubric.parse(RUBRIC.format(grading=grading).encode())
 

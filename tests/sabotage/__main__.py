@@ -30,14 +30,14 @@ class Line(Struct, frozen=True):
     weakening: Weakening
     noticed_by: tuple[str, ...] = ()
     missed_by: tuple[str, ...] = ()
-    trouble: str = ""
+    problem: str = ""
     """Why nothing can be said."""
     said: str = ""
     seconds: float = 0.0
 
     def text(self) -> str:
         """As it is printed."""
-        who = ", ".join(self.noticed_by) or ("STALE: " + self.trouble if self.trouble else "NOBODY")
+        who = ", ".join(self.noticed_by) or ("STALE: " + self.problem if self.problem else "NOBODY")
         missed = f" (not: {', '.join(self.missed_by)})" if self.missed_by else ""
         return (
             f"{self.weakening.layer:<9} {self.weakening.name:<50.50} {self.seconds:>5.0f} s  {who}{missed}\n"
@@ -115,7 +115,7 @@ def _weakened(copies: SimpleQueue[Copy], one: Weakening, content: frozenset[str]
         finally:
             copy.restore(before)
     except StaleEditError as stale:
-        return Line(one, trouble=str(stale), seconds=time.monotonic() - started)
+        return Line(one, problem=str(stale), seconds=time.monotonic() - started)
     finally:
         copies.put(copy)
     return Line(one, tuple(noticed), tuple(missed), "", said, time.monotonic() - started)

@@ -79,7 +79,7 @@ DETECTORS: Mapping[str, Detector] = {
     "sanitising": _tests("tests/feedback/test_sanitise.py"),
     "courses": _tests("tests/course/test_course.py"),
     "gradebook": _tests("tests/gradebook/test_gradebook.py"),
-    "ledger": _tests("tests/gradebook/test_ledger.py"),
+    "results": _tests("tests/gradebook/test_results.py", "tests/store/test_contract.py"),
     "decisions": _tests("tests/gradebook/test_decisions.py"),
     "files whole": _tests("tests/test_atomic.py"),
 }

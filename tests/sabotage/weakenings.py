@@ -14,7 +14,7 @@ _TENSORS = "autograder/sandbox/exchange/tensors.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
 _ARRAYS = "autograder/checks/values/arrays.py"
 _SCORING = "autograder/grading/scoring.py"
-_LEDGER = "autograder/gradebook/ledger.py"
+_RESULTS = "autograder/gradebook/results.py"
 _MARKS = "autograder/gradebook/marks.py"
 
 BY_SELFTEST = ("selftest",)
@@ -465,9 +465,9 @@ ESCAPING = (
         "comments are Markdown",
         (
             Edit(
-                "autograder/gradebook/comments.py",
-                "shown = visible(text, 8_000).translate(_LOOKALIKES)",
-                "shown = visible(text, 8_000)",
+                "autograder/feedback/sanitise.py",
+                "shown = printable_text(text, most).translate(_LOOKALIKES)",
+                "shown = printable_text(text, most)",
             ),
         ),
         ("gradebook", "injections"),
@@ -486,13 +486,13 @@ STORE = (
         "a result is found for another student",
         (
             Edit(
-                _LEDGER,
+                _RESULTS,
                 "return [table.c[column] == value for column, value in values.items()]",
                 "return [table.c[column] == value for column, value in values.items()"
                 ' if column != "student"]',
             ),
         ),
-        ("ledger",),
+        ("results",),
     ),
     Weakening(
         "store",
@@ -500,9 +500,8 @@ STORE = (
         (
             Edit(
                 _MARKS,
-                '            "needs_manual_grade": sa.bindparam("pending"),\n',
-                '            "needs_manual_grade": sa.bindparam("pending"),\n'
-                '            "manual_score": None,\n',
+                '        "needs_manual_grade": sa.bindparam("pending"),\n',
+                '        "needs_manual_grade": sa.bindparam("pending"),\n        "manual_score": None,\n',
             ),
         ),
         ("gradebook",),
@@ -524,7 +523,7 @@ STORE = (
         "a list of decisions overwrites a person's mark",
         (
             Edit(
-                "autograder/gradebook/decisions.py",
+                _MARKS,
                 "if manual not in (None, points, before.get(key)):",
                 "if False:",
             ),
@@ -546,7 +545,7 @@ STORE = (
     Weakening(
         "store",
         "a mark of an older submission is kept as decided",
-        (Edit(_MARKS, "changed = resubmitted or row[", "changed = row["),),
+        (Edit(_MARKS, "else resubmitted or auto != score.auto", "else auto != score.auto"),),
         ("gradebook",),
     ),
 )

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.limits import BYTES_OF_VALUE, Budgets, Room, amount, budgets
+from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, amount, budgets
 from autograder.records import Call, Cell, Ending, Limits, Scenario
-from autograder.sandbox.exchange import replies, tensors, values, wire
+from autograder.sandbox.exchange import tensors, values, wire
 from autograder.sandbox.outside.box import ARRIVING_SECONDS
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
@@ -33,8 +33,8 @@ def scenarios(number: int, target: str = "give") -> list[Scenario]:
 
 def test_room_is_taken_until_nothing_is_left() -> None:
     """What does not fit brings the ending, and so does all that comes later."""
-    whole = Room(2, Ending.ANSWERS_SIZE)
-    first, second = Room(1, Ending.QUESTION_SIZE, whole), Room(1, Ending.QUESTION_SIZE, whole)
+    whole = MemoryBudget(2, Ending.ANSWERS_SIZE)
+    first, second = MemoryBudget(1, Ending.QUESTION_SIZE, whole), MemoryBudget(1, Ending.QUESTION_SIZE, whole)
     assert first.take(1 << 20) is None
     assert Ending.QUESTION_SIZE is first.take(1)
     assert None is second.ending
@@ -68,12 +68,12 @@ def test_values_are_counted_and_texts_are_not(body: bytes, least: int) -> None:
 def test_a_reply_weighs_what_it_takes_when_it_is_read() -> None:
     """Many values, many arrays and much text weigh more than they are long."""
     many = b"[" + b"[]," * 100_000 + b"0]"
-    assert 200_000 * BYTES_OF_VALUE <= replies.weight(many, b"")
-    assert 40 << 20 <= replies.weight(b"{}", b"".join(tensors.parts({"a": np.zeros(5 << 20)})))
+    assert 200_000 * BYTES_OF_VALUE <= values.weight(many, b"")
+    assert 40 << 20 <= values.weight(b"{}", b"".join(tensors.parts({"a": np.zeros(5 << 20)})))
     small = {str(number): np.zeros(1) for number in range(3000)}
-    assert 10 << 20 <= replies.weight(b"{}", b"".join(tensors.parts(small)))
+    assert 10 << 20 <= values.weight(b"{}", b"".join(tensors.parts(small)))
     with pytest.raises(wire.ProtocolError, match="too many parts"):
-        replies.weight(b"[" + b"0," * replies.MAX_VALUES + b"0]", b"")
+        values.weight(b"[" + b"0," * values.MAX_VALUES + b"0]", b"")
 
 
 # ---------------------------------------------------------------- what is refused
@@ -122,7 +122,7 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
     """A key without a meaning breaks the protocol, wherever it stands."""
     with pytest.raises(wire.ProtocolError, match="nothing reads"):
-        replies.observation(message, {}, 0, 0)
+        values.observation(message, {}, 0, 0)
 
 
 def test_an_array_stands_at_one_place() -> None:
@@ -131,10 +131,10 @@ def test_an_array_stands_at_one_place() -> None:
     for tree, right in (([once], True), ([once, once], False)):
         reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}, "seconds": 0}
         if right:
-            assert replies.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
+            assert values.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
         else:
             with pytest.raises(wire.ProtocolError, match="missing"):
-                replies.observation(reply, {"0": np.zeros(2)}, 0, 0)
+                values.observation(reply, {"0": np.zeros(2)}, 0, 0)
 
 
 # ---------------------------------------------------------------- in boxes
@@ -216,7 +216,7 @@ def test_a_reply_may_not_trickle_past_its_time(plain_sandbox: NamespaceSandbox) 
 
 def test_reading_one_reply_does_not_keep_others_waiting() -> None:
     """While the largest reply that is read is parsed, another thread gets on within a second."""
-    body = b'{"v":[' + b"{}," * (replies.MAX_VALUES // 2 - 2) + b"0]}"
+    body = b'{"v":[' + b"{}," * (values.MAX_VALUES // 2 - 2) + b"0]}"
     longest, stop = [0.0], threading.Event()
 
     def look() -> None:
@@ -228,7 +228,7 @@ def test_reading_one_reply_does_not_keep_others_waiting() -> None:
     thread = threading.Thread(target=look)
     thread.start()
     try:
-        replies.weight(body, b"")
+        values.weight(body, b"")
         wire.unpack(body, b"")
     finally:
         stop.set()

@@ -22,6 +22,7 @@ from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.canaries import CANARIES
 from autograder.sandbox.proof.doctor import examine, healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits
+from tests.support.cases import each
 
 Patch = pytest.MonkeyPatch
 
@@ -239,7 +240,7 @@ def test_an_unbroken_copy_holds(tmp_path: Path) -> None:
     assert [] == [layer for layer in examine(BrokenSandbox(tmp_path, {}).start) if not layer.ok]
 
 
-@pytest.mark.parametrize("name", [canary.name for canary in CANARIES])
+@each("name", [canary.name for canary in CANARIES])
 def test_every_canary_has_its_missing_layer(name: str) -> None:
     """No canary is without a test in which it sings."""
     assert name in {broken.canary for broken in BROKEN.values()}

@@ -24,7 +24,7 @@ from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.runtime import current_runtime
 from tests.conftest import Levels
 from tests.sandbox.contract import LIMITS
-from tests.sandbox.test_leftovers import ENDS
+from tests.sandbox.test_box_cleanup import ENDS
 from tests.support.leftovers import descendants, fresh_seeds, settled, traces
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
@@ -172,7 +172,7 @@ def test_the_kernel_is_asked_in_vain(box: NamespaceBox, step: str) -> None:
 
 
 def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
-    """Grader, zygote, keeper and other boxes cannot be found, signalled, changed or slowed down."""
+    """Grader, zygote, reaper and other boxes cannot be found, signalled, changed or slowed down."""
     other = sandbox.open(LIMITS, seed=next(SEEDS))
     outside = [os.getpid(), sandbox.pid, other.pid, *descendants(sandbox.pid)]
     victims = [pid for pid in outside if pid != box.pid]

@@ -13,9 +13,10 @@ from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, preload_missing
 from autograder.sandbox.runtime import current_runtime
 from tests.sandbox.contract import LIMITS
+from tests.support.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "remedy"),
     [
         (
@@ -60,7 +61,7 @@ def test_a_module_that_is_not_there_is_named(plain_sandbox: NamespaceSandbox) ->
     assert "isolation" not in str(caught.value)
 
 
-def test_only_a_module_that_is_asked_for_is_the_rubrics_slip() -> None:
+def test_only_a_module_that_is_asked_for_is_the_rubrics_error() -> None:
     """Also where its package is missing; what such a module itself lacks is another fault."""
     assert "did you mean 'numpy'?" in str(preload_missing("nunpy", ["json", "nunpy.linalg"]))
     assert preload_missing("triton", ["torch"]) is None

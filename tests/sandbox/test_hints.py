@@ -7,8 +7,9 @@ import itertools
 
 import pytest
 
-from autograder.records import Met
-from autograder.sandbox.inside.hints import AGAIN, limits_told
+from autograder.records import LimitKind
+from autograder.sandbox.inside.hints import AGAIN, reported_limits
+from tests.support.cases import each
 
 
 def chained(*errors: BaseException) -> BaseException:
@@ -18,7 +19,7 @@ def chained(*errors: BaseException) -> BaseException:
     return errors[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "words"),
     [
         (None, []),
@@ -43,22 +44,22 @@ def chained(*errors: BaseException) -> BaseException:
 )
 def test_an_exception_in_words(error: BaseException | None, words: list[str]) -> None:
     """Its own kind, and those it came from."""
-    assert words == limits_told(error)
-    assert set(words) <= {met.value for met in Met} | {AGAIN}
+    assert words == reported_limits(error)
+    assert set(words) <= {met.value for met in LimitKind} | {AGAIN}
 
 
 def test_an_exception_raised_while_another_was_handled_is_followed() -> None:
     """Both have met something."""
     error = MemoryError()
     error.__context__ = OSError(errno.ENOSPC, "x")
-    assert ["memory", "disk"] == limits_told(error)
+    assert ["memory", "disk"] == reported_limits(error)
 
 
 def test_a_ring_of_causes_ends() -> None:
     """A chain that leads back to itself is followed a few times only."""
     first, second = OSError(errno.ENOSPC, "x"), MemoryError()
     first.__cause__, second.__cause__ = second, first
-    assert ["disk", "memory"] == limits_told(first)
+    assert ["disk", "memory"] == reported_limits(first)
 
 
 class Hostile(RuntimeError):
@@ -81,4 +82,4 @@ class Odd(OSError):
 @pytest.mark.parametrize("error", [Hostile(), Odd()])
 def test_a_hostile_exception_says_nothing(error: BaseException) -> None:
     """Whatever it raises when it is looked at is not passed on."""
-    assert [] == limits_told(error)
+    assert [] == reported_limits(error)

@@ -14,17 +14,17 @@ import pytest
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Cell, Ending
 from autograder.sandbox.base import Environment
-from autograder.sandbox.outside import blame
+from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.retry import MAX_FAULTS
 from autograder.sandbox.session import Session
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, zygote_pid
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.long
 
 SEEDS = fresh_seeds(70_000)
 
@@ -154,11 +154,11 @@ def test_kills_in_one_submission_cost_nothing() -> None:
     victims = ["zygote", "box", "zygote"]
     cells = (Cell("x = 1"), Cell("import time\ntime.sleep(2)\ny = x + 1"), Cell("print(y)"))
     with Pool(start_sandbox) as pool:
-        lasting = pool.lasting(Environment())
-        with Session(lasting, cells, LIMITS, seed=next(SEEDS)) as session, Killer(pool, victims):
+        persistent = pool.persistent(Environment())
+        with Session(persistent, cells, LIMITS, seed=next(SEEDS)) as session, Killer(pool, victims):
             runs = session.run()
     assert {"run-again"} == {note.code for note in session.notes}
-    assert len(victims) <= len(session.notes) <= FAULTS
+    assert len(victims) <= len(session.notes) <= MAX_FAULTS
     assert [("", None)] * 3 == [(run.error, run.ending) for run in runs if run]
     assert "2" == runs[-1].outputs[0].data["text/plain"].strip()
 
@@ -192,7 +192,7 @@ def test_who_is_to_blame(
 ) -> None:
     """Only a SIGKILL that nothing inside can send, and a zygote that says nothing, are ours."""
     try:
-        blame.check(ending, report, by_itself=by_itself, process_one=process_one)
+        exit_cause.check(ending, report, by_itself=by_itself, process_one=process_one)
     except SandboxFault:
         assert ours
     else:
@@ -205,7 +205,7 @@ def test_who_is_to_blame(
 def test_a_machine_out_of_memory_is_our_fault(used: int, ours: bool) -> None:
     """A box that the kernel ended for memory far below its own limit paid for somebody else."""
     try:
-        blame.check(Ending.MEMORY, KILLED, by_itself=True, process_one=True, memory=(used, 100 << 20))
+        exit_cause.check(Ending.MEMORY, KILLED, by_itself=True, process_one=True, memory=(used, 100 << 20))
     except SandboxFault:
         assert ours
     else:
@@ -224,4 +224,4 @@ def test_a_machine_out_of_memory_is_our_fault(used: int, ours: bool) -> None:
 )
 def test_process_one_is_told_by_the_kernel(described: str, first: bool) -> None:
     """From the numbers that a process has in each namespace."""
-    assert first is blame.is_process_one(described)
+    assert first is exit_cause.is_process_one(described)

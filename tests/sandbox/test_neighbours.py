@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from autograder.records import Call, Cell, Limits, Scenario
-from autograder.sandbox import remarks
+from autograder.sandbox import limit_notes
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -105,6 +105,6 @@ def test_what_is_short_for_a_shared_user_is_noted(
             continue
         with Session(plain_sandbox, (crowded, Cell("raise ValueError")), limits, seed=next(SEEDS)) as session:
             session.run()
-        assert [remarks.SHARED_USER] * shared == [
-            note.code for note in session.notes if note.code != remarks.MET
+        assert [limit_notes.SHARED_USER] * shared == [
+            note.code for note in session.notes if note.code != limit_notes.MET
         ]

@@ -14,6 +14,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.alone,
+    pytest.mark.apart,
     pytest.mark.sandbox,
     pytest.mark.skipif(
         os.geteuid() != 0,
@@ -28,7 +29,7 @@ SUBSET = (
     "tests/sandbox/test_confinement.py",
     "tests/sandbox/test_reduced.py",
     "tests/sandbox/test_isolation.py",
-    "tests/sandbox/test_leftovers.py",
+    "tests/sandbox/test_box_cleanup.py",
     "tests/sandbox/test_doctor.py",
 )
 

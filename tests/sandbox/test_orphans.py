@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.outside import cgroups, leftovers
-from autograder.sandbox.outside.leftovers import group_name, sweep_groups
+from autograder.sandbox.outside import cgroups, orphans
+from autograder.sandbox.outside.orphans import group_name, sweep_groups
 
 pytestmark = pytest.mark.alone
 
@@ -142,7 +142,7 @@ def test_names_are_ours_and_differ() -> None:
     first, second = group_name(), group_name()
     assert first != second
     assert first.startswith(f"autograder-{os.getpid()}-")
-    assert not leftovers._is_orphan(first, Path("/"))
+    assert not orphans._is_orphan(first, Path("/"))
 
 
 @pytest.mark.sandbox

@@ -14,7 +14,7 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeSandbox
@@ -132,7 +132,7 @@ def test_a_dead_sandbox_is_closed_and_replaced() -> None:
 
 def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
     """A fault is made up for a few times, then told to the one who asked, and is not remembered."""
-    outcomes = iter([*[SandboxFault("once")] * FAULTS, SandboxFault("no"), FakeSandbox()])
+    outcomes = iter([*[SandboxFault("once")] * MAX_FAULTS, SandboxFault("no"), FakeSandbox()])
 
     def start(environment: Environment) -> Sandbox:
         outcome = next(outcomes)
@@ -150,12 +150,12 @@ def test_a_lasting_sandbox_opens_boxes_of_the_one_that_runs() -> None:
     """After the death of the first one, boxes come from the second; closing it closes nothing."""
     starts = Starts()
     with Pool(starts) as pool:
-        lasting = pool.lasting(FIRST)
-        lasting.open(LIMITS)
+        persistent = pool.persistent(FIRST)
+        persistent.open(LIMITS)
         starts.made[0][1].close()
-        lasting.open(LIMITS, seed=7, files={"a": b"1"})
-        lasting.close()
-        assert lasting.alive()
+        persistent.open(LIMITS, seed=7, files={"a": b"1"})
+        persistent.close()
+        assert persistent.alive()
         assert [False] == [fake.closed for _, fake in starts.made[1:]]
     assert [(7, {"a": b"1"})] == [(box.seed, box.files) for box in starts.made[1][1].boxes]
 
@@ -171,10 +171,10 @@ def test_what_cannot_be_started_again_in_the_middle_is_our_fault() -> None:
         return outcome
 
     with Pool(start) as pool:
-        lasting = pool.lasting(FIRST)
+        persistent = pool.persistent(FIRST)
         pool.sandbox(FIRST).close()
         with pytest.raises(SandboxFault, match="no namespaces any more"):
-            lasting.open(LIMITS)
+            persistent.open(LIMITS)
 
 
 @pytest.mark.sandbox

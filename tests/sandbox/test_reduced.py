@@ -1,4 +1,4 @@
-"""What takes the place of namespaces at the weaker levels: the watch on disk, the keeper, the filter."""
+"""What takes the place of namespaces at the weaker levels: the watch on disk, the reaper, the filter."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from autograder.sandbox.inside import linux, reduced, selfonly
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import scratch
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.monitor import parent
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.outside.unjailed import BareSandbox, ReducedSandbox, threads_of
-from autograder.sandbox.outside.upkeep import parent
 from autograder.sandbox.runtime import current_runtime
 from tests.conftest import Levels
 from tests.sandbox.test_confinement import STUBBORN_DAEMONS, zygotes
 from tests.support.leftovers import fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 SEEDS = fresh_seeds(70_000)
 SMALL = Limits(memory_mb=256, processes=16, scratch_mb=8, scratch_files=64, descriptors=64)
@@ -192,22 +192,22 @@ def test_an_ordinary_users_sockets_are_out_of_reach(levels: Levels, tmp_path: Pa
 
 
 @pytest.mark.parametrize("isolation", [Isolation.REDUCED, Isolation.NONE])
-@pytest.mark.parametrize("victim", ["keeper", "first process", "zygote", "broker's side"])
+@pytest.mark.parametrize("victim", ["reaper", "first process", "zygote", "broker's side"])
 def test_whoever_is_killed_nothing_is_left(levels: Levels, isolation: Isolation, victim: str) -> None:
-    """A keeper, a box or a zygote that dies, or a broker that lets go, leaves no process and no folder."""
+    """A reaper, a box or a zygote that dies, or a broker that lets go, leaves no process and no folder."""
     levels.sandbox(isolation)
     before, processes = traces(), zygotes()
     made = levels.fresh(isolation)
     box = made.open(SMALL, seed=next(SEEDS))
     assert "" == box.run_cell(STUBBORN_DAEMONS, seconds=5).error
-    assert settle(lambda: len(zygotes() - processes) == 4)  # zygote, keeper, box, and one that left
+    assert settle(lambda: len(zygotes() - processes) == 4)  # zygote, reaper, box, and one that left
     if victim == "broker's side":
         box._status.close()
         box._status, far = socket.socketpair()
         far.close()
         assert settle(lambda: len(zygotes() - processes) == 1)
     else:
-        pid = {"keeper": parent(box.pid), "first process": box.pid, "zygote": made.pid}[victim]
+        pid = {"reaper": parent(box.pid), "first process": box.pid, "zygote": made.pid}[victim]
         os.kill(pid, signal.SIGKILL)
         assert settle(lambda: len(zygotes() - processes) == (victim != "zygote"))
     # Who has ended the box's first process nobody can say; the others' end is never the student's fault.
@@ -237,7 +237,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("isolation", [Isolation.REDUCED, Isolation.NONE])
 def test_a_killed_grader_leaves_nothing(levels: Levels, isolation: Isolation) -> None:
-    """The zygote and the keepers notice it, end every process and remove the folder."""
+    """The zygote and the reapers notice it, end every process and remove the folder."""
     levels.sandbox(isolation)
     processes = zygotes()
     root = current_runtime().package_root

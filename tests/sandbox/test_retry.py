@@ -7,7 +7,7 @@ import pytest
 from autograder.errors import BoxEnded, SandboxFault, SandboxUnavailable
 from autograder.records import Ending
 from autograder.sandbox import retry
-from autograder.sandbox.retry import FAULTS, made_up_for
+from autograder.sandbox.retry import MAX_FAULTS, retry_infrastructure
 
 
 class Action:
@@ -26,20 +26,20 @@ class Action:
         return "done"
 
 
-@pytest.mark.parametrize("failures", range(FAULTS + 1))
+@pytest.mark.parametrize("failures", range(MAX_FAULTS + 1))
 def test_a_few_faults_are_made_up_for(failures: int) -> None:
     """Each costs one more attempt."""
     action = Action(failures, SandboxFault("killed"))
-    assert "done" == made_up_for(action)
+    assert "done" == retry_infrastructure(action)
     assert failures + 1 == action.calls
 
 
 def test_one_fault_more_is_told() -> None:
     """The last fault is raised."""
-    action = Action(FAULTS + 1, SandboxFault("killed"))
+    action = Action(MAX_FAULTS + 1, SandboxFault("killed"))
     with pytest.raises(SandboxFault, match="killed"):
-        made_up_for(action)
-    assert FAULTS + 1 == action.calls
+        retry_infrastructure(action)
+    assert MAX_FAULTS + 1 == action.calls
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_nothing_else_is_tried_again(error: Exception) -> None:
     """A missing layer stays missing, and what student code did is its own."""
     action = Action(1, error)
     with pytest.raises(type(error)):
-        made_up_for(action)
+        retry_infrastructure(action)
     assert 1 == action.calls
 
 
@@ -58,5 +58,5 @@ def test_what_hangs_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "SECONDS", -1.0)
     action = Action(1, SandboxFault("no answer"))
     with pytest.raises(SandboxFault, match="no answer"):
-        made_up_for(action)
+        retry_infrastructure(action)
     assert 1 == action.calls

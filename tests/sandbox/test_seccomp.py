@@ -10,6 +10,7 @@ import pytest
 
 from autograder.errors import SandboxUnavailable
 from autograder.sandbox.inside import seccomp
+from tests.support.cases import each
 
 GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)
 BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl", "setsockopt", "prlimit64", "setrlimit"}
@@ -48,7 +49,7 @@ def test_every_group_has_a_reason_of_its_own() -> None:
     assert all(reason.strip() for reason in reasons)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "execve",

@@ -16,7 +16,7 @@ from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.canaries import CANARIES
 from autograder.sandbox.proof.doctor import Layer
 from autograder.sandbox.proof.selftest import FILE_NAME, ensure, last_proof
-from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
 from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import zygote_pid
@@ -190,7 +190,7 @@ def test_whatever_does_not_hold_is_refused(
     assert [] == list(private.iterdir())
 
 
-@pytest.mark.parametrize("faults", [1, FAULTS])
+@pytest.mark.parametrize("faults", [1, MAX_FAULTS])
 def test_faults_of_ours_are_made_up_for(monkeypatch: pytest.MonkeyPatch, private: Path, faults: int) -> None:
     """What could not be finished says nothing about the machine, and is tried again."""
     unfinished = [Layer("no network", ok=False, found="the zygote is gone", finished=False)]
@@ -208,7 +208,7 @@ def test_a_self_test_that_is_never_finished_is_a_refusal(
     monkeypatch.setattr(doctor, "examine", examination)
     with pytest.raises(SandboxUnavailable, match="no network: the zygote is gone"):
         ensure(never, private)
-    assert FAULTS + 1 == examination.made
+    assert MAX_FAULTS + 1 == examination.made
 
 
 def test_what_was_reached_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:

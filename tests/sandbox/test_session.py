@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from autograder.errors import BoxLost, EndedItself, SandboxFault
-from autograder.limits import PATIENCE, Room
+from autograder.limits import CLOCK_FACTOR, MemoryBudget
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.retry import FAULTS, LOST
+from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, LEFT_OUT, Session
 from tests.sandbox.contract import LIMITS
 from tests.support.fake_sandbox import FakeSandbox
@@ -136,12 +136,12 @@ def test_restarts_are_bounded() -> None:
 
 
 def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
-    """Up to `FAULTS` in one submission, each with a note for staff; the one after them is raised."""
-    fake = FakeSandbox(answers={"q": OK}, faults=FAULTS)
+    """Up to `MAX_FAULTS` in one submission, each with a note for staff; the one after them is raised."""
+    fake = FakeSandbox(answers={"q": OK}, faults=MAX_FAULTS)
     with session(fake, restarts=0) as running:
         assert [OK] == running.ask([scenario("q")])
-        assert ["run-again"] * FAULTS == [note.code for note in running.notes]
-    fake = FakeSandbox(faults=FAULTS + 1)
+        assert ["run-again"] * MAX_FAULTS == [note.code for note in running.notes]
+    fake = FakeSandbox(faults=MAX_FAULTS + 1)
     with session(fake) as running, pytest.raises(SandboxFault, match="canned"):
         running.run()
 
@@ -170,10 +170,10 @@ def lossy(seconds: float = 0.0, *, times: int) -> FakeSandbox:
 
 def test_one_lost_box_is_made_up_for() -> None:
     """An operator, or a machine out of memory, costs nobody anything."""
-    fake = lossy(times=LOST - 1)
+    fake = lossy(times=MAX_LOST_BOXES - 1)
     with session(fake, restarts=0) as running:
         assert [OK] == running.ask([scenario("q")])
-    assert LOST == len(fake.boxes)
+    assert MAX_LOST_BOXES == len(fake.boxes)
     assert ["run-again"] == [note.code for note in running.notes]
 
 
@@ -184,14 +184,14 @@ def test_what_loses_its_boxes_again_gets_no_other() -> None:
         for action in (running.run, lambda: running.ask([scenario("q")]), running.run):
             with pytest.raises(EndedItself, match="ended itself, perhaps on purpose"):
                 action()
-    assert 2 == LOST == len(fake.boxes)
+    assert 2 == MAX_LOST_BOXES == len(fake.boxes)
 
 
 def test_lost_boxes_make_the_time_no_longer() -> None:
     """What they took is gone; where it would have been enough, a person decides and nothing is lost."""
     fake = lossy(0.2, times=1)
     started = time.monotonic()
-    with session(fake, submission_seconds=0.3 / PATIENCE) as running:
+    with session(fake, submission_seconds=0.3 / CLOCK_FACTOR) as running:
         with pytest.raises(SandboxFault, match=r"time is used up, .+ in boxes"):
             running.ask([scenario("q")])
         with pytest.raises(SandboxFault, match="time is used up"):
@@ -204,7 +204,7 @@ def test_time_that_was_used_up_anyway_is_the_students_own() -> None:
     """A fault that took next to nothing is no excuse for what takes too long by itself."""
     fake = FakeSandbox(answers={"q": OK}, faults=1)
     fake.cells = _Slow()
-    with session(fake, submission_seconds=0.05 / PATIENCE) as running:
+    with session(fake, submission_seconds=0.05 / CLOCK_FACTOR) as running:
         runs = running.run()
     assert [Ending.SUBMISSION_TIME] == [run.ending for run in runs if run and run.ending]
 
@@ -328,7 +328,7 @@ def test_every_box_is_closed_whatever_happens(monkeypatch: pytest.MonkeyPatch) -
         running.run()
     assert [True, True] == [box.closed for box in fake.boxes]
     fake = FakeSandbox()
-    with session(fake, submission_seconds=0.05 / PATIENCE) as running:
+    with session(fake, submission_seconds=0.05 / CLOCK_FACTOR) as running:
         monkeypatch.setattr(fake, "cells", _Slow())
         runs = running.run()
     assert [Ending.SUBMISSION_TIME] == [run.ending for run in runs if run and run.ending]
@@ -365,10 +365,10 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
             self._box = box
 
         def ask(
-            self, scenarios: list[Scenario], *, seconds: float, total: float, room: Room
+            self, scenarios: list[Scenario], *, seconds: float, total: float, room: MemoryBudget
         ) -> list[tuple[Observation, ...]]:
             del room
-            within = min(0.9 * seconds * len(scenarios), PATIENCE * total)
+            within = min(0.9 * seconds * len(scenarios), CLOCK_FACTOR * total)
             time.sleep(within)
             done = self._box.ask(scenarios[: int(within / (0.9 * seconds))], seconds=seconds)
             late = tuple(Observation(ok=False, ending=Ending.CALL_TIME) for _ in scenarios[0].calls)
@@ -378,7 +378,7 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
     opened = fake.open
     fake.open = lambda *a, **k: SlowBox(opened(*a, **k))  # type: ignore[method-assign, assignment, return-value]
     started = time.monotonic()
-    with session(fake, submission_seconds=0.5 / PATIENCE, call_seconds=0.1) as running:
+    with session(fake, submission_seconds=0.5 / CLOCK_FACTOR, call_seconds=0.1) as running:
         answers = running.ask(slow)
     assert time.monotonic() - started < 4  # all of them would take nine seconds
     assert 100 == len(answers)

@@ -18,11 +18,12 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import jail
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import namespaces, scratch, spares, unjailed
+from autograder.sandbox.outside import namespaces, prefork, scratch, unjailed
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.pool import Pool, start_sandbox
-from autograder.sandbox.retry import FAULTS
+from autograder.sandbox.retry import MAX_FAULTS
 from tests.sandbox.contract import LIMITS
+from tests.support.cases import each
 from tests.support.leftovers import settled, traces
 
 pytestmark = pytest.mark.sandbox
@@ -33,7 +34,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "finding control groups": (namespaces.cgroups, "find_driver"),
     "making the socket": (namespaces.socket, "socketpair"),
     "starting the program": (namespaces.subprocess, "Popen"),
-    "making spares": (spares, "depth"),
+    "making spares": (prefork, "depth"),
     "telling it what to do": (ZygoteSandbox, "_configure"),
 }
 FOLDER: dict[str, tuple[Any, str]] = {
@@ -71,8 +72,8 @@ def cases() -> Iterator[Any]:
             yield pytest.param(isolation, owner, attribute, id=f"{isolation}: {name}")
 
 
-@pytest.mark.parametrize("error", [NO_MEMORY, RuntimeError("nobody foresaw it"), KeyboardInterrupt()])
-@pytest.mark.parametrize(("isolation", "owner", "attribute"), list(cases()))
+@each("error", [NO_MEMORY, RuntimeError("nobody foresaw it"), KeyboardInterrupt()])
+@each(("isolation", "owner", "attribute"), list(cases()))
 def test_a_start_that_fails_leaves_nothing(
     isolation: Isolation, owner: Any, attribute: str, error: BaseException
 ) -> None:
@@ -114,7 +115,7 @@ def test_a_machine_that_is_short_for_a_moment_is_made_up_for() -> None:
     """The pool starts it again, as after any other fault of ours; then boxes open."""
     before = traces()
     with pytest.MonkeyPatch.context() as patch, Pool() as pool:
-        patch.setattr(subprocess, "Popen", fails_first(subprocess.Popen, FAULTS))
+        patch.setattr(subprocess, "Popen", fails_first(subprocess.Popen, MAX_FAULTS))
         box = pool.sandbox(Environment()).open(LIMITS)
         assert "" == box.run_cell("x = 1", seconds=5).error
         box.close()

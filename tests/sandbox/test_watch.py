@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observation
+from autograder.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
 from autograder.sandbox.inside.hints import AGAIN
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watch
@@ -65,10 +65,13 @@ def test_a_counter_that_grew_is_met_once() -> None:
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(refused_processes=2)
-    assert (Encounter(Met.PROCESSES, seen=True),) == watching.met()
+    assert (LimitEvent(LimitKind.PROCESSES, seen=True),) == watching.met()
     assert () == watching.met()
     group.counted = Counts(refused_processes=3, killed_for_memory=1)
-    expected = (Encounter(Met.MEMORY, seen=True), Encounter(Met.PROCESSES, seen=True, told=True))
+    expected = (
+        LimitEvent(LimitKind.MEMORY, seen=True),
+        LimitEvent(LimitKind.PROCESSES, seen=True, told=True),
+    )
     assert expected == watching.met([AGAIN])
 
 
@@ -78,10 +81,10 @@ def test_try_again_means_processes_only_where_some_were_refused() -> None:
     assert () == watched(None).met([AGAIN])
 
 
-@pytest.mark.parametrize("word", [met.value for met in Met])
+@pytest.mark.parametrize("word", [met.value for met in LimitKind])
 def test_what_only_the_code_says_is_marked_so(word: str) -> None:
     """It is kept for the sentence, and is not seen."""
-    assert (Encounter(Met(word), told=True),) == watched(ScriptedGroup()).met([word])
+    assert (LimitEvent(LimitKind(word), told=True),) == watched(ScriptedGroup()).met([word])
 
 
 @pytest.mark.parametrize("words", [["no-such"], ["", "MEMORY", "\x00"], []])
@@ -93,9 +96,9 @@ def test_words_that_are_not_in_the_list_are_nothing(words: list[str]) -> None:
 def test_output_counted_here_is_seen() -> None:
     """A cell that printed past the shell is truncated, although its reply does not say so."""
     run = watched(None).mark(CellRun(), (), printed=True)
-    assert CellRun(truncated=True, met=(Encounter(Met.OUTPUT, seen=True, told=True),)) == run
+    assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, seen=True, told=True),)) == run
     run = watched(None).mark(CellRun(truncated=True), (), printed=False)
-    assert (Encounter(Met.OUTPUT, told=True),) == run.met
+    assert (LimitEvent(LimitKind.OUTPUT, told=True),) == run.met
 
 
 def test_a_run_without_limits_stays_as_it_is() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.outside.watchdog import Watchdog, tree_bytes
+from autograder.sandbox.outside.watchdog import Watchdog
 
 pytestmark = pytest.mark.alone
 
@@ -21,6 +21,11 @@ def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "
     (root / str(pid) / "smaps_rollup").write_text(
         f"Rss: 9999 kB\nPss: 9999 kB\nPss_Anon: {anonymous} kB\nPss_File: 77777 kB\nPss_Shmem: {shared} kB\n"
     )
+
+
+def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
+    """Private and shared-anonymous memory of a process and all its descendants."""
+    return Watchdog(pid, proc).look(enough=-1).memory_bytes
 
 
 def test_own_and_shared_pages_of_all_descendants_are_added(tmp_path: Path) -> None:

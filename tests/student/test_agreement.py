@@ -10,13 +10,14 @@ import nbformat
 import pytest
 
 from autograder import rubric as rubrics
+from autograder.kinds import forms
 from autograder.notebook.build import build_release
 from autograder.notebook.closed import entries, normal
 from autograder.notebook.document import parse
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import build_student_check, read_specification
-from autograder.student.paper import look
 from autograder.student.report import MISSING, PROBLEM, READY
+from autograder.student.saved_notebook import report_on
 from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell
 
@@ -161,7 +162,7 @@ RULES = rubrics.parse(RUBRIC.encode())
 @pytest.fixture(scope="module")
 def checking(release: bytes) -> str:
     """The file that lies beside the notebook."""
-    return build_student_check(RULES, releases=[load_release(release, NAME)]).decode()
+    return build_student_check(RULES, releases=[load_release(release, NAME)], forms=forms()).decode()
 
 
 def in_notebook(checking: str, name: str, source: str, language: str = "en") -> list[tuple[str, str]]:
@@ -182,7 +183,7 @@ def in_file(
 ) -> list[tuple[str, str]]:
     """What ``autograder check`` says of the saved notebook."""
     saved = with_sources(release, {f"{name}-answer": source})
-    paper = look(parse(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language)
+    paper = report_on(parse(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language)
     (report,) = (one for one in paper.reports if one.question == name)
     return [(line.state, line.text) for line in report.lines]
 

@@ -15,10 +15,9 @@ from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
 from autograder.notebook.document import parse
-from autograder.notebook.student_check import FILE_NAME, sources, specification_of
-from autograder.student.paper import look
-from autograder.student.sentences import SENTENCES
-from autograder.student.showing import as_html, as_text
+from autograder.notebook.student_check import FILE_NAME, sources, specification_of, travelling_sentences
+from autograder.student.rendering import as_html, as_text
+from autograder.student.saved_notebook import report_on
 from autograder.verify.papers import with_sources
 
 COURSE = Course.at(Path(__file__).parents[2])
@@ -66,7 +65,9 @@ def released(request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
 def hidden(name: str, files: dict[str, bytes]) -> set[str]:
     """What the rubric says, and neither the notebooks, titles and visible checks nor our sentences show."""
     table = tomllib.loads(COURSE.rubric(name).read_text("utf-8"))
-    shown = "".join(data.decode() for file, data in files.items() if file != FILE_NAME) + str(SENTENCES)
+    shown = "".join(data.decode() for file, data in files.items() if file != FILE_NAME) + str(
+        travelling_sentences()
+    )
     shown += str([(question.get("title"), question.get("visible")) for question in table["question"]])
     return {text for question in table["question"] for text in written(question) if text not in shown}
 
@@ -100,7 +101,7 @@ def test_the_command_says_nothing_hidden(released: tuple[str, dict[str, bytes]],
     }
     for file, data in files.items():
         if file != FILE_NAME:
-            paper = look(parse(with_sources(data, wrong)).cells, specification, file[:-6], language)
+            paper = report_on(parse(with_sources(data, wrong)).cells, specification, file[:-6], language)
             assert paper.reports
             page = re.sub(r'style="[^"]*"', "", as_html(paper.reports))  # sizes of the page are no marks
             said = as_text(paper.reports) + page + "".join(map(str, paper.cells))

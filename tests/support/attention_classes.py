@@ -1,6 +1,6 @@
 """Classes for the assignment ``attention`` in unusual idioms: right ones, and wrong ones with what they lose.
 
-Written by hand beside the catalogue of slips, so that neither knows the other's forms.
+Written by hand beside the catalogue of misconceptions, so that neither knows the other's forms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CLASS = _TOP + _CHECKED + _STATED
 NUMBERS = frozenset({"self", "cross", "padding", "causal"})
 MASKED = frozenset({"padding", "causal", "blocked"})
 UNMASKED = frozenset({"self", "cross"})
-"""What a slip costs that has nothing to do with masks."""
+"""What a misconception costs that has nothing to do with masks."""
 PARAMETERS = frozenset({"parameters"})
 
 

@@ -1,11 +1,11 @@
-"""What a class writes for the assignment ``attention``: right in several styles, and usual slips."""
+"""What a class writes for the assignment ``attention``: right in several styles, and usual misconceptions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
 
-from autograder.demo.formulas import Sample
+from autograder.demo.answers import Sample
 
 _HEAD = """\
 import math
@@ -95,7 +95,7 @@ ITEMS: Mapping[str, Decimal] = {
 
 
 def _edited(portrait: str, old: str, new: str, points: Mapping[str, str]) -> Sample:
-    """The plain class with one slip; items that are not named keep their full points."""
+    """The plain class with one misconception; items that are not named keep their full points."""
     if _PLAIN.count(old) != 1:
         raise ValueError(f"{portrait}: {old!r} does not stand exactly once in the class")
     earned = {item: Decimal(points.get(item, full)) for item, full in ITEMS.items()}
@@ -103,7 +103,7 @@ def _edited(portrait: str, old: str, new: str, points: Mapping[str, str]) -> Sam
 
 
 _NO_VALUES = {"self": "0", "cross": "0"}
-"""A slip that shows without a mask: where the mask is applied, the items about masks keep their points."""
+"""A mistake that shows without a mask: where the mask is applied, the items about masks keep their points."""
 
 RIGHT: tuple[Sample, ...] = (Sample(_PLAIN, ITEMS), Sample(_EINSUM, ITEMS), Sample(_LOOP, ITEMS))
 """Right classes."""
@@ -143,4 +143,4 @@ WRONG: tuple[Sample, ...] = (
     ),
     _edited("took the keys for values", "self.v_proj(value)", "self.v_proj(key)", {"cross": "0"}),
 )
-"""One slip each, with what the class still earns."""
+"""One misconception each, with what the class still earns."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import Room
+from autograder.limits import MemoryBudget
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
 
@@ -98,7 +98,7 @@ class FakeBox:
         *,
         seconds: float,
         total: float = math.inf,
-        room: Room | None = None,
+        room: MemoryBudget | None = None,
     ) -> list[Observations]:
         """The canned observations by scenario name; a NameError when none are loaded.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import time
@@ -30,6 +31,7 @@ class Traces(Struct, frozen=True):
 
 def traces() -> Traces:
     """As things are, once they have stopped changing: what is about to end has ended."""
+    gc.collect()  # what earlier tests left open in circles is not closed in the middle of this one
     deadline = time.monotonic() + PATIENCE_SECONDS
     last = _traces()
     while time.monotonic() < deadline:

@@ -11,7 +11,7 @@ import nbformat
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.grading.pipeline import Grader, Handed
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import ItemResult
 from autograder.sandbox.pool import Pool
 from reference.faults.decoder import EXAM, listing
@@ -66,7 +66,7 @@ class RepairCourse:
         if later:
             notebook.cells.insert(2, nbformat.v4.new_code_cell(later))
         data = nbformat.writes(notebook).encode()
-        graded = self._grader.grade(Handed("student", {NAME: data}))
+        graded = self._grader.grade(SubmittedFiles("student", {NAME: data}))
         self.processor_seconds = graded.spent.processor_seconds
         return {item.item: item for item in graded.score.items}
 

@@ -7,12 +7,12 @@ import random
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from autograder.checks.kinds.repair.verdicts import PROBES, exclusive
+from autograder.kinds.transformers.repair.verdicts import PROBES, exclusive
 
-RANDOM_SUBSETS = int(os.environ.get("REPAIR_SUBSETS", "150"))
+RANDOM_SUBSETS = int(os.environ.get("REPAIR_SUBSETS", "50"))
 """How many random subsets the tests look at; `make exact` looks at 2,000."""
 ALL_PAIRS = "REPAIR_SUBSETS" in os.environ
-"""Whether they look at every pair, and not at every fifth."""
+"""Whether they look at every pair, and not at every twelfth."""
 
 
 def question(planted: Iterable[str], numbers: random.Random) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import msgspec
 
 from autograder import rubric
 from autograder.checks.base import Draw, Evidence, Observations
-from autograder.checks.kinds.repair import RepairCheck
+from autograder.kinds.transformers.repair import RepairCheck
 from autograder.records import Answer, ItemResult
 from reference.faults import decoder
 from reference.faults.decoder import EXAM as FAULT_IDS

@@ -18,4 +18,4 @@ def sample(cases: Sequence[T], most: int) -> list[T]:
     """At most so many of the cases, evenly from the first to the last one; all of them where all is tried."""
     if THOROUGH or len(cases) <= most:
         return list(cases)
-    return [cases[number * (len(cases) - 1) // (most - 1)] for number in range(most)]
+    return [cases[number * (len(cases) - 1) // max(most - 1, 1)] for number in range(most)]

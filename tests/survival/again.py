@@ -24,7 +24,6 @@ import msgspec
 from autograder.course import Course
 from autograder.demo import course as demo_course
 from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Ledger
 from autograder.records import Graded
 from tests.survival.classroom import SURVIVED
 
@@ -63,7 +62,7 @@ def marks(course: Course, name: str) -> Marks:
     """Every item and remark of every student, and the rows of nbgrader's gradebook."""
     found: Marks = {}
     with Gradebook(course.gradebook) as gradebook:
-        results = Ledger(gradebook.engine).current(name)
+        results = gradebook.results(name)
     for student, graded in results.items():
         found |= _of(student, graded)
     with sqlite3.connect(course.gradebook) as database:

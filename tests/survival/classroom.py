@@ -13,7 +13,6 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.course import Course
 from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Ledger
 from autograder.grading import batch
 from autograder.records import Graded
 from autograder.sandbox.levels import Isolation
@@ -103,14 +102,17 @@ def current(root: Path) -> dict[str, Any]:
     if not course.gradebook.exists():
         return {}
     with Gradebook(course.gradebook) as gradebook:
-        results = Ledger(gradebook.engine).current(NAME)
+        results = gradebook.results(NAME)
     return {student: _plain(graded) for student, graded in results.items()}
 
 
 def interrupted(root: Path) -> int:
     """How many runs were begun and never finished."""
-    with Gradebook(Course.at(root).gradebook) as gradebook:
-        return len(Ledger(gradebook.engine).interrupted(NAME))
+    with sqlite3.connect(Course.at(root).gradebook) as database:
+        query = "SELECT count(*) FROM autograder_run WHERE finished_at IS NULL"
+        number: int = database.execute(query).fetchone()[0]
+    database.close()
+    return number
 
 
 def _plain(graded: Graded) -> Any:
@@ -138,5 +140,5 @@ def _files(root: Path) -> dict[str, int]:
 def run_again(root: Path) -> int:
     """How many submissions carry the note that they were run again."""
     with Gradebook(Course.at(root).gradebook) as gradebook:
-        results = Ledger(gradebook.engine).current(NAME)
+        results = gradebook.results(NAME)
     return sum(SURVIVED in {note.code for note in graded.score.notes} for graded in results.values())

@@ -14,9 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder import atomic
-from autograder.gradebook import Gradebook
-from autograder.gradebook.ledger import Ledger
-from autograder.grading import batch
+from autograder.gradebook import Gradebook, book, results
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.proof import selftest
@@ -32,12 +30,13 @@ POINTS: dict[str, tuple[Any, str]] = {
     "asking a question": (NamespaceBox, "ask"),
     "closing a box": (NamespaceBox, "close"),
     "preparing the gradebook": (Gradebook, "prepare"),
-    "writing the marks": (Gradebook, "record"),
-    "writing the ledger": (Ledger, "record"),
-    "writing nbgrader's copy": (batch, "write_autograded"),
+    "recording a group": (Gradebook, "record"),
+    "writing the marks": (Gradebook, "_mark"),
+    "writing the result": (results, "keep"),
+    "writing nbgrader's copy": (book, "write_autograded"),
     "writing a file": (atomic, "_locked_partial"),
     "testing the sandbox": (selftest, "ensure"),
-    "ending the run": (Ledger, "finish"),
+    "ending the run": (Gradebook, "finish"),
 }
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import leftovers, scratch
-from autograder.sandbox.retry import LOST
+from autograder.sandbox.outside import orphans, scratch
+from autograder.sandbox.retry import MAX_LOST_BOXES
 from tests.support.leftovers import descendants
 from tests.survival import classroom, kills
 from tests.survival.kills import Kill
@@ -30,7 +30,7 @@ from tests.survival.kills import Kill
 PATIENCE_SECONDS = 20.0
 MOST_LAUNCHES = 40
 KILLS_PER_LAUNCH = 3
-"""No more than one submission survives (`autograder.sandbox.retry.FAULTS`)."""
+"""No more than one submission survives (`autograder.sandbox.retry.MAX_FAULTS`)."""
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -72,7 +72,9 @@ class Survival:
         interrupted = 0
         for _ in range(MOST_LAUNCHES):
             planned = victims[:KILLS_PER_LAUNCH] if victims else []
-            while planned.count("box") >= LOST:  # a submission that loses as many waits for a person
+            while (
+                planned.count("box") >= MAX_LOST_BOXES
+            ):  # a submission that loses as many waits for a person
                 planned.remove("box")
             if "broker" in planned:
                 planned = planned[: planned.index("broker") + 1]
@@ -182,7 +184,7 @@ class Survival:
             self.findings.append(f"class {self.classes}: {odd}")
         if classroom.interrupted(root) > interrupted:
             self.findings.append(f"class {self.classes}: more runs without an end than graders killed")
-        groups = [path.name for path in leftovers.sweep_groups()]
+        groups = [path.name for path in orphans.sweep_groups()]
         if groups:
             self.findings.append(f"class {self.classes}: control groups were left: {groups}")
 

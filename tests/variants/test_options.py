@@ -7,6 +7,7 @@ import pytest
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 from autograder.variants.drawing import Fault, Variant
+from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -100,7 +101,7 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
     assert common.question("repair") is not rubric.question("repair")
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "message"),
     [
         ("where =", "were =", "unknown key 'were'; did you mean 'where'"),
@@ -148,8 +149,8 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
         ("With ⟦activation⟧", "With ⟦activatio⟧", "question 1: .*text: en: .*did you mean 'activation'"),
     ],
 )
-def test_slips_are_named(old: str, new: str, message: str) -> None:
-    """Every slip stops with the place, what was expected, and the nearest known name."""
+def test_errors_are_named(old: str, new: str, message: str) -> None:
+    """Every error stops with the place, what was expected, and the nearest known name."""
     with pytest.raises(RubricError, match=message):
         changed(old, new)
 

@@ -9,10 +9,11 @@ import pytest
 from autograder.checks.base import Trial
 from autograder.records import ItemResult, Limits, Message, Note, Score, Spent, Status
 from autograder.rubric import Item, Question, parse
-from autograder.sandbox import remarks
+from autograder.sandbox import limit_notes
 from autograder.verify import headroom
-from autograder.verify.findings import Finding, Mark
+from autograder.verify.findings import Mark, VerifyFinding
 from autograder.verify.matrix import coverage, mark, matrix, most, row
+from tests.support.cases import each
 
 RUBRIC = parse(
     b"""
@@ -86,7 +87,7 @@ def findings(trial: Trial, got: Score, key: dict[str, Mark] | None = None) -> li
 LOST = (Status.FAILED, "0")
 
 
-@pytest.mark.parametrize(
+@each(
     ("item", "status", "points", "expected"),
     [
         ("a", Status.PASSED, "2", Mark.KEPT),
@@ -193,8 +194,9 @@ def test_half_of_each_limit_is_left() -> None:
 def test_what_was_stopped_is_named() -> None:
     """Notes about ended boxes and limits become findings, other notes do not."""
     notes = [
-        Note(code, "the words", "cell 3") for code in (remarks.CELL_ENDED, remarks.CALL_ENDED, remarks.MET)
+        Note(code, "the words", "cell 3")
+        for code in (limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET)
     ]
     found = list(headroom.stopped("x", "q", [*notes, Note("kernel", "another")]))
     assert ["cell 3: the words"] * 3 == [finding.got for finding in found]
-    assert all(isinstance(finding, Finding) and finding.remedy for finding in found)
+    assert all(isinstance(finding, VerifyFinding) and finding.remedy for finding in found)

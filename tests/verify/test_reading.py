@@ -8,7 +8,7 @@ from typing import Any
 from autograder.errors import BoxEnded
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Ref, Scenario
 from autograder.sandbox.base import Usage
-from autograder.verify.reading import only_reads, read_all
+from autograder.verify.trials import only_reads, read_all
 
 PLAN = (Scenario("x", (Call("x", read=True),)),)
 

@@ -15,7 +15,7 @@ import pytest
 from autograder.course import Course
 from tests.verify.test_verify import verified
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted(folder.name for folder in (ROOT / "assignments").iterdir() if folder.is_dir())

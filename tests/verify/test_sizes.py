@@ -8,7 +8,7 @@ from autograder.checks.base import Draw
 from autograder.checks.options import CallOptions
 from autograder.checks.planning.drawing import Inputs, can_differ
 from autograder.rubric import parse
-from autograder.verify import sizes
+from autograder.verify.questions import size_warnings
 from tests.checks.asking import rubric_text
 
 QUESTION = """
@@ -33,7 +33,7 @@ def told(*change: str) -> list[str]:
     """What is worth a look in the question with one text replaced."""
     text = QUESTION.replace(*change) if change else QUESTION
     assert text != QUESTION or not change
-    return [one.got for one in sizes.warnings(parse(rubric_text(text)))]
+    return [one.got for one in size_warnings(parse(rubric_text(text)))]
 
 
 @pytest.mark.parametrize(

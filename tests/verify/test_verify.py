@@ -13,7 +13,7 @@ from autograder.course import Course
 from autograder.errors import CourseError, RubricError
 from autograder.generate import generate
 from autograder.sandbox.pool import Pool
-from autograder.verify import Finding, Verified, validate, verify
+from autograder.verify import Verified, VerifyFinding, validate, verify
 from tests.support.small_course import NAME, changed, small_course
 
 pytestmark = pytest.mark.sandbox
@@ -26,7 +26,7 @@ def verified(course: Course, name: str = NAME) -> Verified:
         return verify(assignments.load(course, name), pool)
 
 
-def places(found: Verified) -> dict[tuple[str, str], Finding]:
+def places(found: Verified) -> dict[tuple[str, str], VerifyFinding]:
     """The findings by paper and place."""
     return {(finding.paper, finding.place): finding for finding in found.findings}
 

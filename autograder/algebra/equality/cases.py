@@ -15,18 +15,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from autograder.algebra.forms.signomials import (
-    NoSignomial,
-    Quotient,
-    Signomial,
-    canonical,
-    clash,
-    difference,
-    excess,
-    inside,
-    positive,
-    quotient,
-)
+from autograder.algebra.forms.signomials import Signomial, clash, excess, inside, positive
 from autograder.algebra.nodes import (
     Add,
     Div,
@@ -264,7 +253,6 @@ class _Cases:
         names = sorted(symbols(first) | symbols(second))
         self._domains = {name: points.domains[name] for name in names}
         self._known: dict[tuple[Node, Node, tuple[str, ...]], tuple[int, bool] | None] = {}
-        self._quotients: dict[tuple[Node, tuple[str, ...]], Quotient] = {}
         self._numbers: dict[object, int] = {}
         self._inequalities: dict[tuple[int, bool], Signomial] = {}
         self._of: dict[Node, list[_Branch]] = {}
@@ -423,20 +411,15 @@ class _Cases:
         key = larger, smaller, negative
         if key not in self._known:
             try:
-                one = difference(self._quotient(larger, negative), self._quotient(smaller, negative))
-                form, turned = canonical(one)
+                one = excess(*(in_positive(node, self._domains, negative) for node in (larger, smaller)))
+                turned = bool(one) and one[min(one)] < 0
+                form = frozenset((powers, -value if turned else value) for powers, value in one.items())
                 known = self._numbers.setdefault(form, len(self._numbers)), turned
                 self._inequalities.setdefault(known, one)
                 self._known[key] = known if one else _SAME
-            except NoSignomial:
+            except Undecided:
                 self._known[key] = None
         return self._known[key]
-
-    def _quotient(self, node: Node, negative: tuple[str, ...]) -> Quotient:
-        known = self._quotients.get((node, negative))
-        if known is None:
-            known = self._quotients[node, negative] = quotient(in_positive(node, self._domains, negative))
-        return known
 
     def _differ_inside(self, known: Sequence[Signomial], negative: tuple[str, ...]) -> bool:
         """Whether the formulas differ at a point that is looked for inside a case."""
@@ -549,7 +532,7 @@ def always(relation: Relation, domains: Mapping[str, str]) -> bool:
         return False  # the places that are left out might make both sides equal
     try:
         return all(_holds(smaller, larger, own, negative, strict=strict) for negative in signs)
-    except NoSignomial:
+    except Undecided:
         return False
 
 

@@ -191,7 +191,7 @@ def _like_terms(node: Node) -> Flaw | None:
 
 
 def _arithmetic(node: Node) -> Flaw | None:
-    """Numbers that could be reckoned: ``2*3*d``, ``2^3``, ``4/2``, ``sqrt(9)``."""
+    """Numbers that could be computed: ``2*3*d``, ``2^3``, ``4/2``, ``sqrt(9)``."""
     match node:
         case Mul() | Div():
             written = product_of(node)

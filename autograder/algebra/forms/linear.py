@@ -1,79 +1,85 @@
-"""Linear programs in exact fractions: the simplex method with Bland's rule, which always ends."""
+"""Linear inequalities, decided exactly by the elimination of Fourier and Motzkin."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
-
-from flint import fmpq
+from typing import Any
 
 from autograder.errors import Undecided
 
-MAX_STEPS = 400
-"""Exchanges; Bland's rule ends long before for the sizes that occur."""
+MAX_ROWS = 400  # inequalities, those that follow from others among them
+MAX_BITS = 20_000  # of a product of numbers
+
+Row = Mapping[Any, int | Fraction]
+"""What stands before each unknown in a sum. A whole number in the place of an unknown means its logarithm."""
+_Row = frozenset[tuple[Any, int]]
 
 
-def feasible(rows: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether equations with right-hand sides from 0 have a solution from 0.
+def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
+    """Whether some sums are never above zero together.
 
     Args:
-        rows: of each equation the coefficients, then the right-hand side.
+        rows: the sums.
+        free: the unknowns that may be negative; all others are zero or more.
 
     Raises:
         Undecided: it takes too long.
     """
-    return cheapest(rows, [Fraction(0)] * (len(rows[0]) - 1)) is not None
-
-
-def cheapest(rows: Sequence[Sequence[Fraction]], costs: Sequence[Fraction]) -> list[Fraction] | None:
-    """A solution from 0 of equations with right-hand sides from 0 for which a linear cost is least.
-
-    Each row starts with an artificial variable of its own, whose column is not kept; they leave the basis
-    for good. What one of them costs outweighs everything else.
-
-    Args:
-        rows: as for `feasible`.
-        costs: of each variable; bounded below on the solutions.
-
-    Returns:
-        None where the equations have no solution from 0.
-
-    Raises:
-        Undecided: it takes too long, or the cost has no least value.
-    """
-    table = [[fmpq(value.numerator, value.denominator) for value in row] for row in rows]
-    width = len(costs)
-    basis = [width + number for number in range(len(table))]  # from `width` on: artificial
-    heavy = [-sum(column, fmpq(0)) for column in zip(*table, strict=True)]  # what those cost
-    light = [*(fmpq(cost.numerator, cost.denominator) for cost in costs), fmpq(0)]
-    for _ in range(MAX_STEPS):
-        entering = next((at for at in range(width) if (heavy[at] or light[at]) < 0), None)
-        if entering is None:
-            return None if heavy[-1] else _solution(table, basis, width)
-        ratios = [
-            (row[-1] / row[entering], basis[number], number)
-            for number, row in enumerate(table)
-            if row[entering] > 0
+    left = set(map(_whole, rows))
+    while not any(_never(row, free) for row in left):
+        signs = [
+            (unknown, number > 0) for row in left for unknown, number in row if not isinstance(unknown, int)
         ]
-        if not ratios:
-            raise Undecided("a linear program without a least value")
-        leaving = min(ratios)[2]
-        pivot = table[leaving][entering]
-        chosen = table[leaving] = [value / pivot for value in table[leaving]]
-        for row in (*table[:leaving], *table[leaving + 1 :], heavy, light):
-            factor = row[entering]
-            if factor:
-                row[:] = [
-                    value - factor * other if other else value
-                    for value, other in zip(row, chosen, strict=True)
-                ]
-        basis[leaving] = entering
-    raise Undecided("a linear program that takes too long")
+        found = Counter(signs)
+        if not found:
+            return False
+        _, chosen = min(
+            (found[one, True] * found[one, False] - found[one, True] - found[one, False], one)
+            for one, _ in found
+        )
+        left = _without(chosen, left, free=chosen in free)
+        if len(left) > MAX_ROWS:
+            raise Undecided("inequalities that take too long")
+    return True
 
 
-def _solution(table: Sequence[Sequence[fmpq]], basis: Sequence[int], width: int) -> list[Fraction]:
-    found = [Fraction(0)] * width
-    for row, variable in zip(table, basis, strict=True):
-        if variable < width:
-            found[variable] = Fraction(int(row[-1].p), int(row[-1].q))
+def _whole(row: Row) -> _Row:
+    """The same with whole numbers that have no common divisor."""
+    common = math.lcm(*[number.denominator for number in row.values()])
+    numbers = [
+        (one, number.numerator * (common // number.denominator)) for one, number in row.items() if number
+    ]
+    divisor = math.gcd(*[number for _, number in numbers])
+    return frozenset([(one, number // divisor) for one, number in numbers])
+
+
+def _never(row: _Row, free: AbstractSet[Any]) -> bool:
+    """Whether a sum is surely not above zero; of one of logarithms alone that is always seen."""
+    if all(number < 0 and unknown not in free for unknown, number in row):
+        return True
+    if not all(isinstance(unknown, int) for unknown, _ in row):
+        return False
+    if sum(unknown.bit_length() * abs(number) for unknown, number in row) > MAX_BITS:
+        raise Undecided("numbers that are too large")
+    return math.prod(Fraction(unknown) ** number for unknown, number in row) <= 1
+
+
+def _without(chosen: Any, rows: AbstractSet[_Row], *, free: bool) -> set[_Row]:
+    """What follows for the others: of two in which an unknown has both signs, one in which it cancels."""
+    numbers = [dict(row) for row in rows]
+    found = {row for row, own in zip(rows, numbers, strict=True) if chosen not in own}
+    above = [own for own in numbers if own.get(chosen, 0) > 0]
+    for below in numbers:
+        if below.get(chosen, 0) < 0:
+            if not free:
+                found.add(_whole({**below, chosen: 0}))
+            for own in above:
+                both = {*own, *below}
+                found.add(_whole({
+                    one: own[chosen] * below.get(one, 0) - below[chosen] * own.get(one, 0) for one in both
+                }))  # fmt: skip
     return found

@@ -48,6 +48,11 @@ class Ring:
         self._context = fmpz_mpoly_ctx.get(names, Ordering.lex)
         self._generators = self._context.gens()
 
+    @property
+    def generators(self) -> tuple[Node, ...]:
+        """The symbols, and what counts as one, in the order of the powers in a term."""
+        return tuple(self._places)
+
     def quotient(self, node: Node) -> tuple[Polynomial, Polynomial]:
         """Numerator and denominator of a formula; they may have common factors.
 

@@ -10,19 +10,19 @@ from math import gcd, lcm
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.edits import product
-from autograder.algebra.mistakes.slips import Material, Slip, slips
+from autograder.algebra.mistakes.changes import product
+from autograder.algebra.mistakes.misconceptions import Material, Misconception, misconceptions
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, substitute, symbols, walk
 from autograder.algebra.terms import terms
 from autograder.algebra.values.evaluate import Rational
 from autograder.algebra.values.points import BITS
 
 MOST_NAMES = 12
-"""Symbols that slips are tried with."""
+"""Symbols that misconceptions are tried with."""
 MOST_WORK = 6_000
-"""Parts of formulas in all slips together, about ten milliseconds: of a formula of 38 roots in one another
-there are hundreds of slips, each as large as itself."""
-LEAST_SLIPS = 20
+"""Parts of formulas in all mistakes together, about ten milliseconds: of a formula of 38 roots in one another
+there are hundreds of misconceptions, each as large as itself."""
+LEAST_MISCONCEPTIONS = 20
 SMALL = 1 << 14
 """Largest numerator and denominator of the number in front."""
 MOST_POWER = 8
@@ -72,7 +72,7 @@ def changed(before: Monomial, after: Monomial) -> dict[str, int]:
 
 
 def small_ratio(first: Rational, second: Rational) -> Fraction | None:
-    """The quotient of two values, not zero, where it is a number that a slip can make."""
+    """The quotient of two values, not zero, where it is a number that a misconception can make."""
     if type(first) is int and type(second) is int:
         common = gcd(first, second)
         if abs(first) > SMALL * common or abs(second) > SMALL * common:
@@ -147,7 +147,7 @@ class Base(Struct, frozen=True, eq=False):
         recogniser: tells monomials from other values there.
         monomial: the formula as one monomial; None for a sum.
         parts: its terms, like ones collected, as monomials with their values; empty where one is none.
-        table: exact value → the slip that makes it.
+        table: exact value → the misconception that makes it.
     """
 
     right: Node
@@ -156,7 +156,7 @@ class Base(Struct, frozen=True, eq=False):
     recogniser: Recogniser
     monomial: Monomial | None
     parts: tuple[tuple[Monomial, Rational], ...]
-    table: dict[Rational | None, Slip]
+    table: dict[Rational | None, Misconception]
 
     @classmethod
     def of(cls, right: Node, comparer: Comparer) -> Base | None:
@@ -173,15 +173,15 @@ class Base(Struct, frozen=True, eq=False):
         written = terms(right)
         parts = collected(written, comparer, recogniser)
         trees = [part.tree() for part, _ in parts] or list(written)
-        table: dict[Rational | None, Slip] = {}
+        table: dict[Rational | None, Misconception] = {}
         material = Material(
             _writings(right, parts), tuple(trees), written, _names(right, comparer), _sums(comparer)
         )
         size = sum(1 for _ in walk(right))
-        for slip in islice(slips(material), max(LEAST_SLIPS, MOST_WORK // size)):
-            at = comparer.value(slip.tree)
+        for misconception in islice(misconceptions(material), max(LEAST_MISCONCEPTIONS, MOST_WORK // size)):
+            at = comparer.value(misconception.tree)
             if at is not None and at != value:
-                table.setdefault(at, slip)
+                table.setdefault(at, misconception)
         return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, table)
 
     def lacks(self, formula: Node, name: str) -> bool:
@@ -197,7 +197,7 @@ def expanded(node: Node, comparer: Comparer) -> Node:
 
 
 def _names(right: Node, comparer: Comparer) -> tuple[str, ...]:
-    """The symbols that slips are tried with: those of the formula first, none that is settled."""
+    """The symbols that misconceptions are tried with: those of the formula first, none that is settled."""
     settled = {name for name, _ in comparer.assumptions}
     own = symbols(right) - settled
     others = [name for name in comparer.points.exact[0] if name not in own | settled]

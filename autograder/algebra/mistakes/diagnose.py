@@ -1,10 +1,10 @@
 """Says how a wrong formula differs from the right one, in words that do not give the right one away.
 
 Every statement is exactly true. Either the student's own formula with that one thing changed is proven to
-equal the right one (`Difference.repaired`, see `search`), or the right formula with the slip is proven to
-equal the student's (`Difference.slip`). Slips of polynomials are made once and looked up by their exact
-value at a secret point; what they do not cover is arithmetic on a handful of exact values, recognised as
-monomials, and the search for a change.
+equal the right one (`Difference.repaired`, see `search`), or the right formula with the misconception is
+proven to equal the student's (`Difference.misconception`). Misconceptions of polynomials are made once and
+looked up by their exact value at a secret point; what they do not cover is arithmetic on a handful of exact
+values, recognised as monomials, and the search for a change.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.bases import Base, Monomial, changed, collected, small_ratio
+from autograder.algebra.mistakes.misconceptions import Misconception
 from autograder.algebra.mistakes.search import search
-from autograder.algebra.mistakes.slips import Slip
 from autograder.algebra.mistakes.targets import Found, Target
 from autograder.algebra.nodes import Add, Mul, Neg, Node, Sym, symbols, walk
 from autograder.algebra.printing.text import to_text
@@ -27,7 +27,7 @@ from autograder.algebra.values.evaluate import Rational
 MOST_OWN_TERMS = 8
 """Terms of an answer that are looked at one by one."""
 MOST_RIGHT = 3
-"""Right formulas that slips are looked for in."""
+"""Right formulas that misconceptions are looked for in."""
 
 CODES = (
     "sign", "factor-too-large", "factor-too-small", "reciprocal",
@@ -78,10 +78,10 @@ class Difference(Struct, frozen=True):
         code: one of `CODES`.
         params: what a student may read: symbols and parts that the student wrote, never others.
         note: the same for staff, with ``{}`` for each of ``about``.
-        made: see `slip`.
+        made: see `misconception`.
         about: formulas that staff may see.
         repaired: the wrong formula with what is named undone, equal to the right one; None where the
-            slip was made in the right one instead.
+            misconception was made in the right one instead.
         kind: which of the sentences of its code; empty for the plain one.
     """
 
@@ -94,8 +94,8 @@ class Difference(Struct, frozen=True):
     kind: str = ""
 
     @property
-    def slip(self) -> Node | None:
-        """The right formula with this slip, equal to the wrong formula under the reading granted.
+    def misconception(self) -> Node | None:
+        """The right formula with this misconception, equal to the wrong formula under the reading granted.
 
         None where it was undone in the wrong formula, and for the two codes about symbols that occur or
         do not.
@@ -154,17 +154,22 @@ class Diagnosis:
             if (value := values[place] if known else base.comparer.value(wrong)) is not None
         ]
         for base, value in exact:
-            slip = base.table.get(value)
-            # By a relation, what is no slip of theirs may look like one in a symbol that they did not write.
-            if slip is not None and not (slip.code == "off-by-one" and slip.symbol not in symbols(wrong)):
-                told = _told(slip, wrong, base)
-                if slip.code == "off-by-one":  # whoever wrote d^2 + d has a term too many, not d*(d + 1)
+            misconception = base.table.get(value)
+            # By a relation, what is no misconception of theirs may look like one in a symbol that they did
+            # not write.
+            if misconception is not None and not (
+                misconception.code == "off-by-one" and misconception.symbol not in symbols(wrong)
+            ):
+                told = _told(misconception, wrong, base)
+                if (
+                    misconception.code == "off-by-one"
+                ):  # whoever wrote d^2 + d has a term too many, not d*(d + 1)
                     other = _Comparison(base, wrong, symbols(wrong), value).difference()
                     if other is not None and other.code == "extra-term" and not other.weak:
                         return other
-                if slip.code not in OPERATIONS and told.code != "wrong-term":
+                if misconception.code not in OPERATIONS and told.code != "wrong-term":
                     return told
-                found = self._searched(wrong) or (None if slip.code in OPERATIONS else told)
+                found = self._searched(wrong) or (None if misconception.code in OPERATIONS else told)
                 if found is not None:
                     return found
         written = symbols(wrong)
@@ -364,25 +369,35 @@ def _of_power(before: int, step: int) -> str:
     return "power-too-large" if abs(after) > abs(before) else "power-too-small"
 
 
-def _told(slip: Slip, wrong: Node, base: Base) -> Difference:  # noqa: C901 - one case after the other
-    """What a student may read about a slip that was recognised."""
-    note = " ".join(filter(None, (slip.code, slip.symbol, slip.other, "at {}" if slip.at else "")))
-    about = (slip.at,) if slip.at else ()
-    written, code, kind, params = symbols(wrong), slip.code, "", {}
-    if slip.part is not None and isinstance(wrong, Add) and len(wrong.terms) <= MOST_OWN_TERMS:
-        value = base.comparer.value(slip.part)
+def _told(misconception: Misconception, wrong: Node, base: Base) -> Difference:  # noqa: C901 - one case after the other
+    """What a student may read about a misconception that was recognised."""
+    note = " ".join(
+        filter(
+            None,
+            (
+                misconception.code,
+                misconception.symbol,
+                misconception.other,
+                "at {}" if misconception.at else "",
+            ),
+        )
+    )
+    about = (misconception.at,) if misconception.at else ()
+    written, code, kind, params = symbols(wrong), misconception.code, "", {}
+    if misconception.part is not None and isinstance(wrong, Add) and len(wrong.terms) <= MOST_OWN_TERMS:
+        value = base.comparer.value(misconception.part)
         found = next((part for part in wrong.terms if base.comparer.value(part) == value), None)
         if found is not None:
             params["term"] = to_text(found)
             written = symbols(found)
     if code.startswith("swapped"):
-        if {slip.symbol, slip.other} <= written:
-            params |= {"first": slip.symbol, "second": slip.other}
-    elif slip.symbol in written:
-        params["symbol"] = slip.symbol
-    if code == "power-in-term" and slip.part is not None:
-        left = base.recogniser.monomial(base.comparer.value(slip.part))
-        gone = left is not None and not left.powers.get(slip.symbol, 0)
+        if {misconception.symbol, misconception.other} <= written:
+            params |= {"first": misconception.symbol, "second": misconception.other}
+    elif misconception.symbol in written:
+        params["symbol"] = misconception.symbol
+    if code == "power-in-term" and misconception.part is not None:
+        left = base.recogniser.monomial(base.comparer.value(misconception.part))
+        gone = left is not None and not left.powers.get(misconception.symbol, 0)
         if gone:
             params.pop("symbol", None)
         elif "symbol" not in params:
@@ -390,12 +405,12 @@ def _told(slip: Slip, wrong: Node, base: Base) -> Difference:  # noqa: C901 - on
     if code in IN_TERMS and "term" not in params:  # what is multiplied out cannot be pointed at
         code, params = "wrong-term", {}
     if code == "power-too-small" and "symbol" not in params:
-        code, kind = "factor-forgotten", "absent" if base.lacks(wrong, slip.symbol) else ""
+        code, kind = "factor-forgotten", "absent" if base.lacks(wrong, misconception.symbol) else ""
     if code == "factor-forgotten":
-        params, kind = {}, "absent" if base.lacks(wrong, slip.symbol) else ""
+        params, kind = {}, "absent" if base.lacks(wrong, misconception.symbol) else ""
     if code == "symbol-replaced" and "symbol" in params and "term" not in params:
-        kind = "some" if sum(part == Sym(slip.symbol) for part in walk(wrong)) > 1 else ""
-    return Difference(code, params, note, slip.tree, about, kind=kind)
+        kind = "some" if sum(part == Sym(misconception.symbol) for part in walk(wrong)) > 1 else ""
+    return Difference(code, params, note, misconception.tree, about, kind=kind)
 
 
 def _named(found: Found, wrong: Node) -> Difference:
@@ -406,7 +421,7 @@ def _named(found: Found, wrong: Node) -> Difference:
         found.code == "symbol-replaced" and params["symbol"] not in symbols(wrong)
     ):
         params = {}
-    elif found.code == "symbol-replaced" and found.slip is not None:
+    elif found.code == "symbol-replaced" and found.misconception is not None:
         kind = "some" if sum(part == Sym(params["symbol"]) for part in walk(wrong)) > 1 else ""
     elif found.some and found.code in SOMEWHERE:
         kind = "some"
@@ -415,4 +430,6 @@ def _named(found: Found, wrong: Node) -> Difference:
         return Difference(
             found.code, params, "{} would be right", None, (found.repaired,), found.repaired, kind
         )
-    return Difference(found.code, params, note.replace("{", "").replace("}", ""), found.slip, (), None, kind)
+    return Difference(
+        found.code, params, note.replace("{", "").replace("}", ""), found.misconception, (), None, kind
+    )

@@ -12,8 +12,7 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes import floats
 from autograder.algebra.mistakes.bases import expanded
-from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS
-from autograder.algebra.mistakes.edits import swapped, total
+from autograder.algebra.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, swapped, total
 from autograder.algebra.nodes import (
     Add,
     Div,
@@ -78,16 +77,16 @@ class Found(Struct, frozen=True):
     Attributes:
         code: what was done wrong.
         params: what the sentence names, as the student wrote it.
-        repaired: the student's formula with that undone, or the wrong formula itself where the slip was
-            made in the right one.
-        slip: the right formula with the slip; None where it was undone in the student's.
+        repaired: the student's formula with that undone, or the wrong formula itself where the misconception
+            was made in the right one.
+        misconception: the right formula with the misconception; None where it was undone in the student's.
         some: it was changed in one place, and there are others like it.
     """
 
     code: str
     params: dict[str, str]
     repaired: Node | None = None
-    slip: Node | None = None
+    misconception: Node | None = None
     some: bool = False
 
     def order(self) -> tuple[int, bool, int]:
@@ -112,7 +111,7 @@ class Target(Struct, frozen=True, eq=False):
         names: symbols to try, those of the formula first.
         functions: that may be lacking.
         material: parts of the formula that an answer may lack.
-        special: the formula with one slip everywhere, and what that is.
+        special: the formula with one misconception everywhere, and what that is.
     """
 
     right: Node
@@ -141,9 +140,9 @@ class Target(Struct, frozen=True, eq=False):
         parts = [part for part in walk(right) if part != right and not isinstance(part, Num)]
         material = tuple(dict.fromkeys(part for part in parts if isinstance(part, NODES)))[:MOST_MATERIAL]
         special = tuple(
-            (found, tuple(floats.value(found.slip, point) for point in points))
+            (found, tuple(floats.value(found.misconception, point) for point in points))
             for found in _special(right, own, list(names))
-            if found.slip is not None
+            if found.misconception is not None
         )
         return cls(
             right, comparer, points, at, tuple(order), names, _known_functions(right), material, special
@@ -168,7 +167,7 @@ class Target(Struct, frozen=True, eq=False):
         return False
 
     def special_cases(self, wrong: Node, theirs: Sequence[float]) -> Iterator[Found]:
-        """The slips of the right formula that may have made the wrong one, which has these values."""
+        """The mistakes of the right formula that may have made the wrong one, which has these values."""
         written = symbols(wrong)
         for found, values_there in self.special:
             other = Sym(found.params.get("symbol", ""))
@@ -199,7 +198,9 @@ class Target(Struct, frozen=True, eq=False):
         try:
             if found.repaired is not None:
                 return self.comparer.equal(found.repaired, self.right, searching=False)
-            return found.slip is not None and self.comparer.equal(found.slip, wrong, searching=False)
+            return found.misconception is not None and self.comparer.equal(
+                found.misconception, wrong, searching=False
+            )
         except Undecided:
             return False
 
@@ -236,32 +237,34 @@ NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
 def _special(  # noqa: C901 - one case after the other
     right: Node, own: Sequence[str], names: Sequence[str]
 ) -> Iterator[Found]:
-    """The right formula with one slip wherever it can be made; and without several of its terms."""
+    """The right formula with one misconception wherever it can be made; and without several of its terms."""
     for name, other in combinations(own, 2):
         params = {"first": name, "second": other}
-        yield Found("swapped-symbols", params, slip=swapped(right, name, other))
+        yield Found("swapped-symbols", params, misconception=swapped(right, name, other))
     for name in own:
         for other in names:
             if other != name:
-                yield Found("symbol-replaced", {"symbol": other}, slip=substitute(right, name, Sym(other)))
-        yield Found("symbol-one", {"missing": name}, slip=substitute(right, name, ONE))
-        yield Found("symbol-zero", {"missing": name}, slip=substitute(right, name, Num(0)))
+                yield Found(
+                    "symbol-replaced", {"symbol": other}, misconception=substitute(right, name, Sym(other))
+                )
+        yield Found("symbol-one", {"missing": name}, misconception=substitute(right, name, ONE))
+        yield Found("symbol-zero", {"missing": name}, misconception=substitute(right, name, Num(0)))
     for name in sorted(
         {part.name for part in walk(right) if isinstance(part, Fn) and len(part.arguments) == 1}
     ):
-        slip = applied(right, name, lambda fn: fn.arguments[0])
+        misconception = applied(right, name, lambda fn: fn.arguments[0])
         code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
-        yield Found(code, {"everywhere": name}, slip=slip)
+        yield Found(code, {"everywhere": name}, misconception=misconception)
     for name in ("max", "min"):
         most = max((len(part.arguments) for part in walk(right) if isinstance(part, Fn)), default=0)
         for index in range(most):
-            slip = applied(right, name, _argument(index))
-            if slip != right:
-                yield Found("comparison-forgotten", {}, slip=slip)
+            misconception = applied(right, name, _argument(index))
+            if misconception != right:
+                yield Found("comparison-forgotten", {}, misconception=misconception)
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
         for count in range(1, len(right.terms) - 1):
             for kept in combinations(right.terms, count):
-                yield Found("missing-terms", {}, slip=total(kept))
+                yield Found("missing-terms", {}, misconception=total(kept))
 
 
 def _argument(index: int) -> Callable[[Fn], Node]:

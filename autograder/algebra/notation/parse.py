@@ -25,7 +25,7 @@ from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import Unreadable
 
 ORDERS = ("<", "≤", ">", "≥")
-"""Signs of inequalities, as `write.to_text` writes them."""
+"""Signs of inequalities, as `to_text` writes them."""
 _DIGITS = re.compile(r"[0-9]+")
 _DIGITS_BEFORE = re.compile(r"(?<![0-9.,])[0-9]+\Z")
 MAX_ELEMENTS = 16

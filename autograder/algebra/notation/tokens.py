@@ -15,14 +15,15 @@ from msgspec import Struct
 from autograder.algebra.greek import GREEK
 from autograder.algebra.nodes import FUNCTIONS, Node, Num
 from autograder.algebra.notation.characters import needs_rewriting, rewrite, unknown
-from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
-from autograder.algebra.notation.words import (
+from autograder.algebra.notation.vocabulary import (
     COMMANDS,
     CONSTANTS,
     FUNCTION_SPELLINGS,
     SIGMOIDS,
     SIGNS,
     SUMMATIONS,
+    Vocabulary,
+    plain_name,
 )
 from autograder.errors import Unreadable
 

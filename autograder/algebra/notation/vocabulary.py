@@ -1,4 +1,7 @@
-"""The symbols a formula may use, with their other spellings."""
+"""The words of formulas: what they mean before any symbol is declared, and symbols with other spellings.
+
+For a name that is not known, the one that was meant is only guessed where it is too close to mislead.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,96 @@ from fractions import Fraction
 from msgspec import Struct
 
 from autograder.algebra.greek import GREEK
-from autograder.algebra.nodes import FUNCTIONS, Node, Num, Sym
+from autograder.algebra.nodes import FUNCTIONS, Const, Node, Num, Sym
 from autograder.algebra.notation.characters import REWRITTEN
-from autograder.algebra.notation.spelling import is_slip
-from autograder.algebra.notation.words import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.errors import RubricError
+
+SIGNS: Mapping[str, str] = {
+    "+": "+", "-": "-", "*": "*", "×": "×", "/": "/", "//": "//", "^": "^", "**": "^", "!": "!",
+    "(": "(", ")": ")", "[": "[", "]": "]", "{": "{", "}": "}", ",": ",", "=": "=", "==": "=", "_": "_",
+    "⌈": "⌈", "⌉": "⌉", "⌊": "⌊", "⌋": "⌋", "\\*": "*",
+    "|": "|", "!=": "≠", "≠": "≠", "≈": "≈",
+}  # fmt: skip
+"""Sign → kind of its token."""
+
+COMMANDS: Mapping[str, str] = {
+    "cdot": "*", "cdotp": "*", "centerdot": "*", "ast": "*", "bullet": "*", "times": "×", "div": "/",
+    "{": "{", "}": "}", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
+    "lparen": "(", "rparen": ")",
+    "lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋",
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac",
+    "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈",
+    "binom": "binom", "dbinom": "binom", "tbinom": "binom",
+}  # fmt: skip
+"""LaTeX command → kind of its token."""
+
+FUNCTION_SPELLINGS: Mapping[str, str] = {
+    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "pow": "pow", "Pow": "pow",
+    "log": "log", "Log": "log", "ln": "ln", "lg": "lg", "log10": "lg",
+    "log2": "log2", "lb": "log2", "ld": "log2",
+    "max": "max", "Max": "max", "maximum": "max", "min": "min", "Min": "min", "minimum": "min",
+    "factorial": "factorial", "binomial": "binomial", "binom": "binomial", "comb": "binomial",
+    "ceil": "ceil", "ceiling": "ceil", "floor": "floor",
+    "abs": "abs", "Abs": "abs", "fabs": "abs",
+    "sigmoid": "sigmoid", "Sigmoid": "sigmoid", "logistic": "sigmoid", "expit": "sigmoid",
+    "tanh": "tanh", "Tanh": "tanh", "sin": "sin", "cos": "cos",
+}  # fmt: skip
+"""Spelling → function. Those that are no node of their own (``cbrt``, ``log2``, ``pow``) are written in
+terms of the others when they are read."""
+
+CONSTANTS: Mapping[str, Const] = {"pi": Const("pi"), "e": Const("e")}
+
+SIGMOIDS = frozenset(("σ", "sigma"))
+"""Names of the sigmoid where brackets follow and no symbol is declared so."""
+
+SUMMATIONS = frozenset(("sum", "Sum", "prod", "Prod", "Product", "Σ", "Π"))
+"""Signs of sums and products over an index, which are not read; a symbol may be declared by such a name."""
+
+
+_SHORTEST = 4
+"""Letters of a word in which one may be wrong; in shorter ones it makes another word."""
+_SHORTENED: Mapping[str, str] = {"num": "n", "number": "n"}
+
+
+def is_typo(written: str, meant: str) -> bool:
+    """Whether a name is another one with a typo in some of its parts.
+
+    Names that merely look alike, such as ``vocab_size`` and ``batch_size``, mean different things: a wrong
+    guess is worse than none.
+    """
+    parts, others = written.split("_"), meant.split("_")
+    if len(parts) != len(others):
+        parts, others = [written.replace("_", "")], [meant.replace("_", "")]
+    if [_SHORTENED.get(parts[0], parts[0]), *parts[1:]] == others and len(others) > 1:
+        return True
+    return parts != others and all(
+        one == other or (min(len(one), len(other)) >= _SHORTEST and _one_typo(one, other))
+        for one, other in zip(parts, others, strict=True)
+    )
+
+
+def _one_typo(one: str, other: str) -> bool:
+    """Whether one letter is missing, too many or wrong, or two neighbours are exchanged; never the first.
+
+    In short words a wrong letter makes another word (``logs``, ``loss``), and a digit counts things.
+    """
+    if one[0] != other[0]:
+        return False
+    shorter = min(len(one), len(other))
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    end = 0
+    while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
+        end += 1
+    one, other = one[: len(one) - end], other[: len(other) - end]
+    if not (one + other).isalpha():
+        return False
+    if len(one) != len(other):
+        return len(one) + len(other) == 1
+    return (len(one) == 1 and shorter > _SHORTEST) or (len(one) == 2 and one == other[::-1])
+
 
 _SPELLING = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9\u0370-\u03ff]*(?:_[A-Za-z0-9\u0370-\u03ff]+)*'*")
 _MARKUP = re.compile(
@@ -30,8 +118,6 @@ _MOST_LETTERS = 8
 """Symbols that may stand side by side without a sign or blank."""
 _LONGEST_QUICK_NUMBER = 15
 _USUAL_NUMBERS = 129
-_DECIMAL_COMMA = frozenset(("de",))
-"""Languages in which a comma stands before decimals, and a point may separate thousands."""
 _LONGEST_NAME = 64
 
 
@@ -53,7 +139,7 @@ def plain_name(spelling: str) -> str:
     return re.sub(r"_+", "_", re.sub(r"[{}\s\\]", "", name)).strip("_")
 
 
-class Words(dict[str, tuple[str, Node | str]]):
+class KnownWords(dict[str, tuple[str, Node | str]]):
     """Word → kind and value of its token, for the words that mean the same wherever they stand.
 
     Built once from the declared symbols. Large numbers are made when they are asked for, and not kept.
@@ -78,7 +164,7 @@ class Vocabulary:
         domains: declared name → ``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1),
             ``"unit"`` (0 and 1 as well) or ``"real"``.
         functions: further spellings of functions → the function.
-        words: see `Words`.
+        words: see `KnownWords`.
         decimal_comma: whether a comma may stand before decimals, and a point separate thousands.
     """
 
@@ -110,19 +196,19 @@ class Vocabulary:
             if len(spelling) > 1:
                 self._alike.setdefault(_folded(spelling), set()).add(name)
         self.decimal_comma = False
-        self.words = Words(_words(self.nodes, functions))
+        self.words = KnownWords(_words(self.nodes, functions))
 
     def extended(self, name: str) -> Vocabulary:
         """The same symbols and one more, a positive number."""
         return Vocabulary({**self._declared, name: Symbol("positive")})
 
-    def spoken(self, languages: Iterable[str]) -> Vocabulary:
-        """The same symbols in a course of these languages, which decide what a mark between digits means.
+    def spoken(self, *, decimal_comma: bool) -> Vocabulary:
+        """The same symbols in a course whose languages decide what a mark between digits means.
 
         What a rubric states is read without them: it has decimal points, as programs have.
         """
         known = Vocabulary(self._declared)
-        known.decimal_comma = not _DECIMAL_COMMA.isdisjoint(languages)
+        known.decimal_comma = decimal_comma
         return known
 
     def misspelt(self, word: str) -> Sym | None:
@@ -168,7 +254,7 @@ class Vocabulary:
         if plain in self._run_together:
             return self._run_together[plain]
         known = (*self.domains, *self.names, *self.functions, *FUNCTION_SPELLINGS)
-        return next((spelling for spelling in known if is_slip(plain.lower(), spelling.lower())), "")
+        return next((spelling for spelling in known if is_typo(plain.lower(), spelling.lower())), "")
 
 
 def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str, str]]:
@@ -235,7 +321,7 @@ def _letter_forms(word: str) -> Sequence[str]:
 def _words(
     nodes: Mapping[str, Sym], functions: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, Node | str]]]:
-    """The entries of `Words`; later ones count."""
+    """The entries of `KnownWords`; later ones count."""
     yield "", ("end", "")
     yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
     yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))

@@ -54,7 +54,7 @@ class Quantity(Struct, frozen=True):
         return self.number * self.factor
 
 
-class Written(Struct, frozen=True):
+class ReadQuantity(Struct, frozen=True):
     """An answer that was read.
 
     Attributes:
@@ -92,7 +92,7 @@ _LATEX = (
 )
 
 
-def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> Written:
+def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
     """Read a number with or without a unit.
 
     Args:
@@ -116,7 +116,7 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> Writt
     # Nobody writes 1.234 MB or 1.234e6 for thousands; whether 1,234 MB are thousands is open.
     scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _scaled(units[0])
     likely = scientific and len(units) == 1 and "," not in parts["number"]
-    return Written(distinct, settled=len(distinct) == 1 or likely, text=text)
+    return ReadQuantity(distinct, settled=len(distinct) == 1 or likely, text=text)
 
 
 def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:

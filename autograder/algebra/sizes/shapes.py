@@ -1,7 +1,7 @@
 """Shapes of tensors: how they are written, and how a wrong one differs from the right one.
 
 A shape is a row of sizes: numbers, or formulas in the declared symbols. What is said about a wrong one
-is looked up among the shapes that one slip makes of the right one.
+is looked up among the shapes that one misconception makes of the right one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _BATCH = re.compile(r".*batch.*", re.IGNORECASE)
 _HEADS = re.compile(r"(?:n|num|number_of)?[_ ]?heads?|köpfe", re.IGNORECASE)
 
 
-class Difference(Struct, frozen=True):
+class ShapeDifference(Struct, frozen=True):
     """How a shape differs.
 
     Attributes:
@@ -145,7 +145,7 @@ def head_count(vocabulary: Vocabulary) -> Node | None:
     return next((node for spelling, node in vocabulary.nodes.items() if names_heads(spelling)), None)
 
 
-def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> Difference | None:
+def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDifference | None:
     """How a shape differs from the right one.
 
     Args:
@@ -173,16 +173,16 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> Difference |
     if len(given) == len(right):
         wrong, open_ones = _wrong_axes(given, right, equal)
         if wrong and open_ones:  # nothing is said of these
-            return Difference("axes", wrong)
+            return ShapeDifference("axes", wrong)
         return _in_place(given, right, wrong, proven, roles) if wrong else None
     if len(given) == 1 and proven(given[0], Mul(right)):
-        return Difference("product", (0,))
+        return ShapeDifference("product", (0,))
     found = None
     if len(given) == len(right) - 1:
         found = _merged(given, right, same, roles) or _dropped(given, right, same, roles)
     elif len(given) == len(right) + 1:
         found = _inserted(given, right, proven, same, roles)
-    return found or Difference("count")
+    return found or ShapeDifference("count")
 
 
 def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...], list[int]]:
@@ -203,16 +203,20 @@ def _wrong_axes(given: Axes, right: Axes, equal: Equal) -> tuple[tuple[int, ...]
     return tuple(wrong), open_ones
 
 
-def _in_place(given: Axes, right: Axes, wrong: tuple[int, ...], equal: Equal, roles: Roles) -> Difference:
+def _in_place(
+    given: Axes, right: Axes, wrong: tuple[int, ...], equal: Equal, roles: Roles
+) -> ShapeDifference:
     if len(wrong) == 1:
-        return Difference(_one_axis(given[wrong[0]], right[wrong[0]], equal, roles), wrong)
+        return ShapeDifference(_one_axis(given[wrong[0]], right[wrong[0]], equal, roles), wrong)
     if not _permuted([given[axis] for axis in wrong], [right[axis] for axis in wrong], equal):
-        return Difference("axes", wrong)
+        return ShapeDifference("axes", wrong)
     if len(wrong) > 2:
-        return Difference("permuted", wrong)
+        return ShapeDifference("permuted", wrong)
     if roles.heads == wrong[0] and wrong[1] < len(right) - 1:
-        return Difference("heads-not-moved", wrong)
-    return Difference("last-two-swapped" if wrong == (len(right) - 2, len(right) - 1) else "swapped", wrong)
+        return ShapeDifference("heads-not-moved", wrong)
+    return ShapeDifference(
+        "last-two-swapped" if wrong == (len(right) - 2, len(right) - 1) else "swapped", wrong
+    )
 
 
 def _one_axis(given: Node, right: Node, equal: Equal, roles: Roles) -> str:
@@ -244,35 +248,35 @@ def _merges(axes: Axes) -> Iterator[tuple[tuple[int, int], int, list[Node]]]:
             yield (first, second), stays - (goes < stays), merged
 
 
-def _merged(given: Axes, right: Axes, same: Same, roles: Roles) -> Difference | None:
+def _merged(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
     """One axis is still the product of two. With a size of one, the axis might as well be missing."""
     for pair, place, merged in _merges(right):
         if any(right[axis] == Num(1) for axis in pair) or not same(given, merged):
             continue
         with_width = roles.heads in pair and len(right) - 1 in pair
-        return Difference("heads-not-split" if with_width else "not-split", (place,))
+        return ShapeDifference("heads-not-split" if with_width else "not-split", (place,))
     return None
 
 
-def _dropped(given: Axes, right: Axes, same: Same, roles: Roles) -> Difference | None:
+def _dropped(given: Axes, right: Axes, same: Same, roles: Roles) -> ShapeDifference | None:
     dropped = {axis for axis in range(len(right)) if same(given, (*right[:axis], *right[axis + 1 :]))}
     if dropped == {roles.batch}:
-        return Difference("batch-missing")
+        return ShapeDifference("batch-missing")
     if dropped == {roles.heads}:
-        return Difference("heads-missing")
-    return Difference("missing") if dropped else None
+        return ShapeDifference("heads-missing")
+    return ShapeDifference("missing") if dropped else None
 
 
-def _inserted(given: Axes, right: Axes, equal: Equal, same: Same, roles: Roles) -> Difference | None:
+def _inserted(given: Axes, right: Axes, equal: Equal, same: Same, roles: Roles) -> ShapeDifference | None:
     extra = [axis for axis in range(len(given)) if same((*given[:axis], *given[axis + 1 :]), right)]
     ones = [axis for axis in extra if equal(given[axis], Num(1))]
     if extra:
-        return Difference("extra-one", (ones[0],)) if ones else Difference("extra", (extra[0],))
+        return ShapeDifference("extra-one", (ones[0],)) if ones else ShapeDifference("extra", (extra[0],))
     heads = roles.head_count
     for pair, _, merged in _merges(given):
         if same(merged, right):
             of_heads = heads is not None and any(equal(given[axis], heads) for axis in pair)
-            return Difference("heads-not-joined" if of_heads else "not-joined", pair)
+            return ShapeDifference("heads-not-joined" if of_heads else "not-joined", pair)
     return None
 
 

@@ -107,7 +107,7 @@ def _leading(number: Fraction) -> int:
 
 
 def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quantity]]:
-    """Slips that may have been made, each undone."""
+    """Misconceptions that may have been made, each undone."""
     if given.number == 0 or right.amount == 0:
         return
     yield "sign", replace(given, number=-given.number)
@@ -115,31 +115,33 @@ def _corrections(given: Quantity, right: Quantity) -> Iterator[tuple[str, Quanti
     larger = max(ratio, 1 / ratio)
     near = float(larger) if larger < MOST_OFF else 0.0
     bytes_asked = can_differ("binary-prefix", given.dimension)
-    for code, factor, least, most in (*_BYTE_SLIPS, *_SLIPS) if bytes_asked else _SLIPS:
+    for code, factor, least, most in (
+        (*_BYTE_MISCONCEPTIONS, *_MISCONCEPTIONS) if bytes_asked else _MISCONCEPTIONS
+    ):
         if least < near < most and can_differ(code, given.dimension):
             correction = factor if ratio > 1 else 1 / factor
             yield code, replace(given, number=given.number * correction)
     yield "inverse", replace(given, number=1 / given.amount, factor=Fraction(1))
 
 
-def _slip(code: str, factor: Fraction) -> tuple[str, Fraction, float, float]:
-    """A slip, with how far off an answer is when it may explain it; whether it does is decided exactly."""
+def _misconception(code: str, factor: Fraction) -> tuple[str, Fraction, float, float]:
+    """A mistake, with how far off an answer is when it may explain it; whether it does is decided exactly."""
     return code, factor, float(factor * (1 - 2 * CLOSE)), float(factor * (1 + 2 * CLOSE))
 
 
 _POWERS = range(1, MOST_PREFIXES + 1)
 MOST_OFF = 1 << 70
 """More than any factor below."""
-_SLIPS = (
-    _slip("percent", Fraction(100)),
-    *(_slip("thousand", Fraction(1000) ** power) for power in _POWERS),
-    *(_slip("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
+_MISCONCEPTIONS = (
+    _misconception("percent", Fraction(100)),
+    *(_misconception("thousand", Fraction(1000) ** power) for power in _POWERS),
+    *(_misconception("power-of-ten", Fraction(10) ** power) for power in range(1, 3 * MOST_PREFIXES)),
 )
-"""Factors by which an answer may be off, either way, by the names of the slips."""
-_BYTE_SLIPS = (
-    *(_slip("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
-    _slip("bits-for-bytes", Fraction(8)),
-    *(_slip("thousand", Fraction(1024) ** power) for power in _POWERS),
+"""Factors by which an answer may be off, either way, by the names of the misconceptions."""
+_BYTE_MISCONCEPTIONS = (
+    *(_misconception("binary-prefix", Fraction(1024, 1000) ** power) for power in _POWERS),
+    _misconception("bits-for-bytes", Fraction(8)),
+    *(_misconception("thousand", Fraction(1024) ** power) for power in _POWERS),
 )
 
 

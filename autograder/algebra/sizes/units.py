@@ -14,7 +14,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from autograder.algebra.notation.spelling import is_slip
+from autograder.algebra.notation.vocabulary import is_typo
 from autograder.errors import Unreadable
 
 MAX_CHARS = 80
@@ -264,7 +264,7 @@ def _known(word: str) -> bool:
 
 def _suggestion(word: str) -> str:
     """The nearest word there is; empty when none is near."""
-    return next((known for known in _suggested() if is_slip(word.lower(), known)), "")
+    return next((known for known in _suggested() if is_typo(word.lower(), known)), "")
 
 
 def _suggested() -> Iterator[str]:

@@ -8,8 +8,15 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.results import blank, no_answer, result, review
-from autograder.checks.judging.signs import Sighting, Sought, Wanted, check_pattern, look, signs_of
+from autograder.checks.judging.cues import (
+    CueMatch,
+    CueSearch,
+    ExpectedCount,
+    check_pattern,
+    cues_of,
+    find_cues,
+)
+from autograder.checks.judging.results import is_blank, no_answer, result, review
 from autograder.checks.options import place
 from autograder.checks.values import prose
 from autograder.errors import RubricError
@@ -39,8 +46,8 @@ class ManualItem(Struct, frozen=True):
     """Answers worth full, half and no credit."""
     suggest: tuple[str, ...] = ()
     """A closed list of words: an answer that holds one of them suggests this item to the grader."""
-    signs: dict[str, Wanted] = {}
-    """Signs of the question, and how often each must occur: a whole number, or ``"some"``."""
+    cues: dict[str, ExpectedCount] = {}
+    """Cues of the question, and how often each must occur: a whole number, or ``"some"``."""
     order: tuple[str, ...] = ()
     """Those of them that must occur in this order."""
     part: str = ""
@@ -55,7 +62,7 @@ def manual_options(question: Question, item: Item) -> ManualItem:
         item: one with ``manual = true``.
 
     Raises:
-        RubricError: a key has the wrong type, or names a sign that the question does not state.
+        RubricError: a key has the wrong type, or names a cue that the question does not state.
     """
     own = field_names(ManualItem)
     table = {key: value for key, value in item.options.items() if key in own}
@@ -63,25 +70,25 @@ def manual_options(question: Question, item: Item) -> ManualItem:
     for entry in options.suggest:
         bare = [word.strip("*") for word in entry.split()]
         if not bare or not all(bare) or any("*" in word for word in bare):
-            where = f"{place(question, item)}: suggest"
-            raise RubricError(f"{where}: expected words, with '*' at most at their ends, got {entry!r}")
-    _check_signs(question, item, options)
+            where = place(question, item).at(": suggest", "suggest")
+            raise RubricError(f"expected words, with '*' at most at their ends, got {entry!r}", where)
+    _check_cues(question, item, options)
     return options
 
 
-def _check_signs(question: Question, item: Item, options: ManualItem) -> None:
+def _check_cues(question: Question, item: Item, options: ManualItem) -> None:
     where = place(question, item)
     if options.part:
-        check_pattern(options.part, f"{where}: part")
-    stated = signs_of(question) if options.signs or options.order else {}
-    for key, names, known in (("signs", options.signs, stated), ("order", options.order, options.signs)):
+        check_pattern(options.part, where.at(": part", "part"))
+    stated = cues_of(question) if options.cues or options.order else {}
+    for key, names, known in (("cues", options.cues, stated), ("order", options.order, options.cues)):
         for name in names:
             if name not in known:
-                raise RubricError(f"{where}: {key}: no sign {name!r}; {hint(name, known)}")
+                raise RubricError(f"no cue {name!r}; {hint(name, known)}", where, key)
 
 
-def sightings(question: Question, item: Item, text: str) -> tuple[Sighting, ...]:
-    """What an answer shows of the signs that an item asks for: suggestions for whoever marks it.
+def cue_matches(question: Question, item: Item, text: str) -> tuple[CueMatch, ...]:
+    """What an answer shows of the cues that an item asks for: suggestions for whoever marks it.
 
     Args:
         question: of the item.
@@ -89,12 +96,12 @@ def sightings(question: Question, item: Item, text: str) -> tuple[Sighting, ...]
         text: what stands in the item's cell.
     """
     own = manual_options(question, item)
-    if not own.signs:
+    if not own.cues:
         return ()
     beside = [other for other in question.items if other.manual and other.cell == item.cell]
     parts = [manual_options(question, other).part for other in beside if other is not item]
     others = tuple(part for part in parts if part and part != own.part)
-    return look(text, Sought(own.signs, own.order, own.part, others), signs_of(question))
+    return find_cues(text, CueSearch(own.cues, own.order, own.part, others), cues_of(question))
 
 
 def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
@@ -108,13 +115,13 @@ def manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
         said = f"{len(prose.words(answer.source))} words, language: {prose.language(answer.source)}"
         if prose.spans(answer.source, manual_options(question, item).suggest):
             said += "; words of the list occur"
-        said += _told(sightings(question, item, answer.source))
+        said += _told(cue_matches(question, item, answer.source))
     guide = text_in(item.options.get("guide", ""), "en")
     staff = f"for a person: {said}" + (f"; {guide}" if guide else "")
     return result(question, item, review(staff, "review.person"))
 
 
-def _told(seen: Iterable[Sighting]) -> str:
+def _told(seen: Iterable[CueMatch]) -> str:
     words = {True: "found", False: "not found", None: "not told"}
     told = [
         f"; {words[one.holds]}: {one.said(operator.itemgetter('en'))}"
@@ -126,4 +133,4 @@ def _told(seen: Iterable[Sighting]) -> str:
 
 def unwritten(answer: Answer) -> bool:
     """Whether a cell was left as it was handed out, emptied, or a text that still is a placeholder."""
-    return blank(answer) or (answer.cell_type == "markdown" and prose.unwritten(answer.source))
+    return is_blank(answer) or (answer.cell_type == "markdown" and prose.unwritten(answer.source))

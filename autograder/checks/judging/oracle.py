@@ -1,23 +1,29 @@
-"""What a reference that is an oracle says: what is right, and which numbers known mistakes lead to.
+"""What a reference that is an oracle replies, and how a mistake is named that it knows.
 
-A question with a ``config`` calls its reference with it. The reference then returns a dictionary::
+An oracle is asked about values, with the ``config`` of the question, or with the arguments of each call of
+the student's. Every oracle replies in one form, with further facts of its kind beside these two::
 
     {"right": …, "mistakes": [{"code": "no-gate", "family": "less", "values": …}, …]}
 
-``right`` and ``values`` have one form: a value, or a dictionary of them by entry (of a table: by row, then by
-column). ``values`` holds only what the mistake changes. The codes are sentences ``<area>.<code>``; the area
-is that of the kind, for most of them ``counting``.
+``values`` is what the mistake makes of what is right, in the same form; of a dictionary by entry (of a table:
+by row, then by column) it holds only what the mistake changes. The codes are those of sentences
+``<area>.<code>``; a ``family`` is the code of a sentence about all mistakes of its sort.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from autograder.checks.judging.results import Finding, failed
-from autograder.messages import SENTENCES
+from autograder.checks.options import check_points, check_text
+from autograder.errors import RubricError, inside
+from autograder.messages import sentences
+from autograder.records import Message, Status
 from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
@@ -25,29 +31,27 @@ COUNTING = "counting"
 """The area of the vocabulary with the mistakes of numbers."""
 
 
-class Wrong(Struct, frozen=True):
+class MistakeValue(Struct, frozen=True):
     """What one known mistake makes of a value."""
 
     code: str
-    """Of a sentence about this mistake."""
     family: str
-    """Of a sentence about all mistakes of its sort."""
     value: Any
 
 
-class Said(Struct, frozen=True):
+class OracleReply(Struct, frozen=True):
     """What the reference says about one value; ``right`` is None where it says nothing."""
 
     right: Any = None
-    wrong: tuple[Wrong, ...] = ()
+    wrong: tuple[MistakeValue, ...] = ()
 
 
-class Known(Struct, frozen=True):
+class KnownValues(Struct, frozen=True):
     """What is known about one value before the answer is read."""
 
     rights: tuple[Any, ...] = ()
     """Every right value, as the rubric or the reference has it."""
-    wrongs: tuple[Wrong, ...] = ()
+    wrongs: tuple[MistakeValue, ...] = ()
     """What known mistakes lead to."""
     fault: Finding | None = None
     """Why nothing is known; never the student's fault."""
@@ -55,24 +59,38 @@ class Known(Struct, frozen=True):
     """Further right values, in the form that is compared."""
 
 
-def said(answer: Any, path: Sequence[str | int], area: str = COUNTING) -> Said:
-    """What an oracle says about one entry.
+class MistakeWorth(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a known mistake is worth: ``[[question.item.mistake]]`` of kinds that ask about each call."""
+
+    code: str
+    """Without the area."""
+    points: Decimal = Decimal(0)
+    text: dict[str, str] = {}
+    """Instead of the vocabulary's sentence."""
+
+
+def read_reply(reply: Any, path: Sequence[str | int] = ()) -> OracleReply:
+    """What a reply says about one entry; anything else than such a dictionary says nothing.
 
     Args:
-        answer: what the reference returned; anything else than such a dictionary says nothing.
+        reply: what the reference returned.
         path: the keys that lead to the entry; empty: the whole value.
-        area: of the vocabulary, where mistakes have their sentences.
     """
-    if not isinstance(answer, Mapping):
-        return Said()
-    mistakes = answer.get("mistakes")
+    if not isinstance(reply, Mapping):
+        return OracleReply()
+    mistakes = reply.get("mistakes")
     found = mistakes[:MOST_MISTAKES] if isinstance(mistakes, list | tuple) else ()
-    wrong = [_wrong(mistake, path, area) for mistake in found if isinstance(mistake, Mapping)]
-    return Said(_entry(answer.get("right"), path), tuple(one for one in wrong if one is not None))
+    wrong = (
+        MistakeValue(one["code"], str(one.get("family", "")), value)
+        for one in found
+        if isinstance(one, Mapping) and isinstance(one.get("code"), str)
+        if (value := _entry(one.get("values"), path)) is not None
+    )
+    return OracleReply(_entry(reply.get("right"), path), tuple(wrong))
 
 
-def named(
-    fitting: Iterable[Wrong],
+def mistake_finding(
+    fitting: Iterable[MistakeValue],
     staff: str,
     params: Mapping[str, Phrase],
     *,
@@ -91,25 +109,73 @@ def named(
         others: something else explains the number as well, such as a unit.
         area: of the vocabulary, where the mistakes have their sentences.
     """
-    found = {one.code: one.family for one in fitting}
+    found = {one.code: one.family for one in fitting if _has_sentences(one, area)}
     if not found:
         return None
     families = set(found.values())
     code = "several"
     if not others and len(families) == 1:
         code = next(iter(found)) if len(found) == 1 else families.pop()
-    if f"{area}.{code}" not in SENTENCES:
+    if f"{area}.{code}" not in sentences():
         return None
     return failed(f"{area}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
 
 
-def _wrong(mistake: Mapping[Any, Any], path: Sequence[str | int], area: str) -> Wrong | None:
-    """The mistake, where it changes the entry and has its sentences."""
-    code, family = mistake.get("code"), mistake.get("family")
-    value = _entry(mistake.get("values"), path)
-    if value is None or f"{area}.{code}" not in SENTENCES or f"{area}.{family}" not in SENTENCES:
-        return None
-    return Wrong(str(code), str(family), value)
+def matching_mistakes(reply: Any, came: Callable[[Any], bool]) -> list[str]:
+    """The codes of the mistakes that give what came from the student, in the order of the reference.
+
+    Args:
+        reply: of the oracle, about the same call.
+        came: whether a mistake's ``values`` are what came.
+    """
+    return [wrong.code for wrong in read_reply(reply).wrong if came(wrong.value)]
+
+
+def known_mistake(
+    finding: Finding, found: Sequence[Sequence[str]], area: str, worths: Iterable[MistakeWorth]
+) -> Finding:
+    """The finding, told as the known mistake that explains every wrong result; as it is when there is none.
+
+    Args:
+        finding: of an answer that is wrong.
+        found: of each wrong result the codes of the mistakes that give the same; see `matching_mistakes`.
+        area: of the vocabulary.
+        worths: what the rubric says about mistakes; the first one that fits decides.
+    """
+    first = found[0] if found else ()
+    codes = tuple(dict.fromkeys(code for code in first if all(code in others for others in found)))
+    if finding.status is not Status.FAILED:
+        return finding
+    stated = next((worth for worth in worths if worth.code in codes), None)
+    told = [code for code in codes if f"{area}.{code}" in sentences()]
+    if stated is None and not told:
+        return finding
+    code = stated.code if stated is not None else told[0]
+    text = dict(stated.text) if stated is not None else {}
+    message = Message(f"{area}.{code}", {"what": finding.message.params.get("what", "")}, text)
+    also = f"; the same as {', '.join(codes)}"
+    points = max(stated.points, finding.points) if stated is not None else finding.points
+    return msgspec.structs.replace(finding, message=message, staff=finding.staff + also, points=points)
+
+
+def check_worths(worths: Iterable[MistakeWorth], area: str, possible: Decimal, where: str) -> None:
+    """Refuse mistakes that nobody knows, that are worth too much, or whose text lacks English.
+
+    Raises:
+        RubricError: names question, item and mistake.
+    """
+    known = [code.removeprefix(f"{area}.") for code in sentences() if code.startswith(f"{area}.")]
+    for worth in worths:
+        at = inside(where, f", mistake {worth.code!r}", "mistake", worth.code)
+        if worth.code not in known:
+            raise RubricError(f"not known; known are: {', '.join(sorted(known))}", at)
+        check_points(worth.points, abs(possible), at.at(": points", "points"))
+        if worth.text:
+            check_text(worth.text, at, ("what",))
+
+
+def _has_sentences(one: MistakeValue, area: str) -> bool:
+    return f"{area}.{one.code}" in sentences() and f"{area}.{one.family}" in sentences()
 
 
 def _entry(value: Any, path: Sequence[str | int]) -> Any:

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Observations
-from autograder.checks.values.arrays import INCOMPARABLE, Difference
+from autograder.checks.options import Rules
+from autograder.checks.values.arrays import INCOMPARABLE, Mismatch, compare_values
 from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
@@ -19,6 +20,7 @@ from autograder.wording import Phrase
 
 NO_POINTS = Decimal(0)
 _NAME_MISSING = "name.missing"
+_STEADY = Rules(rtol=1e-9, atol=1e-12, dtype="any", nan="equal")
 
 
 class Finding(Struct, frozen=True):
@@ -64,7 +66,7 @@ def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
     return Finding(Status.FAILED, Message(code, params), staff)
 
 
-def differing(difference: Difference, what: Phrase) -> Finding:
+def differing(difference: Mismatch, what: Phrase) -> Finding:
     """An answer that differs from what is right; a right value that cannot be compared is our fault."""
     staff = f"{what}: {difference.staff or difference.code}"
     if difference.code == INCOMPARABLE:
@@ -82,7 +84,7 @@ def review(staff: str, code: str = "review.fault") -> Finding:
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
 
 
-def blank(answer: Answer) -> bool:
+def is_blank(answer: Answer) -> bool:
     """Whether a cell was left as it was handed out, or emptied."""
     return not answer.changed or not answer.source.strip()
 
@@ -92,7 +94,7 @@ def observations_at(all_observations: Sequence[Observations], index: int) -> Obs
     return all_observations[index] if 0 <= index < len(all_observations) else ()
 
 
-def trouble(observations: Observations, calls: int, name: str, what: Phrase) -> Finding | None:
+def first_failure(observations: Observations, calls: int, name: str, what: Phrase) -> Finding | None:
     """The first thing that went wrong in a scenario.
 
     Args:
@@ -117,6 +119,29 @@ def trouble(observations: Observations, calls: int, name: str, what: Phrase) -> 
     return None
 
 
+def repeated_value(
+    observations: Observations, start: int, calls: int, name: str, what: Phrase
+) -> tuple[Any, Finding | None]:
+    """What equal calls returned, all of them the same; or what is wrong with that.
+
+    Args:
+        observations: of the scenario.
+        start: how many calls come before.
+        calls: how many equal ones there are.
+        name: what the student assigns or defines.
+        what: the call in words, for the student.
+    """
+    finding = first_failure(observations, start + calls, name, what)
+    if finding is not None:
+        return None, finding
+    first, *others = (observation.value for observation in observations[start : start + calls])
+    if not all(same_value(first, other) for other in others):
+        return None, failed("unsteady", f"{what}: two equal calls differ", what=what)
+    if first is None:
+        return None, no_answer("value.none", f"{what} is None", what=what)
+    return first, None
+
+
 def reference_value(observations: Observations, index: int) -> tuple[Any, Finding | None]:
     """The expected value, or why there is none; that is never the student's fault."""
     bad = next((one for one in observations[: index + 1] if not one.ok), None)
@@ -126,6 +151,12 @@ def reference_value(observations: Observations, index: int) -> tuple[Any, Findin
     if len(observations) <= index:
         return None, review("the reference solution was not asked")
     return observations[index].value, None
+
+
+def same_value(first: Any, second: Any) -> bool:
+    """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
+    difference = compare_values(first, second, _STEADY)
+    return difference is None or difference.code == INCOMPARABLE
 
 
 def _ended(ending: Ending, what: Phrase, limit: str) -> Finding:

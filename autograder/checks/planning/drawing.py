@@ -17,17 +17,17 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw
 from autograder.checks.options import CallOptions, Case
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.records import Tensor
-from autograder.rubric import convert
+from autograder.tables import convert
 
 Size = int | str
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 SAMPLE = Draw(b"sample")
-"""A draw without a secret, to find slips in a rubric when it is read."""
+"""A draw without a secret, to find errors in a rubric when it is read."""
 MAX_ENTRIES = 1 << 22
-"""Numbers in one array; a rubric that asks for more has a slip in it."""
+"""Numbers in one array; a rubric that asks for more has an error in it."""
 
 
 class Drawn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,13 +102,17 @@ class Inputs:
         described: dict[str | int, Any] = dict(enumerate(args))
         described.update(kwargs)
         for key, value in described.items():
-            form = _form(value, f"case {name!r}, argument {key!r}")
+            group = "args" if isinstance(key, int) else "kwargs"
+            where = Place(f"case {name!r}, argument {key!r}", "case", name, group, key)
+            form = _form(value, where)
             if isinstance(form, Same):
                 if form.same not in made:
-                    raise RubricError(f"case {name!r}: same: no earlier argument {form.same!r}")
+                    raise RubricError(
+                        f"no earlier argument {form.same!r}", Place(f"case {name!r}: same", *where.path)
+                    )
                 made[key] = made[form.same]
             else:
-                made[key] = self._value(form, generator, f"case {name!r}, argument {key!r}")
+                made[key] = self._value(form, generator, where)
         return tuple(made[place] for place in range(len(args))), {key: made[key] for key in kwargs}
 
     def case(self, name: str, case: Case) -> Arguments:
@@ -147,7 +151,7 @@ class Inputs:
             try:
                 numbers = np.asarray(plain(form.array), form.dtype or None)
             except (ValueError, TypeError, OverflowError) as error:
-                raise RubricError(f"{place}: array: {error}") from error
+                raise RubricError(f"{error}", place, "array") from error
             floating = not form.dtype and numbers.dtype.kind == "f"
             return self.array(numbers.astype(self._options.precision) if floating else numbers)
         if isinstance(form, Sized):
@@ -157,7 +161,7 @@ class Inputs:
     def _numbers(self, form: Drawn, generator: np.random.Generator, place: str) -> np.ndarray:
         shape, axes = self._shape(form.shape, place), _AXES.get(form.draw, 0)
         if len(shape) < axes:
-            raise RubricError(f"{place}: shape: {form.draw} needs {axes} axes at least, got {shape}")
+            raise RubricError(f"{form.draw} needs {axes} axes at least, got {shape}", place, "shape")
         match form.draw:
             case "normal":
                 numbers = generator.standard_normal(shape) * form.scale
@@ -166,7 +170,7 @@ class Inputs:
             case "integers" | "cycle":
                 low, high = int(form.low), int(form.high)
                 if not low < high:
-                    raise RubricError(f"{place}: {form.draw}: low must be below high")
+                    raise RubricError(f"{form.draw}: low must be below high", place)
                 if form.draw == "integers":
                     return generator.integers(low, high, shape).astype(form.dtype or "int64")
                 numbers = _different(shape, high - low, generator) + np.arange(shape[-1])
@@ -182,7 +186,7 @@ class Inputs:
     def _shape(self, shape: Sequence[Size], place: str) -> tuple[int, ...]:
         sizes = tuple(self._size(size, place) for size in shape)
         if prod(sizes) > MAX_ENTRIES or min(sizes, default=1) < 0:
-            raise RubricError(f"{place}: shape: {sizes} is negative or has over {MAX_ENTRIES} numbers")
+            raise RubricError(f"{sizes} is negative or has over {MAX_ENTRIES} numbers", place, "shape")
         return sizes
 
     def _size(self, size: Size, place: str) -> int:
@@ -191,7 +195,7 @@ class Inputs:
         (worked,) = sizes_in((size,), self.sizes)
         if isinstance(worked, str):
             known = ", ".join(self.sizes) or "none"
-            raise RubricError(f"{place}: no size {size!r}; sizes of the question are: {known}")
+            raise RubricError(f"no size {size!r}; sizes of the question are: {known}", place)
         return worked
 
 
@@ -272,9 +276,13 @@ def _form(value: Any, place: str) -> Any:
             made = convert(value, form, place)
             dtype = getattr(made, "dtype", "")
             if dtype and dtype not in _NAMED_TYPES:
-                raise RubricError(f"{place}: dtype: expected one of {', '.join(_NAMED_TYPES)}, got {dtype!r}")
+                raise RubricError(
+                    f"expected one of {', '.join(_NAMED_TYPES)}, got {dtype!r}",
+                    place,
+                    "dtype",
+                )
             return made
-    raise RubricError(f"{place}: expected one of the keys {', '.join(_FORMS)}")
+    raise RubricError(f"expected one of the keys {', '.join(_FORMS)}", place)
 
 
 def _padding(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:

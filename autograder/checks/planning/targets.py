@@ -12,37 +12,34 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.judging.oracle import COUNTING, Said, said
+from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
     failed,
     no_answer,
     observations_at,
     reference_value,
-    trouble,
+    repeated_value,
 )
 from autograder.checks.options import (
     AnswerItem,
     CallOptions,
     Case,
-    Rules,
     check_cases,
     check_mistakes,
     named_cases,
     place,
 )
 from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
-from autograder.checks.values.arrays import INCOMPARABLE, compare_values
+from autograder.checks.planning.subject import asking
 from autograder.checks.values.literal import Literal, answer_literal
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item, Question
 from autograder.wording import Phrase
 
-_STEADY = Rules(rtol=1e-9, atol=1e-12, dtype="any", nan="equal")
 
-
-class Target(Struct, frozen=True):
+class ValueTarget(Struct, frozen=True):
     """One value that an item judges: a variable, or the result of one case."""
 
     name: str
@@ -56,7 +53,7 @@ class Target(Struct, frozen=True):
         return self.call or self.name
 
 
-class Found(Struct, frozen=True, eq=False):
+class FoundValue(Struct, frozen=True, eq=False):
     """The value of a target, or what is wrong with it."""
 
     value: Any = None
@@ -74,7 +71,6 @@ class Targets:
         *,
         named: bool = True,
         config: Mapping[str, Any] | None = None,
-        area: str = COUNTING,
     ) -> None:
         """Collect what the items judge.
 
@@ -84,7 +80,6 @@ class Targets:
             items: the options of its automatic items.
             named: the answer must have a name; otherwise it may be a text cell.
             config: what the reference is called with; it is then an oracle (`checks.judging.oracle`).
-            area: of the vocabulary, where the oracle's mistakes have their sentences.
 
         Raises:
             RubricError: a case cannot be drawn, an item names no case, or nothing says what is right.
@@ -95,9 +90,12 @@ class Targets:
         self._items = items
         self._named = named
         self._config = config
-        self._area = area
         if config is not None and (self.cases or not question.reference):
-            raise RubricError(f"{place(question)}: config: it needs a reference, and there can be no cases")
+            raise RubricError(
+                "it needs a reference, and there can be no cases",
+                place(question),
+                "config",
+            )
         inputs = Inputs(options, SAMPLE)
         for name, case in self.cases.items():
             inputs.case(name, case)
@@ -108,9 +106,9 @@ class Targets:
     def _check(self, item: Item, options: AnswerItem) -> None:
         where = place(self._question, item)
         if self._named and not (options.answer or self._question.answer):
-            raise RubricError(f"{where}: answer: the name the student assigns is missing")
+            raise RubricError("the name the student assigns is missing", where, "answer")
         if options.answer and self.cases:
-            raise RubricError(f"{where}: answer: cases always call the question's own answer")
+            raise RubricError("cases always call the question's own answer", where, "answer")
         check_cases(item, options, self.cases, self._question)
         check_mistakes(item, options.mistake, self._question)
 
@@ -118,12 +116,12 @@ class Targets:
         """Whether something the item judges has no stated value."""
         return any(not target.case or self.cases[target.case].value is None for target in self.of_item(item))
 
-    def of_item(self, item: Item) -> tuple[Target, ...]:
+    def of_item(self, item: Item) -> tuple[ValueTarget, ...]:
         """What one item judges."""
         options = self._items[item.id]
         name = options.answer or self._question.answer
         if not self.cases:
-            return (Target(name),)
+            return (ValueTarget(name),)
         return tuple(self._called(name, case) for case in options.cases or self.cases)
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
@@ -140,73 +138,63 @@ class Targets:
         answer = self._question.answer
         return tuple(self._scenario(self._called(answer, case), draw) for case in self._referenced())
 
-    def value(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
+    def value(self, target: ValueTarget, key: str | int | None, evidence: Evidence) -> FoundValue:
         """What the student has there."""
         literal = None if target.case else stated(evidence.answer, target.name)
         if literal is None:
             asked = self._asked(evidence.answer)
             observations = observations_at(evidence.observed, asked.index(target))
-            calls = 2 if target.case and self._options.repeat else 1
-            finding = trouble(observations, calls, target.name, target.what)
+            calls = self._options.times if target.case else 1
+            value, finding = repeated_value(observations, 0, calls, target.name, target.what)
             if finding is not None:
-                return Found(finding=finding)
-            if calls == 2 and not same_value(observations[0].value, observations[1].value):
-                return Found(finding=failed("unsteady", f"{target.what}: two equal calls", what=target.what))
-            literal = Literal(observations[0].value)
+                return FoundValue(finding=finding)
+            literal = Literal(value)
         return _entry(literal.value, key, target)
 
-    def expected(self, target: Target, key: str | int | None, evidence: Evidence) -> Found:
+    def expected(self, target: ValueTarget, key: str | int | None, evidence: Evidence) -> FoundValue:
         """What the reference has there; the finding is our own fault."""
         right = self.cases[target.case].value if target.case else None
         if right is not None:
-            return Found(plain(right))
+            return FoundValue(plain(right))
         index = self._referenced().index(target.case) if target.case else 0
         value, finding = reference_value(observations_at(evidence.expected, index), 0)
         if finding is not None:
-            return Found(finding=finding)
+            return FoundValue(finding=finding)
         if self._config is not None:
             value, key = self.said(key, evidence).right, None
         found = _entry(value, key, target)
         if found.finding is not None:
-            return Found(finding=reference_value((), 0)[1])
+            return FoundValue(finding=reference_value((), 0)[1])
         return found
 
-    def said(self, key: str | int | None, evidence: Evidence) -> Said:
+    def said(self, key: str | int | None, evidence: Evidence) -> OracleReply:
         """What a reference with a ``config`` says of one entry; nothing where it was not asked."""
         if self._config is None:
-            return Said()
+            return OracleReply()
         value, _ = reference_value(observations_at(evidence.expected, 0), 0)
-        return said(value, () if key is None else (key,), self._area)
+        return read_reply(value, () if key is None else (key,))
 
-    def _called(self, name: str, case: str) -> Target:
-        return Target(name, case, self.cases[case].asked(name, case))
+    def _called(self, name: str, case: str) -> ValueTarget:
+        return ValueTarget(name, case, self.cases[case].asked(name, case))
 
     def _referenced(self) -> list[str]:
         return [name for name, case in self.cases.items() if case.value is None]
 
-    def _asked(self, answer: Answer) -> list[Target]:
+    def _asked(self, answer: Answer) -> list[ValueTarget]:
         """Targets that need the box, each once, in the order of the items."""
         wanted = dict.fromkeys(
             target for item in self._question.items if item.id in self._items for target in self.of_item(item)
         )
         return [target for target in wanted if target.case or stated(answer, target.name) is None]
 
-    def _scenario(self, target: Target, draw: Draw) -> Scenario:
+    def _scenario(self, target: ValueTarget, draw: Draw) -> Scenario:
         name = f"{self._question.id}: {target.what}"
         if not target.case:
             return Scenario(name, (Call(target.name, read=True),))
         case = self.cases[target.case]
-        args, kwargs = Inputs(self._options, draw).case(target.case, case)
-        call = Call(
-            target.name,
-            attribute=case.method,
-            args=args,
-            kwargs=kwargs,
-            seed=case.seed if case.seed is not None else 0,
-            grad=True,
-            default_dtype=self._options.precision if self._options.library == "torch" else "",
-        )
-        return Scenario(name, (call,) * (2 if self._options.repeat else 1))
+        arguments = Inputs(self._options, draw).case(target.case, case)
+        call = asking(target.name, self._options, arguments, attribute=case.method, seed=case.seed)
+        return Scenario(name, (call,) * self._options.times)
 
 
 def stated(answer: Answer, name: str) -> Literal | None:
@@ -221,22 +209,16 @@ def nothing_written(value: Any) -> bool:
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
 
 
-def same_value(first: Any, second: Any) -> bool:
-    """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
-    difference = compare_values(first, second, _STEADY)
-    return difference is None or difference.code == INCOMPARABLE
-
-
-def _entry(value: Any, key: str | int | None, target: Target) -> Found:
+def _entry(value: Any, key: str | int | None, target: ValueTarget) -> FoundValue:
     """One entry of a dictionary or sequence, or the whole value."""
     if value is None:
-        return Found(finding=no_answer("value.none", f"{target.what} is None", what=target.what))
+        return FoundValue(finding=no_answer("value.none", f"{target.what} is None", what=target.what))
     if key is None:
-        return Found(value)
+        return FoundValue(value)
     if isinstance(value, Mapping) and key in value:
-        return Found(value[key])
+        return FoundValue(value[key])
     if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
-        return Found(value[key])
+        return FoundValue(value[key])
     entry = f"[{key!r}]"
     finding = failed("value.entry", f"{target.what}: no entry {entry}", what=target.what, entry=entry)
-    return Found(finding=finding)
+    return FoundValue(finding=finding)

@@ -1,6 +1,6 @@
 """Compares what student code returned with what is right: numbers, arrays, and nests of them.
 
-Pure numpy, and total: whatever came over the wire gives None (equal) or a `Difference`, never an exception.
+Pure numpy, and total: whatever came over the wire gives None (equal) or a `Mismatch`, never an exception.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from autograder.algebra.sizes.numerals import read_whole
 from autograder.checks.options import Rules
 from autograder.checks.values.quoting import quote, quote_shape, type_name
-from autograder.records import Tensor
+from autograder.errors import Unreadable
+from autograder.records import Opaque, Tensor
 
 MAX_DEPTH = 16
 MAX_BITS = 1000
@@ -25,7 +27,7 @@ INCOMPARABLE = "incomparable"
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 
 
-class Difference(Struct, frozen=True):
+class Mismatch(Struct, frozen=True):
     """How an answer differs. ``code`` is a key of the vocabulary; params never tell what is right."""
 
     code: str
@@ -67,7 +69,7 @@ def numbers(value: Any) -> Numbers | None:
     return None
 
 
-def compare_values(actual: Any, expected: Any, rules: Rules, place: str = "") -> Difference | None:
+def compare_values(actual: Any, expected: Any, rules: Rules, place: str = "") -> Mismatch | None:
     """Compare two values of any form.
 
     Args:
@@ -80,7 +82,7 @@ def compare_values(actual: Any, expected: Any, rules: Rules, place: str = "") ->
         None when they agree, otherwise the first difference.
     """
     if place.count("[") > MAX_DEPTH:
-        return Difference("value.form", {"place": place, "form": "…"}, "nested too deeply")
+        return Mismatch("value.form", {"place": place, "form": "…"}, "nested too deeply")
     if isinstance(expected, Mapping):
         return _compare_entries(actual, expected, rules, place)
     if expected is None or isinstance(expected, str):
@@ -90,17 +92,17 @@ def compare_values(actual: Any, expected: Any, rules: Rules, place: str = "") ->
     if right is None:
         if isinstance(expected, list | tuple):
             return _compare_parts(actual, expected, rules, place)
-        return Difference(INCOMPARABLE, {}, f"the expected value is {type_name(expected)}")
+        return Mismatch(INCOMPARABLE, {}, f"the expected value is {type_name(expected)}")
     given = numbers(actual)
     if given is None:
         return _another(actual, expected, place)
     difference = compare_arrays(given, right, rules)
     if difference is not None and place:
-        return Difference(difference.code, difference.params, f"at {place}: {difference.staff}")
+        return Mismatch(difference.code, difference.params, f"at {place}: {difference.staff}")
     return difference
 
 
-def compare_arrays(actual: Numbers, expected: Numbers, rules: Rules) -> Difference | None:
+def compare_arrays(actual: Numbers, expected: Numbers, rules: Rules) -> Mismatch | None:
     """Compare two arrays: shape, then dtype, device, NaN and infinity, then the numbers themselves.
 
     Returns:
@@ -111,15 +113,15 @@ def compare_arrays(actual: Numbers, expected: Numbers, rules: Rules) -> Differen
     if not _same_type(actual, expected, rules):
         came = actual.dtype or actual.kind
         staff = f"dtype {came}, expected {expected.dtype or expected.kind} ({rules.dtype})"
-        return Difference("value.dtype", {"dtype": quote(came)}, staff)
+        return Mismatch("value.dtype", {"dtype": quote(came)}, staff)
     if rules.device and actual.device and actual.device.split(":")[0] != rules.device.split(":")[0]:
-        return Difference(
+        return Mismatch(
             "value.device", {"device": quote(actual.device), "wanted": rules.device}, f"on {actual.device}"
         )
     return _compare_numbers(actual, expected, rules)
 
 
-def _compare_numbers(actual: Numbers, expected: Numbers, rules: Rules) -> Difference | None:
+def _compare_numbers(actual: Numbers, expected: Numbers, rules: Rules) -> Mismatch | None:
     if actual.kind in ("bool", "int") and expected.kind in ("bool", "int"):
         return _unequal(actual.array != expected.array, actual, expected)
     wide = np.complex128 if "complex" in (actual.kind, expected.kind) else np.float64
@@ -130,13 +132,13 @@ def _compare_numbers(actual: Numbers, expected: Numbers, rules: Rules) -> Differ
         count = int(np.count_nonzero(missing & ~excused))
         if count:
             params = {"count": str(count), "total": str(given.size)}
-            return Difference("value.nan", params, f"{count} of {given.size} are NaN")
+            return Mismatch("value.nan", params, f"{count} of {given.size} are NaN")
         close = np.abs(given - right) <= rules.atol + rules.rtol * np.abs(right)
     finite = np.isfinite(given) & np.isfinite(right)
     return _unequal(~(np.where(finite, close, given == right) | excused), actual, expected)
 
 
-def _unequal(wrong: np.ndarray, actual: Numbers, expected: Numbers) -> Difference | None:
+def _unequal(wrong: np.ndarray, actual: Numbers, expected: Numbers) -> Mismatch | None:
     count = int(np.count_nonzero(wrong))
     if not count:
         return None
@@ -146,8 +148,8 @@ def _unequal(wrong: np.ndarray, actual: Numbers, expected: Numbers) -> Differenc
         f"{actual.array[first]!r}, expected {expected.array[first]!r}"
     )
     if wrong.size == 1:
-        return Difference("value.number", {}, staff)
-    return Difference("value.differs", {"count": str(count), "total": str(wrong.size)}, staff)
+        return Mismatch("value.number", {}, staff)
+    return Mismatch("value.differs", {"count": str(count), "total": str(wrong.size)}, staff)
 
 
 def _same_type(actual: Numbers, expected: Numbers, rules: Rules) -> bool:
@@ -160,42 +162,42 @@ def _same_type(actual: Numbers, expected: Numbers, rules: Rules) -> bool:
     return actual.kind == expected.kind
 
 
-def _shape_difference(actual: tuple[int, ...], expected: tuple[int, ...]) -> Difference:
+def _shape_difference(actual: tuple[int, ...], expected: tuple[int, ...]) -> Mismatch:
     staff = f"shape {quote_shape(actual)}, expected {quote_shape(expected)}"
     shape = quote_shape(actual)
     if len(actual) != len(expected):
-        return Difference("value.dimensions", {"shape": shape, "count": str(len(actual))}, staff)
+        return Mismatch("value.dimensions", {"shape": shape, "count": str(len(actual))}, staff)
     if sorted(actual) == sorted(expected):
-        return Difference("value.axes", {"shape": shape}, staff)
+        return Mismatch("value.axes", {"shape": shape}, staff)
     wrong = [axis for axis, (a, b) in enumerate(zip(actual, expected, strict=True)) if a != b]
-    return Difference("value.shape", {"shape": shape, "axes": ", ".join(map(str, wrong))}, staff)
+    return Mismatch("value.shape", {"shape": shape, "axes": ", ".join(map(str, wrong))}, staff)
 
 
-def _compare_entries(actual: Any, expected: Mapping[Any, Any], rules: Rules, place: str) -> Difference | None:
+def _compare_entries(actual: Any, expected: Mapping[Any, Any], rules: Rules, place: str) -> Mismatch | None:
     if not isinstance(actual, Mapping):
         return _another(actual, expected, place)
     for key, right in expected.items():
         inside = f"{place}[{quote(repr(key))}]"
         if key not in actual:
-            return Difference("value.entry", {"entry": inside}, f"no entry {inside}")
+            return Mismatch("value.entry", {"entry": inside}, f"no entry {inside}")
         difference = compare_values(actual[key], right, rules, inside)
         if difference is not None:
             return difference
     extra = [key for key in actual if key not in expected]
     if extra:
         more = quote(", ".join(type_name(key) if not isinstance(key, str) else key for key in extra[:5]))
-        return Difference("value.extra", {"entries": more}, f"unexpected entries: {more}")
+        return Mismatch("value.extra", {"entries": more}, f"unexpected entries: {more}")
     return None
 
 
 def _compare_parts(
     actual: Any, expected: list[Any] | tuple[Any, ...], rules: Rules, place: str
-) -> Difference | None:
+) -> Mismatch | None:
     if not isinstance(actual, list | tuple):
         return _another(actual, expected, place)
     if len(actual) != len(expected):
         staff = f"{len(actual)} parts, expected {len(expected)}"
-        return Difference("value.length", {"count": str(len(actual))}, staff)
+        return Mismatch("value.length", {"count": str(len(actual))}, staff)
     for index, (given, right) in enumerate(zip(actual, expected, strict=True)):
         difference = compare_values(given, right, rules, f"{place}[{index}]")
         if difference is not None:
@@ -203,13 +205,13 @@ def _compare_parts(
     return None
 
 
-def _another(actual: Any, expected: Any, place: str) -> Difference:
+def _another(actual: Any, expected: Any, place: str) -> Mismatch:
     """A value of another form; texts and None that differ count as well."""
     if isinstance(actual, str) and isinstance(expected, str):
-        return Difference("value.text", {}, f"{quote(actual)!r}, expected {quote(expected)!r}")
+        return Mismatch("value.text", {}, f"{quote(actual)!r}, expected {quote(expected)!r}")
     came = type_name(actual)
     staff = f"{came}{' at ' + place if place else ''}, expected {type_name(expected)}"
-    return Difference("value.form", {"form": came, "place": place}, staff)
+    return Mismatch("value.form", {"form": came, "place": place}, staff)
 
 
 def _numeric(value: Any, depth: int) -> bool:
@@ -219,3 +221,58 @@ def _numeric(value: Any, depth: int) -> bool:
     if isinstance(value, int):
         return value.bit_length() <= MAX_BITS
     return isinstance(value, float | complex)
+
+
+MAX_WHOLE_BITS = 4096
+
+_CODES: Mapping[str, str] = {
+    "not-a-number": "count.text",
+    "not-whole": "count.fraction",
+    "number-too-large": "count.huge",
+    "two-readings": "count.ambiguous",
+}
+"""Why a text is no whole number → the code of the sentence."""
+
+
+class Whole(Struct, frozen=True):
+    """A whole number that was read."""
+
+    number: int
+
+
+class NotWhole(Struct, frozen=True):
+    """Why something is not a whole number: a code of the vocabulary and what it mentions."""
+
+    code: str
+    params: dict[str, str] = {}
+
+
+def whole(value: Any) -> Whole | NotWhole:
+    """Read a whole number from whatever a student gave: an integer, a float, a text, a one-number array."""
+    if isinstance(value, bool):
+        return NotWhole("count.bool", {"value": str(value)})
+    if isinstance(value, int):
+        return Whole(value) if value.bit_length() <= MAX_WHOLE_BITS else NotWhole("count.huge")
+    if isinstance(value, float):
+        return Whole(int(value)) if value.is_integer() else NotWhole("count.fraction", {"value": repr(value)})
+    if isinstance(value, str):
+        return _from_text(value)
+    if isinstance(value, Opaque) and value.type_name == "int":  # too large for the wire
+        return NotWhole("count.huge")
+    if isinstance(value, Opaque) and value.text:  # a sympy number
+        return _from_text(value.text)
+    array = None if isinstance(value, list | tuple) else numbers(value)
+    if array is not None and array.array.size == 1 and array.kind in ("int", "float", "bool"):
+        return whole(array.array.reshape(()).item())
+    return NotWhole("count.form", {"form": type_name(value)})
+
+
+def _from_text(text: str) -> Whole | NotWhole:
+    try:
+        return Whole(read_whole(text))
+    except Unreadable as error:
+        params = {} if error.code == "number-too-large" else {"value": quote(text)}
+        readings: dict[str, str] = {
+            name: told for name, told in error.params.items() if name in ("first", "second")
+        }
+        return NotWhole(_CODES[error.code], {**params, **readings})

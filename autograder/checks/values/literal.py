@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograder.errors import Unreadable
 from autograder.records import Message
 from autograder.syntax import UNREADABLE, parsed
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
+_BETWEEN_DOLLARS = re.compile(r"\$\$?([^$]+)\$\$?")
 MAX_SOURCE = 64_000
 """Characters of an answer cell; longer ones are left to the sandbox."""
 MAX_DEPTH = 8
@@ -26,6 +28,26 @@ class Literal(Struct, frozen=True):
     """A value that stands in the source as it is. A record of its own, because None is a value, too."""
 
     value: Plain
+
+
+class NoFormula(Exception):
+    """Nothing was handed in: None, or an empty text."""
+
+
+def markdown_formula(source: str) -> str:
+    """The formula of a markdown answer: what stands between dollar signs, or the whole text.
+
+    Raises:
+        Unreadable: there are several formulas.
+        NoFormula: there is nothing.
+    """
+    found = list(_BETWEEN_DOLLARS.finditer(source))
+    if len(found) > 1:
+        raise Unreadable("several-formulas", found[1].start())
+    text = found[0].group(1) if found else source
+    if not text.strip():
+        raise NoFormula
+    return text
 
 
 class _NotPlain(Exception):

@@ -83,9 +83,9 @@ def language(text: str) -> Language:
     English terms in a German sentence do not decide: the small words around them do.
     """
     found = words(text)
-    letters = [sign for sign in text[:MOST] if sign.isalpha()]
-    foreign = sum(not unicodedata.name(sign, "").startswith("LATIN") for sign in letters)
-    greek = sum(unicodedata.name(sign, "").startswith("GREEK") for sign in letters)
+    letters = [char for char in text[:MOST] if char.isalpha()]
+    foreign = sum(not unicodedata.name(char, "").startswith("LATIN") for char in letters)
+    greek = sum(unicodedata.name(char, "").startswith("GREEK") for char in letters)
     if letters and 2 * (foreign - greek) > len(letters):
         return "other"
     if len(found) < _SHORTEST:
@@ -112,11 +112,11 @@ def unwritten(text: str) -> bool:
         return True
     if len(text) <= _LONGEST_PLACEHOLDER and same_form(text).strip("-/ ") in _PLACEHOLDERS:
         return True
-    return len(text) <= MOST and all(sign in _SILENT or _unseen(sign) for sign in text)
+    return len(text) <= MOST and all(char in _SILENT or _unseen(char) for char in text)
 
 
-def _unseen(sign: str) -> bool:
-    return sign.isspace() or unicodedata.category(sign) in ("Cc", "Cf")
+def _unseen(char: str) -> bool:
+    return char.isspace() or unicodedata.category(char) in ("Cc", "Cf")
 
 
 def same_form(text: str) -> str:
@@ -129,14 +129,14 @@ def same_form(text: str) -> str:
     rest = text[MOST:]
     text = _low_towers(text[:MOST])
     plain = "".join(
-        sign if unicodedata.decomposition(sign).startswith(_STAYS) else unicodedata.normalize("NFKC", sign)
-        for sign in unicodedata.normalize("NFC", text)
-        if unicodedata.category(sign) != "Cf"
+        char if unicodedata.decomposition(char).startswith(_STAYS) else unicodedata.normalize("NFKC", char)
+        for char in unicodedata.normalize("NFC", text)
+        if unicodedata.category(char) != "Cf"
     )
     plain = _EMPHASIS.sub(r"\2", plain.translate(_QUOTES_AND_DASHES).casefold())
     kept = [
-        sign if sign not in _SENTENCE_MARKS or _between_letters(plain, at) else " "
-        for at, sign in enumerate(plain)
+        char if char not in _SENTENCE_MARKS or _between_letters(plain, at) else " "
+        for at, char in enumerate(plain)
     ]
     form = " ".join("".join(kept).split())
     if not rest:
@@ -152,9 +152,9 @@ def _low_towers(text: str) -> str:
     if text.isascii():
         return text
     written, height = [], 0
-    for sign in text:
-        height = height + 1 if unicodedata.combining(sign) else 0
-        written.append(sign)
+    for char in text:
+        height = height + 1 if unicodedata.combining(char) else 0
+        written.append(char)
         if height == _HIGHEST:
             written.append(_JOINER)
             height = 0

@@ -1,4 +1,7 @@
-"""Values on the trusted side: what is sent into a box, and what is made of its answers."""
+"""Values on the trusted side: what is sent into a box, and what is made of its replies.
+
+Replies become plain records, capped, and are refused where they have another shape.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,25 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import SandboxFault
-from autograder.records import Call, Observation, Opaque, Ref, Tensor
+from autograder.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
+from autograder.records import Call, CellOutput, CellRun, Observation, Opaque, Ref, Tensor
+from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import wire
+from autograder.sandbox.exchange.tensors import Buffer
 
 MAX_KINDS = 8
 MAX_TEXT = 20_000
 """Characters that are kept of an expression's text."""
+MAX_OUTPUTS = 2000
+MAX_VALUES = 1_000_000
+"""In one reply: five for each part that a value may have, as a tensor of one number takes."""
+_MOST_WORDS = 8
+_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
+_OF_OUTPUT = frozenset(("kind", "name", "data"))
+_OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
+_OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
+SKIPPED = Observation(ok=False, error="Skipped")
+"""Of a call that follows a failed one. Only this side says so."""
 
 
 class TrustedEncoder(wire.Encoder):
@@ -60,7 +76,7 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
     }
 
 
-def word(told: object, most: int) -> str:
+def bounded_text(told: object, most: int) -> str:
     """A text out of a reply, well formed and of bounded length; empty where something else stands."""
     return wire.well_formed(told[:most]) if isinstance(told, str) else ""
 
@@ -68,19 +84,19 @@ def word(told: object, most: int) -> str:
 def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
     if tree["$"] == "numpy":
         return array
-    dtype, device = word(tree.get("dtype"), 20), word(tree.get("device"), 20)
+    dtype, device = bounded_text(tree.get("dtype"), 20), bounded_text(tree.get("device"), 20)
     return Tensor(array, dtype=dtype, device=device, requires_grad=tree.get("grad") is True)
 
 
 def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     if tag == "ref":
-        return Ref(word(tree.get("v"), 80))
+        return Ref(bounded_text(tree.get("v"), 80))
     if tag == "opaque":
-        return Opaque(word(tree.get("type"), 80), word(tree.get("text"), MAX_TEXT))
+        return Opaque(bounded_text(tree.get("type"), 80), bounded_text(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
 
-class Once(dict[str, np.ndarray]):
+class SingleUseArrays(dict[str, np.ndarray]):
     """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -109,7 +125,84 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
     """
     if "v" in answer:
         return Observation(ok=True, value=decoder.decode(answer["v"]))
-    error = word(answer["error"], 80) or "Exception"
+    error = bounded_text(answer["error"], 80) or "Exception"
     kinds = answer.get("kinds")
-    named = tuple(word(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
-    return Observation(ok=False, error=error, message=word(answer.get("message"), 600), kinds=named)
+    named = tuple(bounded_text(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
+    return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600), kinds=named)
+
+
+def weight(body: Buffer, tensors: Buffer) -> int:
+    """How much memory a reply takes when it is read, in bytes; counted before anything is built from it.
+
+    Raises:
+        ProtocolError: it has more values than any answer may have.
+    """
+    number = wire.values_in(body)
+    if number > MAX_VALUES:
+        raise wire.ProtocolError("the reply has too many parts")
+    described = min(layout.described(tensors), len(tensors))
+    return (
+        len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
+    )
+
+
+def _only(table: object, known: frozenset[str]) -> None:
+    """Refuse what nobody reads: it would only cost time."""
+    if not isinstance(table, dict) or not table.keys() <= known:
+        raise wire.ProtocolError("the reply has a key that nothing reads")
+
+
+def observation(
+    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, call: int
+) -> Observation:
+    """The answer to one call of one scenario.
+
+    An exception of that name does not pass for a call that was never made, which would be our fault.
+
+    Raises:
+        ProtocolError: the reply has another shape than the scenario asked for.
+    """
+    answer = reply["observed"]
+    _only(reply, _OF_CALL)
+    _only(answer, _OF_ANSWER)
+    if (reply.get("n"), reply.get("call")) != (number, call) or not isinstance(answer, dict):
+        raise wire.ProtocolError("the reply does not fit the scenario")
+    found = decode_observation(answer, trusted_decoder(SingleUseArrays(arrays)))
+    if found.error == SKIPPED.error:
+        return Observation(ok=False, error="Exception", message=found.message)
+    return found
+
+
+def reported_limits(answer: object) -> tuple[str, ...]:
+    """What an answer says of limits it met: a few short words, or none where something else stands."""
+    words = answer.get("met") if isinstance(answer, dict) else None
+    return tuple(bounded_text(word, 20) for word in words[:_MOST_WORDS]) if isinstance(words, list) else ()
+
+
+def believable_seconds(told: object) -> float:
+    """What a reply says it took, where that is believable."""
+    return float(told) if isinstance(told, int | float) and 0 <= told < 1e6 else 0.0
+
+
+def cell_run(reply: Mapping[str, Any], printed: bytes) -> CellRun:
+    """What a cell gave.
+
+    Args:
+        reply: the guest's.
+        printed: what arrived on the raw output pipe meanwhile.
+    """
+    outputs = []
+    _only(reply, _OF_CELL)
+    for output in reply["outputs"][:MAX_OUTPUTS]:
+        _only(output, _OF_OUTPUT)
+        data = {bounded_text(mime, 80): wire.well_formed(text) for mime, text in output["data"].items()}
+        outputs.append(CellOutput(kind=bounded_text(output["kind"], 20), data=data))
+    if printed:
+        # Printed past the shell, by C code or a forked process.
+        outputs.append(CellOutput(kind="stream", data={"text/plain": printed.decode(errors="replace")}))
+    return CellRun(
+        outputs=tuple(outputs),
+        error=bounded_text(reply["error"], 80),
+        seconds=believable_seconds(reply["seconds"]),
+        truncated=reply["truncated"] is True,
+    )

@@ -20,7 +20,7 @@ import numpy as np
 
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
-from autograder.sandbox.inside.hints import MEMORY, limits_told
+from autograder.sandbox.inside.hints import MEMORY, reported_limits
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 
@@ -72,7 +72,7 @@ class Guest:
         with _streams(outputs):
             result = self._shell.run_cell(request["source"], store_history=True)
         error = result.error_before_exec or result.error_in_exec
-        met = limits_told(error)
+        met = reported_limits(error)
         reply = {
             "id": request["id"],
             "outputs": [_plain_output(output) for output in outputs.items],
@@ -135,7 +135,7 @@ class Guest:
                 text = f"over {self._max_reply >> 20} MB were returned"
                 return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
-            met = limits_told(error)
+            met = reported_limits(error)
             name, kinds = type(error).__name__[:80], _kinds_of(error)
             return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
         return {"v": tree}

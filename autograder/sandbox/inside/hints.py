@@ -38,7 +38,7 @@ _BY_TEXT = (
 _DEEPEST = 8
 
 
-def limits_told(error: BaseException | None) -> list[str]:
+def reported_limits(error: BaseException | None) -> list[str]:
     """The limits that an exception, or one it came from, speaks of; each once.
 
     What is short for a user shows elsewhere: a data loader's process fails to send a descriptor, and what is

@@ -1,8 +1,8 @@
 """Confinement without namespaces and mounts (`reduced`), and hardly any (`none`). Runs in the zygote only.
 
 What is left of the jail: a user id of the box's own where the grader runs as root, no capabilities,
-resource limits, Landlock, the system call filter, and a keeper that ends what the box leaves. `none` keeps
-the resource limits and the keeper. What each level lacks is in docs/security.md.
+resource limits, Landlock, the system call filter, and a reaper that ends what the box leaves. `none` keeps
+the resource limits and the reaper. What each level lacks is in docs/security.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox.inside import jail, keeper, linux, selfonly, semaphores
+from autograder.sandbox.inside import jail, linux, reaper, selfonly, semaphores
 from autograder.sandbox.outside import scratch
 
 CLOSED = "closed to others"
@@ -36,7 +36,7 @@ class Reduced:
         self._config = config
         self._bare = config["isolation"] == "none"
         self._folder: str = config["folder"]
-        self._keeper = 0
+        self._reaper = 0
         self._users: dict[int, int | None] = {}
         self._lifeline, self._alive = os.pipe2(os.O_CLOEXEC)
         self.home = f"{self._folder}/zygote"
@@ -61,17 +61,17 @@ class Reduced:
         linux.no_new_privileges()
 
     def fork(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
-        """A keeper, and below it the box."""
+        """A reaper, and below it the box."""
         pid = os.fork()
         if pid == 0:
             os.close(self._alive)
-            self._keeper = keeper.keep(status, self._lifeline, request["uid"])
+            self._reaper = reaper.run_reaper(status, self._lifeline, request["uid"])
             return 0, -1
         self._users[pid] = request["uid"]
         return pid, os.pidfd_open(pid)
 
     def begin(self, request: dict[str, Any]) -> None:
-        """As root, become the box's own user; then die with the keeper."""
+        """As root, become the box's own user; then die with the reaper."""
         uid = request["uid"]
         if uid is not None:
             linux.drop_bounding_set()
@@ -82,8 +82,8 @@ class Reduced:
         if not self._bare:
             linux.clear_capabilities()
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != self._keeper:
-            raise ProcessLookupError("the keeper is gone")
+        if os.getppid() != self._reaper:
+            raise ProcessLookupError("the reaper is gone")
 
     def confine(self, request: dict[str, Any]) -> None:
         """Settle in the box's own folder, and give up everything else."""
@@ -118,18 +118,18 @@ class Reduced:
     def leave(self) -> None:
         """End every box and remove the folder; a broker that was killed cannot do so."""
         os.close(self._alive)
-        keepers = list(self._users)
-        for pid in keepers:
+        reapers = list(self._users)
+        for pid in reapers:
             self.collect(pid)
         scratch.remove_tree(self._folder)
 
     def collect(self, pid: int) -> dict[str, Any] | None:
-        """Nothing to report when the keeper has done so; otherwise end what it has left behind."""
+        """Nothing to report when the reaper has done so; otherwise end what it has left behind."""
         _, status, _ = os.wait4(pid, 0)
         uid = self._users.pop(pid)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
             return None
-        keeper.end_everything(uid, frozenset(self._users))
+        reaper.end_everything(uid, frozenset(self._users))
         return {}
 
 

@@ -76,7 +76,7 @@ def main() -> None:
 
 def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox.inside import guest, jail, linux, pages, reduced
+    from autograder.sandbox.inside import guest, huge_pages, jail, linux, reduced
 
     os.close(int(sys.argv[2].rpartition("/")[2]))
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
@@ -94,11 +94,11 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     sys.path.insert(0, "")  # as in Jupyter: what lies beside the notebook can be imported
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
-    config["address_base"] = pages.address_space(way.proc)
+    config["address_base"] = huge_pages.address_space(way.proc)
     gc.collect()
     gc.freeze()
     gc.enable()
-    pages.gather(way.proc)
+    huge_pages.gather(way.proc)
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
     Zygote(control, config, way, shell).listen()
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from autograder.errors import SandboxFault
-from autograder.limits import LATEST, PATIENCE, UNTOLD
+from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, UNKNOWN_WAIT_FACTOR
 
 GRACE = 0.005
 """Seconds at the beginning that are not counted: nearly every call is done by then, and looking costs."""
@@ -43,7 +43,7 @@ class Allowance:
             delayed: how long the box has waited for a processor; None where nobody can tell.
         """
         self._seconds = seconds
-        self._by_the_clock = PATIENCE * seconds
+        self._by_the_clock = CLOCK_FACTOR * seconds
         self._used = used
         self._delayed = delayed
         self._started = time.monotonic()
@@ -74,7 +74,7 @@ class Allowance:
         waiting = self._by_the_clock - (passed - kept)
         if waiting <= 0 and (delayed is not None or computed < IDLE * passed):
             return True
-        latest = self._by_the_clock * (UNTOLD if delayed is None else LATEST)
+        latest = self._by_the_clock * (UNKNOWN_WAIT_FACTOR if delayed is None else MAX_CLOCK_FACTOR)
         if passed >= latest:
             raise SandboxFault(
                 f"the machine was too busy: {computed:.1f} s of {self._seconds:.1f} s were computed "

@@ -22,12 +22,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import FLOOD_FACTOR, PATIENCE, Room
+from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
 from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Usage
-from autograder.sandbox.exchange import replies, values, wire
+from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.inside import hints
-from autograder.sandbox.outside import blame
+from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.outside.watch import Watch
 
@@ -128,7 +128,7 @@ class NamespaceBox:
         self._poller.register(self._pidfd, select.POLLIN)
         described = _describe(self._pidfd)
         self.pid = _pid_of(described)
-        self._process_one = blame.is_process_one(described)
+        self._process_one = exit_cause.is_process_one(described)
         self._watch.attach(self.pid)
         if self._group:
             try:
@@ -159,7 +159,7 @@ class NamespaceBox:
         reply, _ = self._reply(request_id, most=[outputs, 0])
         self._drain_output()
         try:
-            run = replies.cell_run(reply, bytes(self._printed))
+            run = values.cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         self.overhead += max(0.0, time.monotonic() - started - run.seconds)
@@ -168,7 +168,7 @@ class NamespaceBox:
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         full = len(self._printed) >= self._limits.output_kb << 10
-        told = self._heard(replies.told(reply))
+        told = self._heard(values.reported_limits(reply))
         return self._watch.mark(run, told, printed=full)
 
     def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ class NamespaceBox:
         *,
         seconds: float,
         total: float = math.inf,
-        room: Room | None = None,
+        room: MemoryBudget | None = None,
     ) -> list[tuple[Observation, ...]]:
         """See `autograder.sandbox.base.Box.ask`."""
         encoder = values.TrustedEncoder()
@@ -219,7 +219,7 @@ class NamespaceBox:
                     if not answer.ok:
                         break
                 skipped = len(scenario.calls) - len(answers)
-                whole = (*answers, *(replies.SKIPPED,) * skipped)
+                whole = (*answers, *(values.SKIPPED,) * skipped)
                 if number == len(scenarios) - 1 or not all(answer.ok for answer in whole):
                     whole = self._watch.confirm(whole, words)
                 results.append(whole)
@@ -230,7 +230,7 @@ class NamespaceBox:
         return results
 
     def _answer(
-        self, request_id: str, number: int, call: int, most: list[int], room: Room | None
+        self, request_id: str, number: int, call: int, most: list[int], room: MemoryBudget | None
     ) -> tuple[Observation, tuple[str, ...]]:
         """What came of one call, and what it says of limits.
 
@@ -245,12 +245,12 @@ class NamespaceBox:
         started = time.monotonic()
         reply, arrays = self._reply(request_id, most=most, room=room)
         try:
-            answer = replies.observation(reply, arrays, number, call)
-            told = self._heard(replies.told(reply["observed"]))
+            answer = values.observation(reply, arrays, number, call)
+            told = self._heard(values.reported_limits(reply["observed"]))
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
-        self.overhead += max(0.0, passed - replies.believable_seconds(reply.get("seconds")))
+        self.overhead += max(0.0, passed - values.believable_seconds(reply.get("seconds")))
         self._longest = max(self._longest, passed)
         return answer, told
 
@@ -288,7 +288,7 @@ class NamespaceBox:
         request_id = secrets.token_hex(16)
         frame = wire.pack({"id": request_id, **message}, arrays)
         try:
-            wire.write_frame(self._requests, frame, deadline=time.monotonic() + PATIENCE * seconds)
+            wire.write_frame(self._requests, frame, deadline=time.monotonic() + CLOCK_FACTOR * seconds)
         except wire.DeadlineError:
             self._fail(Ending.PROTOCOL, "the request was not read")
         except OSError:
@@ -301,7 +301,7 @@ class NamespaceBox:
         *,
         deadline: float = math.inf,
         most: list[int] | None = None,
-        room: Room | None = None,
+        room: MemoryBudget | None = None,
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The next reply, by a deadline of ours or within what the box is allowed.
 
@@ -315,7 +315,7 @@ class NamespaceBox:
                 self._replies, max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
             )
             most[:] = most[0] - len(body), most[1] - len(tensors)
-            weight = replies.weight(body, tensors)
+            weight = values.weight(body, tensors)
             ending = room.take(weight) if room else None
             if ending:
                 self._fail(ending)
@@ -401,13 +401,13 @@ class NamespaceBox:
             SandboxFault: it was ended from outside.
         """
         self._drain_output()  # its last words
-        by_itself = blame.ends_by_itself(self._pidfd, self.pid)
+        by_itself = exit_cause.ends_by_itself(self._pidfd, self.pid)
         self._kill()
         report = self._final_report()
         ending = self._watch.ending(report)
         peak = self._group.peak_bytes() if self._group else 0
         memory = (peak, self._limits.memory_mb << 20)
-        blame.check(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
+        exit_cause.check(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
         return ending
 
     def _kill(self) -> None:

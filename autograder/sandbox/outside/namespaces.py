@@ -24,16 +24,15 @@ from typing import Any
 import msgspec
 
 from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
-from autograder.limits import LENIENCY
+from autograder.limits import KERNEL_CPU_FACTOR
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import ALTERNATIVE, Isolation
-from autograder.sandbox.outside import cgroups, spares
+from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.watch import Watch
-from autograder.sandbox.runtime import Runtime, current_runtime
-from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.runtime import Runtime, current_runtime, refuse_other_systems
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
@@ -91,8 +90,8 @@ class ZygoteSandbox:
         with theirs:
             self._process = _launched(runtime, theirs)
         held.callback(self._end)
-        self._spares = spares.Spares(self._open, spares.depth())
-        held.callback(self._spares.close)
+        self._prefork = prefork.PreforkPool(self._open, prefork.depth())
+        held.callback(self._prefork.close)
 
     def _end(self) -> None:
         """End the program, which ends all of its boxes."""
@@ -185,7 +184,7 @@ class ZygoteSandbox:
         self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
     ) -> NamespaceBox:
         """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
-        box = self._spares.take(limits, seed)
+        box = self._prefork.take(limits, seed)
         if files:
             try:
                 box.put_files(files)
@@ -220,7 +219,7 @@ class ZygoteSandbox:
     ) -> dict[str, Any]:
         """What the zygote is told of a new box."""
         bounds = msgspec.to_builtins(limits)
-        bounds["processor_seconds"] *= LENIENCY
+        bounds["processor_seconds"] *= KERNEL_CPU_FACTOR
         if group is not None:
             bounds["processes"] += _SPARE_PROCESSES
         return {

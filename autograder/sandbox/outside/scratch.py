@@ -126,7 +126,7 @@ def sweep(base: str) -> None:
             remove_tree(entry.path)
 
 
-def owned(uid: int) -> list[str]:
+def files_of_user(uid: int) -> list[str]:
     """What a user has put into the folders that all users share."""
     found = []
     for folder in SHARED_FOLDERS:

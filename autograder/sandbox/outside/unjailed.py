@@ -1,7 +1,7 @@
 """Sandboxes without namespaces: `reduced` and `none`. The trusted side; its other end is reduced.py.
 
 A box lies in a folder on disk instead of a file system of its own, which is therefore made, watched and
-removed here, and its processes are ended by a keeper (keeper.py) instead of the kernel.
+removed here, and its processes are ended by a reaper (reaper.py) instead of the kernel.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from autograder.sandbox.inside.reduced import closed_ancestor
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import scratch
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.monitor import BoxFolder
 from autograder.sandbox.outside.namespaces import Identity, ZygoteSandbox, explain_failure
-from autograder.sandbox.outside.upkeep import Place
 from autograder.sandbox.outside.watch import Watch
 from autograder.sandbox.runtime import Runtime
 
@@ -86,7 +86,7 @@ class UnjailedSandbox(ZygoteSandbox):
             return NamespaceBox(self._send, request, limits, Watch(limits, group, place, identity))
 
     @contextlib.contextmanager
-    def _place(self, limits: Limits, identity: Identity | None) -> Iterator[Place]:
+    def _place(self, limits: Limits, identity: Identity | None) -> Iterator[BoxFolder]:
         """The folder of a new box; removed again where the box is not opened."""
         with self._numbering:
             folder = self._folder / "boxes" / str(next(self._numbers))
@@ -96,7 +96,7 @@ class UnjailedSandbox(ZygoteSandbox):
                 os.chown(folder, identity.uid, identity.uid)
         except OSError as error:
             raise SandboxFault(f"no folder could be made for a box: {error}") from error
-        place = Place(str(folder), limits, identity.uid if identity else None)
+        place = BoxFolder(str(folder), limits, identity.uid if identity else None)
         try:
             yield place
         except BaseException:

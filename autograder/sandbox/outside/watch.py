@@ -16,19 +16,19 @@ from typing import Any
 
 import msgspec
 
-from autograder.records import CellRun, Encounter, Ending, Limits, Met, Observation
+from autograder.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
 from autograder.sandbox.inside import hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watchdog
 from autograder.sandbox.outside.cgroups import Counts, Group
-from autograder.sandbox.outside.upkeep import Claim, Upkeep
+from autograder.sandbox.outside.monitor import Monitor, UserClaim
 from autograder.sandbox.outside.watchdog import Watchdog
 
 SCRATCH = "w"
 """The folder of a box, below its root, in which everything is written."""
 _CORES = os.cpu_count() or 1
-_WORDS = {met.value: met for met in Met}
-_SPACE = {Met.DISK, Met.FILES}
+_WORDS = {met.value: met for met in LimitKind}
+_SPACE = {LimitKind.DISK, LimitKind.FILES}
 _TICK = 0.5
 """Seconds by which the kernel's own limit on one process may be early."""
 
@@ -40,18 +40,18 @@ class Watch:
         self,
         limits: Limits,
         group: Group | None,
-        upkeep: Upkeep | None = None,
-        identity: Claim | None = None,
+        monitor: Monitor | None = None,
+        identity: UserClaim | None = None,
     ) -> None:
         self._pid = 0
-        self._upkeep = upkeep
+        self._monitor = monitor
         self._identity = identity
         self._limits = limits
         self.group = self._group = group
         self._tree = Watchdog(0)
         self._most_bytes = limits.memory_mb << 20
         self._known = Counts()
-        self._full: set[Met] = set()
+        self._full: set[LimitKind] = set()
         self._crowded = False
         self._scratch = -1
         self._next_look = time.monotonic() + (self._earliest(0.0) if group else 0.0)
@@ -64,8 +64,8 @@ class Watch:
     def attach(self, pid: int) -> None:
         """Begin to watch process 1 of the box, by the number it has on this side."""
         self._pid = pid
-        # Without a process namespace, what a process of the box leaves behind goes to the keeper.
-        self._tree = Watchdog(self._upkeep.attach(pid), below=True) if self._upkeep else Watchdog(pid)
+        # Without a process namespace, what a process of the box leaves behind goes to the reaper.
+        self._tree = Watchdog(self._monitor.attach(pid), below=True) if self._monitor else Watchdog(pid)
         # All that a box has at first is the zygote's, and its share of it falls and rises with other boxes.
         # It is allowed on top, so that nobody is ended for what is not theirs.
         self._most_bytes += watchdog.resident_bytes(pid)
@@ -88,11 +88,11 @@ class Watch:
     def pause(self) -> float:
         """Seconds until `exceeded` has something to look at."""
         seconds = max(0.001, self._next_look - time.monotonic())
-        return min(seconds, watchdog.INTERVAL) if self._upkeep else seconds
+        return min(seconds, watchdog.INTERVAL) if self._monitor else seconds
 
     def exceeded(self) -> Ending | None:
         """The limit for which the box must end now; looks only when it is time to."""
-        over = self._upkeep.look() if self._upkeep and self._pid else None
+        over = self._monitor.look() if self._monitor and self._pid else None
         now = time.monotonic()
         if over is not None or now < self._next_look:
             return over
@@ -164,34 +164,34 @@ class Watch:
 
     # ------------------------------------------------------------ limits that do not
 
-    def met(self, told: Collection[str] = (), *, printed: bool = False) -> tuple[Encounter, ...]:
-        """The limits met since this was last asked, in the order of `Met`.
+    def met(self, told: Collection[str] = (), *, printed: bool = False) -> tuple[LimitEvent, ...]:
+        """The limits met since this was last asked, in the order of `LimitKind`.
 
         Args:
-            told: what the reply says, in words of `Met` and `hints.AGAIN`; the student's word.
+            told: what the reply says, in words of `LimitKind` and `hints.AGAIN`; the student's word.
             printed: this side has counted more output than is kept.
         """
         words = {_WORDS[word] for word in told if word in _WORDS}
-        asked = Met.PROCESSES in words or hints.AGAIN in told
-        seen = self._counters(asked=asked) | ({Met.OUTPUT} if printed else set())
-        if hints.AGAIN in told and Met.PROCESSES in seen:
-            words.add(Met.PROCESSES)
+        asked = LimitKind.PROCESSES in words or hints.AGAIN in told
+        seen = self._counters(asked=asked) | ({LimitKind.OUTPUT} if printed else set())
+        if hints.AGAIN in told and LimitKind.PROCESSES in seen:
+            words.add(LimitKind.PROCESSES)
         full = self._fullness()
         seen |= full - self._full
         if words & _SPACE and full:
             words = words - _SPACE | full  # one error number says either; the kernel knows which
             seen |= full
         self._full = full
-        if Met.DESCRIPTORS in words and self._open_descriptors() >= self._limits.descriptors:
-            seen.add(Met.DESCRIPTORS)
+        if LimitKind.DESCRIPTORS in words and self._open_descriptors() >= self._limits.descriptors:
+            seen.add(LimitKind.DESCRIPTORS)
         return tuple(
-            Encounter(met, seen=met in seen, told=met in words) for met in Met if met in seen | words
+            LimitEvent(met, seen=met in seen, told=met in words) for met in LimitKind if met in seen | words
         )
 
     def mark(self, run: CellRun, told: Collection[str], *, printed: bool) -> CellRun:
         """A cell's run with the limits it met; see `met`."""
         truncated = run.truncated or printed
-        met = self.met((*told, Met.OUTPUT.value) if truncated else told, printed=printed)
+        met = self.met((*told, LimitKind.OUTPUT.value) if truncated else told, printed=printed)
         return msgspec.structs.replace(run, met=met, truncated=truncated) if met else run
 
     def confirm(
@@ -205,24 +205,26 @@ class Watch:
         marked = msgspec.structs.replace(observations[at], met=met)
         return (*observations[:at], marked, *observations[at + 1 :])
 
-    def _counters(self, *, asked: bool) -> set[Met]:
+    def _counters(self, *, asked: bool) -> set[LimitKind]:
         if self._group:
             before, self._known = self._known, self._group.counts()
             refused = self._known.refused_processes > before.refused_processes
             killed = self._known.killed_for_memory > before.killed_for_memory
-            return ({Met.PROCESSES} if refused else set()) | ({Met.MEMORY} if killed else set())
+            return ({LimitKind.PROCESSES} if refused else set()) | ({LimitKind.MEMORY} if killed else set())
         if asked:
             self._tree.look(enough=sys.maxsize)
         crowded = self._tree.most_tasks >= self._limits.processes
         new = crowded and (asked or not self._crowded)
         self._crowded = crowded
-        return {Met.PROCESSES} if new else set()
+        return {LimitKind.PROCESSES} if new else set()
 
-    def _fullness(self) -> set[Met]:
+    def _fullness(self) -> set[LimitKind]:
         if self._scratch < 0:
             return set()
         room = os.fstatvfs(self._scratch)
-        return ({Met.DISK} if room.f_bavail == 0 else set()) | ({Met.FILES} if room.f_favail == 0 else set())
+        return ({LimitKind.DISK} if room.f_bavail == 0 else set()) | (
+            {LimitKind.FILES} if room.f_favail == 0 else set()
+        )
 
     def _open_descriptors(self) -> int:
         """Of process 1."""
@@ -232,8 +234,8 @@ class Watch:
 
     def release(self) -> None:
         """Remove what the box has left and give its user back, when nothing of it runs. Idempotent."""
-        if self._upkeep:
-            self._upkeep.release()
+        if self._monitor:
+            self._monitor.release()
         if self._identity:
             self._identity.release()
 

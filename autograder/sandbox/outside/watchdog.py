@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.limits import UNTOLD
+from autograder.limits import UNKNOWN_WAIT_FACTOR
 
 INTERVAL = 0.05
 """Seconds between two looks."""
@@ -102,7 +102,9 @@ class Watchdog:
         passed = now - self._delays_read
         longest = max((waited - self._delays.get(one, 0) for one, waited in delays.items()), default=0)
         # Where nobody can tell, as much as a call may be kept before that is a fault of ours.
-        self.delayed += min(max(longest, 0) / 1e9, passed) if delays else passed * (1 - 1 / UNTOLD)
+        self.delayed += (
+            min(max(longest, 0) / 1e9, passed) if delays else passed * (1 - 1 / UNKNOWN_WAIT_FACTOR)
+        )
         self._delays, self._delays_read = delays, now
         return self.delayed if delays else None
 
@@ -128,8 +130,3 @@ def _kilobytes(path: Path, lines: tuple[str, ...]) -> int:
 def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
     """Anonymous memory that a process has in view, its own or shared; cheap to ask."""
     return _kilobytes(proc / str(pid) / "status", _AT_MOST) << 10
-
-
-def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
-    """Private and shared-anonymous memory of a process and all its descendants."""
-    return Watchdog(pid, proc).look(enough=-1).memory_bytes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autograder.limits import LENIENCY
+from autograder.limits import KERNEL_CPU_FACTOR
 from autograder.records import Ending, Limits
 
 APART = ("namespaces",)
@@ -47,7 +47,7 @@ def settings(port: int, socket_name: str, level: str) -> str:
         f"PROCESSES, DESCRIPTORS = {LIMITS.processes}, {LIMITS.descriptors}\n"
         f"SCRATCH, MEMORY, OUTPUT = {LIMITS.scratch_mb << 20}, {LIMITS.memory_mb << 20}, "
         f"{LIMITS.output_kb << 10}\n"
-        f"FILES, PROCESSOR = {LIMITS.scratch_files}, {LENIENCY * LIMITS.processor_seconds}\n"
+        f"FILES, PROCESSOR = {LIMITS.scratch_files}, {KERNEL_CPU_FACTOR * LIMITS.processor_seconds}\n"
     )
 
 

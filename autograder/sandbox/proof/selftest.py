@@ -25,8 +25,8 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.proof import doctor
 from autograder.sandbox.proof.doctor import Layer, Start
-from autograder.sandbox.retry import made_up_for
-from autograder.sandbox.system import refuse_other_systems
+from autograder.sandbox.retry import retry_infrastructure
+from autograder.sandbox.runtime import refuse_other_systems
 
 FILE_NAME = "selftest.json"
 MOST_BYTES = 1 << 16
@@ -90,7 +90,7 @@ def _layers(start: Start, environment: Environment) -> list[Layer]:
             raise SandboxFault(f"not finished: {', '.join(unfinished)}")
 
     with contextlib.suppress(SandboxFault):  # the layers say it, and are refused like those that are missing
-        made_up_for(examine)
+        retry_infrastructure(examine)
     return layers
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reference.counting import families
-from reference.counting.mistakes.slips import Mistake, Task, less, other, without
+from reference.counting.mistakes.miscounts import Mistake, Task, less, other, without
 from reference.counting.setting import Numbers
 
 _NO_NORMS = Mistake("no-norms", "less", without("norms"))

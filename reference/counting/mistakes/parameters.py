@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reference.counting import tasks
 from reference.counting.decoder import active_parameters, parameters, total
-from reference.counting.mistakes.slips import Mistake, Slip, formula, less, sized, without
+from reference.counting.mistakes.miscounts import Miscount, Mistake, formula, less, sized, without
 from reference.counting.setting import Numbers, Setting
 
 MULTI_HEAD = Mistake("multi-head", "heads", sized(n_kv_heads=0))
@@ -96,7 +96,7 @@ EXPERTS = (
 )
 
 
-def _adapter(size: Callable[[int, int, int], int]) -> Slip:
+def _adapter(size: Callable[[int, int, int], int]) -> Miscount:
     """Another size of one adapter, from rank, inputs and outputs."""
 
     def numbers(setting: Setting) -> Numbers:

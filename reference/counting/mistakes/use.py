@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reference.counting import memory, operations, tasks
+from reference.counting.mistakes.miscounts import Miscount, Mistake, formula, less, other, times, without
 from reference.counting.mistakes.parameters import (
     MULTI_HEAD,
     NO_GATE,
@@ -13,7 +14,6 @@ from reference.counting.mistakes.parameters import (
     SINGLE_KEY_HEAD,
     TIED_TWICE,
 )
-from reference.counting.mistakes.slips import Mistake, Slip, formula, less, other, times, without
 from reference.counting.setting import Numbers, Setting
 
 CACHE = (
@@ -41,7 +41,7 @@ def _look_up(setting: Setting) -> int:
     return 2 * setting.batch * setting.length * (model.n_voc + model.n_positions) * model.d_model
 
 
-def _work(forward: Callable[[Setting], int]) -> Slip:
+def _work(forward: Callable[[Setting], int]) -> Miscount:
     """A forward pass of another cost, and the training step that follows from it."""
     return formula(lambda setting: {"forward": forward(setting), "training": 3 * forward(setting)})
 

@@ -10,11 +10,12 @@ import torch
 
 from autograder.checks.base import Evidence
 from autograder.checks.judging.forbidden import mentions
-from autograder.messages import LANGUAGES, render
+from autograder.messages import languages, render
 from autograder.records import ItemResult, Status
 from reference.listings import GIVEN
 from tests.checks.asking import DRAW, answer, check_of
-from tests.checks.kinds.attention_styles import STYLES
+from tests.kinds.transformers.attention_styles import STYLES
+from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 FORBIDDEN = ("scaled_dot_product_attention", "MultiheadAttention")
@@ -111,7 +112,7 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str) -> None:
     """The call is recorded under torch's own name for it, and every item of the question is lost."""
     results = sit(f"{HEAD}{call}\n")
     assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
-    for language in LANGUAGES:
+    for language in languages():
         assert "scaled_dot_product_attention" in render(results["value"].student, language)
 
 
@@ -176,7 +177,7 @@ def test_every_way_to_derivatives_is_autograd(call: str) -> None:
     assert {"forbidden.used"}.isdisjoint(one.code for one in sit(by_hand, question).values())
 
 
-@pytest.mark.parametrize("style", STYLES)
+@each("style", STYLES)
 def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> None:
     """A class written from products and a softmax is never suspected."""
     results = sit(STYLES[style], IMPLEMENTATION)
@@ -246,7 +247,7 @@ INNOCENT = {
 }
 
 
-@pytest.mark.parametrize("source", INNOCENT.values(), ids=INNOCENT)
+@each("source", INNOCENT.values(), ids=INNOCENT)
 def test_names_that_the_answer_does_not_reach_cost_nothing(source: str) -> None:
     """Own functions of the same name, comments and comparisons beside the answer are not uses."""
     results = sit(f"{HEAD}{source}\n")

@@ -8,14 +8,16 @@ from typing import Any, cast
 
 import pytest
 
-from autograder.checks import KINDS, compared
+from autograder.checks import compared
 from autograder.checks.compared import ComparedCheck
-from autograder.checks.judging.oracle import Wrong, named, said
+from autograder.checks.judging.oracle import MistakeValue, mistake_finding, read_reply
 from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
-from autograder.messages import SENTENCES, render
+from autograder.kinds import kinds
+from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value
+from tests.support.cases import each
 
 COUNT = """
 [[question]]
@@ -60,7 +62,7 @@ def test_the_reference_is_called_with_the_config() -> None:
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "code"),
     [
         (100, "passed"),
@@ -132,7 +134,7 @@ QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "code"),
     [
         ("8 GB", "passed"),
@@ -168,7 +170,7 @@ def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
         (("config = { model", "confg = { model"), "did you mean 'config'"),
     ],
 )
-def test_slips_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
+def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
     """A config without a reference, and one beside cases, are refused."""
     with pytest.raises(RubricError, match=message):
         check_of(COUNT.replace(*change))
@@ -176,15 +178,15 @@ def test_slips_in_a_rubric_are_named(change: tuple[str, str], message: str) -> N
 
 def test_several_names_are_never_one() -> None:
     """Of two mistakes of different sorts, or of one beside another explanation, none is named."""
-    one, other = Wrong("no-gate", "less", 1), Wrong("multi-head", "heads", 1)
+    one, other = MistakeValue("no-gate", "less", 1), MistakeValue("multi-head", "heads", 1)
     codes = [
         finding.code if finding is not None else ""
         for finding in (
-            named([], "", {}, others=False),
-            named([one], "", {}, others=False),
-            named([one], "", {}, others=True),
-            named([one, other], "", {}, others=False),
-            named([one, one], "", {}, others=False),
+            mistake_finding([], "", {}, others=False),
+            mistake_finding([one], "", {}, others=False),
+            mistake_finding([one], "", {}, others=True),
+            mistake_finding([one, other], "", {}, others=False),
+            mistake_finding([one, one], "", {}, others=False),
         )
     ]
     assert ["", "counting.no-gate", "counting.several", "counting.several", "counting.no-gate"] == codes
@@ -192,9 +194,9 @@ def test_several_names_are_never_one() -> None:
 
 def test_every_sentence_can_be_rendered() -> None:
     """Each sentence about counting is about {what}, and has no other placeholder that is not given."""
-    for code in (code for code in SENTENCES if code.startswith("counting.")):
+    for code in (code for code in sentences() if code.startswith("counting.")):
         for language in ("en", "de"):
-            text = SENTENCES[code][language]
+            text = template(code, language)
             assert "{what}" in text
             assert "parts" in text.format(what="parts", value="7"), code
 
@@ -202,27 +204,29 @@ def test_every_sentence_can_be_rendered() -> None:
 def test_a_path_leads_into_nested_entries() -> None:
     """Of a table: by row, then by column; a path that leads nowhere says nothing."""
     oracle = {"right": {"row": {"count": 5}}}
-    assert 5 == said(oracle, ("row", "count")).right
-    assert said(oracle, ("row", "shape")).right is None
-    assert said(oracle, ("row", "count", "deeper")).right is None
+    assert 5 == read_reply(oracle, ("row", "count")).right
+    assert read_reply(oracle, ("row", "shape")).right is None
+    assert read_reply(oracle, ("row", "count", "deeper")).right is None
     assert render(told(COUNT, 70).student, "de").startswith("counts: Ein MLP mit Gate")
 
 
 def test_every_area_names_its_own_mistakes() -> None:
     """The sentence is that of the area a mistake is of; where the area has none, nothing is said."""
-    wrong = Wrong("one-layer", "one-layer", 1)
-    of_numbers = named([wrong], "staff", {"what": "x"}, others=False)
-    of_matrices = named([wrong], "staff", {"what": "x"}, others=False, area="visibility")
+    wrong = MistakeValue("one-layer", "one-layer", 1)
+    of_numbers = mistake_finding([wrong], "staff", {"what": "x"}, others=False)
+    of_matrices = mistake_finding([wrong], "staff", {"what": "x"}, others=False, area="visibility")
     assert of_numbers is not None
     assert of_matrices is not None
     assert ("counting.one-layer", "visibility.one-layer") == (of_numbers.code, of_matrices.code)
     assert render(of_numbers.message, "en") != render(of_matrices.message, "en")
-    several = [wrong, Wrong("prefix-causal", "prefix-causal", 1)]
-    assert None is named(several, "staff", {"what": "x"}, others=False, area="visibility")
-    assert None is named([wrong], "staff", {"what": "x"}, others=False, area="shape")
+    several = [wrong, MistakeValue("prefix-causal", "prefix-causal", 1)]
+    assert None is mistake_finding(several, "staff", {"what": "x"}, others=False, area="visibility")
+    assert None is mistake_finding([wrong], "staff", {"what": "x"}, others=False, area="shape")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if issubclass(kind, ComparedCheck)])
+@pytest.mark.parametrize(
+    "kind", [one.check for one in kinds().values() if issubclass(one.check, ComparedCheck)]
+)
 def test_every_kind_writes_into_its_own_area(kind: type[ComparedCheck[Any, Any]]) -> None:
     """A mistake of the reference whose number a student gives is told in the vocabulary of the kind."""
     told: list[str] = []
@@ -233,7 +237,7 @@ def test_every_kind_writes_into_its_own_area(kind: type[ComparedCheck[Any, Any]]
     check = object.__new__(kind)
     finding = failed("value.number", "", what="x", value="1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compared, "named", asked)
+        patch.setattr(compared, "mistake_finding", asked)
         target = SimpleNamespace(what="x")
         ComparedCheck._explained(check, 1, (), finding, cast("Any", None), cast("Any", target))
     assert [kind.area] == told

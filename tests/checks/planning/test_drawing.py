@@ -75,7 +75,7 @@ def test_single_entries_are_open(seed: bytes) -> None:
     [("mask", []), ("padding_mask", []), ("cycle", []), ("causal_mask", []), ("causal_mask", [3])],
 )
 def test_a_shape_without_the_axes_that_are_needed_is_refused(kind: str, shape: list[int]) -> None:
-    """It is a slip in the rubric, and said to be one; an axis of length 0 gives an empty array."""
+    """It is an error in the rubric, and said to be one; an axis of length 0 gives an empty array."""
     with pytest.raises(RubricError, match=f"{kind} needs"):
         drawn(b"seed", draw=kind, shape=shape, low=0, high=3)
     assert (2, 0) == drawn(b"seed", draw=kind, shape=[2, 0], low=0, high=3).shape

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.checks.values import prose
+from tests.support.cases import each
 
 ENGLISH = """
 The encoder reads the source text and turns it into a vector.
@@ -110,7 +111,7 @@ def test_short_and_mixed_texts(text: str, language: str) -> None:
     assert language == prose.language(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *(
@@ -133,7 +134,7 @@ def test_what_says_nothing(text: str) -> None:
     assert prose.unwritten(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "4.",
@@ -173,7 +174,7 @@ def test_trivial_differences(one: str, other: str) -> None:
     assert prose.same_form(one) == prose.same_form(other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         *(("2.5", "25"), ("d^2", "d2"), ("d²", "d2"), ("a < b", "a > b"), ("-1", "1"), ("(a+b)*c", "a+b*c")),

@@ -10,6 +10,7 @@ from reference.counting.adapters import lora
 from reference.counting.catalogue import DECODERS
 from reference.counting.decoder import Decoder
 from tests.reference.counting import real
+from tests.support.cases import each
 
 NAMES = {
     "attention_q": "q_proj",
@@ -36,7 +37,7 @@ def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
     return real.size(one for one in built.parameters() if one.requires_grad)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "targets"),
     [
         ("Llama-3-8B", ("attention_q", "attention_v")),
@@ -46,7 +47,7 @@ def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
         ("GPT-2", ("attention_qkv",)),
     ],
 )
-@pytest.mark.parametrize("rank", [1, 8])
+@each("rank", [1, 8])
 def test_adapters_are_counted_right(name: str, targets: tuple[str, ...], rank: int) -> None:
     """Two matrices for each target, of grouped and fused projections, too."""
     model = Decoder.of(DECODERS[name])

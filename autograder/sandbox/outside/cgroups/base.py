@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from autograder.sandbox.outside import leftovers
+from autograder.sandbox.outside import orphans
 
 CONTROLLERS = ("memory", "pids")
 """Without these there is no driver."""
@@ -71,7 +71,7 @@ class Driver(Protocol):
 
 def make(parent: Path) -> Path:
     """A fresh folder whose name says which process made it."""
-    folder = parent / leftovers.group_name()
+    folder = parent / orphans.group_name()
     folder.mkdir()
     return folder
 

@@ -1,0 +1,198 @@
+"""Examines one formula for a writer of questions, on the way that every answer goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from autograder import rubric as rubrics
+from autograder.algebra.nodes import Tree
+from autograder.algebra.printing.latex import to_latex
+from autograder.algebra.printing.mathml import to_mathml
+from autograder.algebra.printing.text import to_text
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.planning.drawing import SAMPLE
+from autograder.checks.values.literal import NoFormula
+from autograder.course import Course
+from autograder.errors import RubricError, Unreadable
+from autograder.feedback.typeset import caret
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic.answers import read
+from autograder.kinds.general.symbolic.key import prepare
+from autograder.messages import languages, render
+from autograder.messages.reading import unreadable
+from autograder.records import Answer, ItemResult, Message, Status
+from autograder.rubric import AssignmentSettings, Item, Question, Rubric, RubricSymbol
+
+__all__ = ["Examined", "FormulaQuestion", "examine", "from_options", "from_rubric", "languages"]
+
+ANSWER = "answer"
+_NOTHING: Mapping[str, str] = {"relation": "0 = 0", "asymptotic": "1"}
+"""Form → something to compare with where nothing is to be compared; else 0."""
+
+
+class FormulaQuestion(Struct, frozen=True):
+    """A question with the item that the formula answers."""
+
+    rubric: Rubric
+    question: Question
+    item: str
+    judged: bool = True
+    """There is a right answer to compare with."""
+    draw: Draw | None = None
+    """What grading compares with: that of a course. Without one nothing is at stake: formulas are compared
+    at points that anybody can know, the same ones each time."""
+    earlier: Mapping[str, ItemResult] = {}
+    """Results of earlier items, by ``"question.item"``; those that are missing are taken to be right."""
+
+
+class Examined(Struct, frozen=True):
+    """What came of a formula.
+
+    Attributes:
+        verdict: ``"read"``, ``"equal"``, ``"different"``, ``"unreadable"`` or ``"undecided"``.
+        reading: how it was read, as plain text.
+        latex: the same for LaTeX.
+        mathml: the same for a web page.
+        points: that it earns, for a question of a rubric; 0 is not shown.
+        message: what a student is told.
+        code: the stable name of that.
+        staff: what staff read.
+        caret: the formula and a caret below the place of an error.
+    """
+
+    verdict: str
+    reading: str = ""
+    latex: str = ""
+    mathml: str = ""
+    points: str = ""
+    message: str = ""
+    code: str = ""
+    staff: str = ""
+    caret: str = ""
+
+
+def from_options(symbols: str, assume: Sequence[str], equals: Sequence[str], form: str) -> FormulaQuestion:
+    """A question made from the options of the command.
+
+    Raises:
+        RubricError: a symbol, relation or formula among them is not readable.
+    """
+    declared = dict(_symbol(part.strip()) for part in symbols.split(",") if part.strip())
+    relations = {f"assumption {number}": text for number, text in enumerate(assume, start=1)}
+    options = {"form": form, "accept": list(equals) or [_NOTHING.get(form, "0")], "assume": list(relations)}
+    item = Item("formula", Decimal(1), {"en": "formula"}, options=options)
+    question = Question("formula", "symbolic", Decimal(1), (item,), answer=ANSWER, answer_cell="cell")
+    assignment = AssignmentSettings("formulas", Decimal(1), symbols=declared, assume=relations)
+    return FormulaQuestion(Rubric(1, assignment, (question,), ""), question, item.id, judged=bool(equals))
+
+
+def from_rubric(
+    course: Path, name: str, question_id: str, item_id: str, earlier: Sequence[str] = ()
+) -> FormulaQuestion:
+    """A question of a rubric. Its reference is not asked: that takes a sandbox.
+
+    Args:
+        course: the course folder.
+        name: of the rubric.
+        question_id: the question.
+        item_id: the item; empty: the first that reads a formula.
+        earlier: answers to earlier items, ``"question.item=formula"``, in the order of the rubric.
+
+    Raises:
+        CourseError: there is no such rubric.
+        RubricError: it is not readable, or has no such question or item with right answers of its own.
+    """
+    where = Course.at(course)
+    rubric = rubrics.load(where.rubric(name))
+    # Looking at a formula must not make the secret of a course that has none yet.
+    secret = where.secret() if (where.private / "secret").exists() else b""
+    found: dict[str, ItemResult] = {}
+    for spelled in earlier:
+        place, _, text = spelled.partition("=")
+        before, _, item = place.strip().partition(".")
+        asked = _of(rubric, before, item, secret)
+        found[f"{before}.{asked.item}"] = _judged(text.strip(), msgspec.structs.replace(asked, earlier=found))
+    return msgspec.structs.replace(_of(rubric, question_id, item_id, secret), earlier=found)
+
+
+def _of(rubric: Rubric, question_id: str, item_id: str, secret: bytes) -> FormulaQuestion:
+    """An item of a rubric; its question's reference is left out."""
+    name = rubric.assignment.name
+    known = [question.id for question in rubric.questions if question.kind == "symbolic"]
+    if question_id not in known:
+        raise RubricError(f"{name}: no symbolic question {question_id!r}; known are: {', '.join(known)}")
+    question = msgspec.structs.replace(rubric.question(question_id), reference="")
+    items = [item.id for item in question.items if not item.manual and item.options.get("accept")]
+    if not items or (item_id and item_id not in items):
+        listed = ", ".join(items) or "none"
+        raise RubricError(
+            f"{name}: {question_id}: no item {item_id!r} with accept = […]; known are: {listed}"
+        )
+    draw = Draw.for_question(secret, rubric, question) if secret else None
+    return FormulaQuestion(rubric, question, item_id or items[0], draw=draw)
+
+
+def examine(text: str, asked: FormulaQuestion, language: str) -> Examined:
+    """Read a formula, and judge it where there is something to compare it with."""
+    question = prepare(asked.question, asked.rubric, asked.draw or SAMPLE)
+    prepared = question.items[asked.item]
+    try:
+        sides = read(text, prepared.form, question.spoken)
+    except NoFormula:
+        return _refused(unreadable(Unreadable("empty", 0), text), language)
+    except Unreadable as error:
+        return _refused(unreadable(error, text), language)
+    shown = _shown(sides)
+    if not asked.judged:
+        return msgspec.structs.replace(shown, verdict="read")
+    result = _judged(text, asked)
+    verdict = {Status.PASSED: "equal", Status.FAILED: "different"}.get(result.status, "undecided")
+    silent = result.student.code == "passed"
+    return msgspec.structs.replace(
+        shown,
+        verdict=verdict,
+        points=f"{result.points.normalize():f}" if asked.rubric.digest and result.points else "",
+        message="" if silent else render(result.student, language),
+        code=result.code,
+        staff="" if silent else result.staff,
+    )
+
+
+def _judged(text: str, asked: FormulaQuestion) -> ItemResult:
+    """The result of an answer to one item, where the question's other items have none."""
+    check = SymbolicCheck(asked.question, asked.rubric)
+    items = prepare(asked.question, asked.rubric, asked.draw or SAMPLE).items
+    written = dict.fromkeys((item.answer for item in items.values()), "") | {items[asked.item].answer: text}
+    source = "\n".join(f"{name} = {value!r}" for name, value in written.items())
+    answer = Answer(asked.question.answer_cell, "code", source, changed=True)
+    results = check.judge(Evidence(answer, (), draw=asked.draw, earlier=asked.earlier))
+    return next(result for result in results if result.item == asked.item)
+
+
+def _refused(message: Message, language: str) -> Examined:
+    return Examined(
+        "unreadable", message=render(message, language), code=message.code, caret=caret(message.params)
+    )
+
+
+def _shown(sides: Sequence[Tree]) -> Examined:
+    return Examined(
+        "",
+        reading=" = ".join(map(to_text, sides)),
+        latex=" = ".join(map(to_latex, sides)),
+        mathml=" ".join(map(to_mathml, sides)),
+    )
+
+
+def _symbol(text: str) -> tuple[str, RubricSymbol]:
+    """``d_model:d:D=real`` → the name, its other spellings and its domain."""
+    spellings, _, domain = text.partition("=")
+    name, *aliases = (spelling.strip() for spelling in spellings.split(":"))
+    if len(name.split()) > 1:
+        raise RubricError(f"symbols are separated by commas, not by blanks: {text!r}")
+    return name, RubricSymbol(domain.strip() or "positive integer", tuple(aliases))

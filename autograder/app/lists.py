@@ -1,0 +1,183 @@
+"""Lists that people type as CSV files: a course's class, bonus points, decisions about equal answers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from pathlib import Path
+
+from autograder import atomic
+from autograder.course import name_fault
+from autograder.errors import CourseError
+from autograder.feedback.sanitise import escape_markup
+from autograder.store import Decision, Student
+from autograder.tables import hint
+
+COLUMNS = ("id", "first_name", "last_name", "email")
+BONUS_COLUMNS = ("id", "assignment", "points")
+DECISION_COLUMNS = ("assignment", "cell", "group", "points", "comment")
+_BEYOND = "\0"
+"""Where values go that no column has: no column can be called so."""
+_POINTS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
+_MOST_BYTES = 16 * 2**20
+_MOST_CHARACTERS = 128
+_BEGINS_A_FORMULA = ("=", "+", "-", "@")
+
+
+def read_roster(path: Path) -> tuple[Student, ...]:
+    """Read a class list; further columns are ignored.
+
+    Names are people's own choice: what hides or reorders text is spelled out, and what a spreadsheet
+    would take for a formula is preceded by an apostrophe, because nbgrader exports names as they are.
+
+    Raises:
+        CourseError: not readable, not UTF-8, without an ``id`` column, or with an id that is empty, cannot
+            be one, or stands twice; names the line.
+    """
+    students: dict[str, Student] = {}
+    for line, row in read_rows(path, "the class list", COLUMNS, needed=("id",)):
+        student = Student(_id(path, line, row), *(_harmless(row[name]) for name in COLUMNS[1:]))
+        if student.id in students:
+            raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
+        students[student.id] = student
+    return tuple(students.values())
+
+
+def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dict[str, Decimal]:
+    """Read what the course gives in one assignment besides, as for homework, by student.
+
+    Args:
+        path: of the list.
+        assignment: whose lines count.
+        assignments: all that the course has: a line of another one is misspelt, and would count nowhere.
+
+    Raises:
+        CourseError: as with `read_roster`; or an assignment that the course does not have, points that are
+            no number from zero on, or a student who has two lines for the assignment.
+    """
+    points: dict[str, Decimal] = {}
+    for line, row in read_rows(path, "the list of bonus points", BONUS_COLUMNS, needed=BONUS_COLUMNS):
+        if assignment_of(row, f"{path}: line {line}", assignments) != assignment:
+            continue
+        student = _id(path, line, row)
+        if student in points:
+            raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
+        points[student] = points_of(row["points"], f"{path}: line {line}")
+    return points
+
+
+def read_decisions(
+    path: Path, assignment: str, cells: Mapping[str, Decimal], assignments: Collection[str]
+) -> tuple[Decision, ...]:
+    """Read what was decided about one assignment.
+
+    Args:
+        path: of the list.
+        assignment: whose lines count.
+        cells: the cells that can be decided by group, and their points.
+        assignments: all that the course has: a line of another one is misspelt, and would decide nothing.
+
+    Raises:
+        CourseError: the list is not a CSV file with these columns, or a line names an assignment that the
+            course does not have, a cell that cannot be decided, points that it cannot have, or a group for
+            the second time; names the line.
+    """
+    found: dict[tuple[str, str], Decision] = {}
+    for line, row in read_rows(path, "the list of decisions", DECISION_COLUMNS, needed=DECISION_COLUMNS[:4]):
+        place = f"{path}: line {line}"
+        if assignment_of(row, place, assignments) != assignment:
+            continue
+        cell, group = row["cell"], row["group"]
+        if cell not in cells:
+            raise CourseError(
+                f"{place}: cell: {cell!a} is not decided by people alone; expected one of {', '.join(cells)}"
+            )
+        points = points_of(row["points"], place)
+        if points > cells[cell]:
+            raise CourseError(f"{place}: points: expected at most {cells[cell]} for {cell}, got {points}")
+        if not group:
+            raise CourseError(f"{place}: the group is empty; copy it from the page for marking by hand")
+        if (cell, group) in found:
+            raise CourseError(f"{place}: the group {group!a} of {cell} stands twice")
+        found[cell, group] = Decision(cell, group, points, row["comment"])
+    return tuple(found.values())
+
+
+def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
+    """The assignment that a line is about.
+
+    Raises:
+        CourseError: the course has none of this name; names the nearest.
+    """
+    name = row["assignment"]
+    if name not in assignments:
+        raise CourseError(f"{place}: assignment: {name!a} is not in the course; {hint(name, assignments)}")
+    return name
+
+
+def points_of(text: str, place: str) -> Decimal:
+    """Points as they are typed into a list.
+
+    Raises:
+        CourseError: they are no number from zero on.
+    """
+    if not _POINTS.fullmatch(text):
+        raise CourseError(f"{place}: points: expected a number such as 2 or 1.5, not below 0, got {text!a}")
+    return Decimal(text)
+
+
+def read_rows(
+    path: Path, what: str, columns: Collection[str], *, needed: Collection[str]
+) -> list[tuple[int, dict[str, str]]]:
+    """The lines of a CSV with their numbers, each value without the space around it.
+
+    Raises:
+        CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
+    """
+    try:
+        data = atomic.read(path)
+    except OSError as error:
+        raise CourseError(f"{path}: {what} cannot be read: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise CourseError(f"{path}: {len(data)} bytes are too many for {what}")
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+        reader = csv.DictReader(lines, restkey=_BEYOND, strict=True, skipinitialspace=True)
+        names = tuple(reader.fieldnames or ())
+        rows = list(reader)
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path}: not UTF-8 (byte {error.start}); save the list as UTF-8") from error
+    except csv.Error as error:
+        raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
+    if not set(needed) <= set(names):
+        semicolons = (
+            "; separate values with commas, not semicolons" if any(";" in one for one in names) else ""
+        )
+        raise CourseError(
+            f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
+        )
+    for line, row in enumerate(rows, start=2):
+        if any(row.get(_BEYOND) or ()):
+            raise CourseError(
+                f"{path}: line {line}: expected {len(names)} values, got more; "
+                "quote a value that holds a comma"
+            )
+    return [
+        (line, {name: (row.get(name) or "").strip() for name in columns})
+        for line, row in enumerate(rows, start=2)
+    ]
+
+
+def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
+    if not row["id"]:
+        raise CourseError(f"{path}: line {line}: the id is empty")
+    if fault := name_fault(row["id"]):
+        raise CourseError(f"{path}: line {line}: {row['id']!a} cannot be an id: {fault}")
+    return row["id"]
+
+
+def _harmless(name: str) -> str:
+    shown = escape_markup(name)[:_MOST_CHARACTERS]
+    return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

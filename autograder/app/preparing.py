@@ -1,0 +1,237 @@
+"""An assignment before it is sat: begun, released, handed out, validated, verified, printed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder import atomic, generate, verify
+from autograder import rubric as rubrics
+from autograder.app import SILENT, Isolation, Listener, counted
+from autograder.app.lists import read_roster
+from autograder.authoring import start as begin
+from autograder.course import Course, name_fault
+from autograder.errors import AutograderError, CourseError, SandboxError
+from autograder.generate import generate as release
+from autograder.notebook.student_check import FILE_NAME, released_language
+from autograder.paper import make_sheet, print_pdf, render
+from autograder.paper.sheet import Size
+from autograder.personal import distribution
+from autograder.personal.distribution import DistributionSummary
+from autograder.personal.variant_set import make_variants
+from autograder.rubric import Rubric
+from autograder.sandbox.pool import Pool
+from autograder.verify import Mark, Matrix, Row, Verified, VerifyFinding, Ways
+
+__all__ = [
+    "DistributionSummary",
+    "Mark",
+    "Matrix",
+    "Row",
+    "Verified",
+    "VerifyFinding",
+    "Ways",
+    "begin",
+    "release",
+]
+"""What a front end needs of what lies below."""
+
+
+class Validated(Struct, frozen=True):
+    """What the answer key and the untouched release brought to light."""
+
+    findings: tuple[VerifyFinding, ...]
+    credit: tuple[Ways, ...]
+    """What the ways through stated graphs of credit are worth."""
+
+
+class PrintedAssignment(Struct, frozen=True):
+    """An assignment on paper."""
+
+    path: Path
+    problem: str = ""
+    """Why it is a page and no PDF; empty where that was asked for."""
+
+
+def is_personal(course: Course, name: str) -> bool:
+    """Whether each student gets a release of their own: the rubric draws variants, and there is a class list.
+
+    Raises:
+        CourseError: there is no such assignment.
+        RubricError: the rubric is not valid.
+    """
+    return rubrics.load(course.rubric(name)).draws is not None and course.roster.is_file()
+
+
+def hand_out(
+    course: Course, name: str, *, isolation: Isolation = Isolation.NAMESPACES, replace: bool = False
+) -> DistributionSummary:
+    """Write each student's own release, after the common one, in its language.
+
+    Raises:
+        As `autograder.personal.distribution.hand_out`.
+    """
+    language = released_language(course.release(name) / FILE_NAME)
+    students = [student.id for student in read_roster(course.roster)]
+    with Pool(isolation=isolation) as pool:
+        return distribution.hand_out(course, name, students, pool, language=language, replace=replace)
+
+
+def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPACES) -> Validated:
+    """Make the release again, and let the answer key sit the exam, and the untouched release.
+
+    Raises:
+        CourseError: a source or a reference solution is not usable.
+        RubricError: the rubric is not valid, or disagrees with the notebook.
+        NotebookError: a source notebook is not usable.
+        SandboxUnavailable: student code cannot be confined on this machine.
+    """
+    release(course, name)
+    with Pool(isolation=isolation) as pool:
+        loaded = assignments.load(course, name)
+        return Validated(verify.validate(loaded, pool), tuple(verify.credit(loaded.rubric)))
+
+
+def build_and_verify(
+    course: Course,
+    name: str,
+    *,
+    workers: int = 0,
+    isolation: Isolation = Isolation.NAMESPACES,
+    watch: Listener = SILENT,
+) -> Verified:
+    """Make the release again and verify it; what makes that impossible is a finding as well.
+
+    Args:
+        course: whose assignment.
+        name: the assignment.
+        workers: papers at the same time; 0: one per core.
+        isolation: how code is confined.
+        watch: hears of each trial.
+
+    Raises:
+        SandboxError: the sandbox failed, or code cannot be confined on this machine.
+    """
+    started = time.monotonic()
+    try:
+        release(course, name)
+        with Pool(isolation=isolation) as pool:
+            return verify.verify(
+                assignments.load(course, name),
+                pool,
+                workers=workers or None,
+                watch=lambda rows, total: counted(rows, total, watch),
+            )
+    except SandboxError:
+        raise
+    except AutograderError as error:
+        finding = VerifyFinding(
+            "course",
+            name,
+            "a rubric, notebooks and references that fit together",
+            str(error),
+            "correct what the message names",
+        )
+        return Verified(name, (finding,), seconds=time.monotonic() - started)
+
+
+def print_paper(
+    course: Course,
+    name: str,
+    *,
+    language: str = "",
+    solutions: bool = False,
+    student: str = "",
+    size: Size = "a4",
+    output: Path | None = None,
+    isolation: Isolation = Isolation.NAMESPACES,
+) -> PrintedAssignment:
+    """Print an assignment with a box for every answer, or the solutions for graders.
+
+    Args:
+        course: whose assignment.
+        name: the assignment.
+        language: of the texts; empty: the assignment's first.
+        solutions: print answer key, items, and what else is right.
+        student: whose variant; empty: the common one.
+        size: of the paper.
+        output: ends in ``.pdf`` or ``.html``; default: a PDF below paper/.
+        isolation: how the reference is confined, where a variant is drawn.
+
+    Raises:
+        CourseError: a file, the language, the student or the output is not usable.
+        RubricError: the rubric is not valid.
+        SandboxUnavailable: the reference cannot be confined on this machine.
+    """
+    if student and (fault := name_fault(student)):
+        raise CourseError(f"--student: {student!r} cannot be a student's id: {fault}")
+    rubric = rubrics.load(course.rubric(name))
+    known = rubric.assignment.languages
+    if language and language not in known:
+        raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
+    language = language or known[0]
+    file = f"{'-'.join(filter(None, (name, student, 'solutions' * solutions)))}.pdf"
+    path = output or course.root / "paper" / file
+    if path.suffix not in {".pdf", ".html"}:
+        raise CourseError(f"--output {path}: expected a file that ends in .pdf or .html")
+    asked, releases, key = _asked(course, rubric, language, student, isolation)
+    sheet = make_sheet(
+        asked,
+        releases,
+        language=language,
+        key=key if solutions else None,
+        pictures=_pictures(course, rubric),
+        student=student,
+    )
+    page, problem = render(sheet, size), ""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".pdf":
+        problem = print_pdf(page, path).problem
+        path = path.with_suffix(".html") if problem else path
+    if path.suffix == ".html":
+        atomic.write(path, page.encode())
+    return PrintedAssignment(path, problem)
+
+
+def _asked(
+    course: Course, rubric: Rubric, language: str, student: str, isolation: Isolation
+) -> tuple[Rubric, Mapping[str, bytes], Mapping[str, bytes]]:
+    """What is asked: the rubric, and by notebook the release and the answer key."""
+    if not student:
+        files = generate.build(course, rubric, language)
+        return rubric, _notebooks(rubric, files), generate.sources(course, rubric)
+    if rubric.draws is None:
+        raise CourseError(
+            f"--student: {rubric.assignment.name!r} has no table [variant]: everybody has the same"
+        )
+    common = assignments.load(course, rubric.assignment.name)
+    given = common.manifest.of(student) if common.manifest else None
+    if common.manifest and given is None:
+        raise CourseError(
+            f"--student: nothing was handed out to {student!r}; put them on the class list and generate"
+        )
+    with Pool(isolation=isolation) as pool:
+        made = make_variants(common, [student], pool, common.manifest.catalogues if common.manifest else None)
+    variant = common.variant_of(student) if given else made.variants[student]
+    asked = common.with_variant(variant, made.catalogues).rubric
+    files = generate.build(course, asked, language, made.exchanged(variant), student)
+    return asked, _notebooks(asked, files), made.key(variant)
+
+
+def _notebooks(rubric: Rubric, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {notebook.name: files[f"{notebook.name}.ipynb"] for notebook in rubric.assignment.notebooks}
+
+
+def _pictures(course: Course, rubric: Rubric) -> dict[str, bytes]:
+    """Contents of the data files that are pictures."""
+    folder = course.sources / rubric.assignment.name
+    names = [name for notebook in rubric.assignment.notebooks for name in notebook.data]
+    return {
+        name: (folder / name).read_bytes()
+        for name in names
+        if name.lower().endswith((".png", ".jpg", ".jpeg"))
+    }

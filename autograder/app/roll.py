@@ -1,0 +1,242 @@
+"""Who belongs to a class, and what staff must know of it: folders that are gone, in no list, or misplaced.
+
+Everybody whose folder lies in submitted/ is counted. A result without a folder is kept, and told; it counts
+nowhere, because nobody could say any more what it is the mark of.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.app.lists import read_roster
+from autograder.assignment import Assignment
+from autograder.course import Course, is_folder
+from autograder.records import Graded
+from autograder.store import Store
+from autograder.tables import hint, name_list
+from autograder.variants.drawing import canonical_id
+
+_ALIKE = 0.85
+"""How like two names are that one person meant to be the same; `difflib`'s measure."""
+_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
+_DIGITS = re.compile(r"[0-9]+")
+_SIGNS = re.compile(r"[\W_]+")
+
+
+class Roll(Struct, frozen=True):
+    """A class, as it is now."""
+
+    results: Mapping[str, Graded]
+    """The latest results of those whose folder is there: what is counted."""
+    gone: Mapping[str, Graded]
+    """The latest results of the others."""
+    remarks: tuple[str, ...]
+    """For staff, a sentence each."""
+    attention: bool = False
+    """Something is to be put right: it was handed in, and is not graded."""
+
+
+def restore_marks(assignment: Assignment, store: Store) -> tuple[str, ...]:
+    """Put back what something else wrote over our marks in the store; sentences about it.
+
+    Raises:
+        GradebookError: the store refused.
+    """
+    handed_in = {one.student for one in assignment.course.handins(assignment.name)}
+    found = store.results(assignment.name, assignment.rubric.digest)
+    results = {student: graded for student, graded in found.items() if student in handed_in}
+    rubrics = {student: assignment.rubric_of(student) for student in results}
+    return store.restore(results, rubrics, assignment.release_bytes, assignment.language)
+
+
+def read_roll(assignment: Assignment, store: Store) -> Roll:
+    """The class as it lies in submitted/, beside the results that are kept and the class list.
+
+    Raises:
+        CourseError: there is no folder of submissions, or the class list is not usable.
+        GradebookError: the store refused.
+    """
+    course, name = assignment.course, assignment.name
+    everybody = store.results(name)
+    handed_in = {one.student for one in course.handins(name)}
+    results = {student: graded for student, graded in everybody.items() if student in handed_in}
+    gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
+    notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
+    wrong = [*misplaced_notebooks(course, name, notebooks), *misnamed_files(course)]
+    remarks = list(_gone(name, gone, store.listed(name)))
+    waiting = sorted(handed_in - everybody.keys())
+    if waiting:
+        remarks.append(f"handed in, but not graded yet: {name_list(waiting)}; run: autograder grade {name}")
+    if course.roster.is_file():
+        roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
+        remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]
+    return Roll(results, gone, (*wrong, *remarks), bool(wrong))
+
+
+def _gone(name: str, gone: Mapping[str, Graded], listed: Collection[str]) -> Iterator[str]:
+    if not gone:
+        return
+    told = name_list(
+        f"{student} ({graded.score.points.normalize():f} points)" for student, graded in gone.items()
+    )
+    yield (
+        f"graded before, but submitted/<student>/{name} is gone: {told}. These automatic results are kept, "
+        "and count nowhere: not in grades, means, decisions or new pages. Put the folder back to count them "
+        "again"
+    )
+    still = [student for student in gone if student in listed]
+    if still:
+        yield (
+            f"formgrader and nbgrader export still list {name_list(still)}, whose folders are gone; "
+            "nbgrader db student remove --force takes a student out there, with all assignments"
+        )
+
+
+def _strangers(name: str, handed_in: Iterable[str], roster: Mapping[str, str]) -> Iterator[str]:
+    for student in sorted(handed_in):
+        if canonical_id(student) not in roster:
+            yield (
+                f"submitted/{ascii(student)[1:-1]}/{name} is of nobody in roster.csv, and is graded all the "
+                f"same; rename the folder, or add a line to roster.csv; {_nearest(student, roster.values())}"
+            )
+
+
+def _nearest(student: str, ids: Collection[str]) -> str:
+    near = hint(student, ids)
+    return near if near.startswith("did you mean") else "no id there is like it"
+
+
+def _absent(name: str, roster: Mapping[str, str], handed_in: Iterable[str]) -> Iterator[str]:
+    there = {canonical_id(student) for student in handed_in}
+    absent = [student for canonical, student in roster.items() if canonical not in there]
+    if absent:
+        listed = name_list(absent)
+        yield f"in roster.csv, but not in submitted/<student>/{name}: {listed} ({len(absent)} in all)"
+
+
+def misplaced_notebooks(course: Course, assignment: str, notebooks: Collection[str]) -> list[str]:
+    """A sentence for each notebook below submitted/ or earlier/ that is not graded for its place or name.
+
+    Args:
+        course: whose folder of submissions.
+        assignment: the assignment.
+        notebooks: the names of its notebooks, without the ending.
+    """
+    submitted = course.root / "submitted"
+    others = set(course.assignments()) - {assignment}
+    sentences = []
+    for loose in (*_notebooks(submitted), *_packed(submitted)):
+        wanted = f"<student>/{assignment}/{assignment}.ipynb"
+        sentences.append(_sentence(submitted, loose, wanted))
+    for link in _found(submitted, lambda entry: entry.is_symlink() and entry.is_dir()):
+        place = f"{submitted.name}/{ascii(link.name)[1:-1]}"
+        sentences.append(f"{place} is a link and is not graded: put the folder itself there")
+    for student in _folders(submitted):
+        try:
+            sentences += _of_student(student, assignment, notebooks, others)
+        except OSError as error:  # an archive may bring folders that nobody can enter
+            name = ascii(student.name)[1:-1]
+            sentences.append(f"submitted/{name} cannot be looked at: {error.strerror}; change its rights")
+    return [*sentences, *_earlier(course, assignment)]
+
+
+def _of_student(
+    student: Path, assignment: str, notebooks: Collection[str], others: Collection[str]
+) -> list[str]:
+    submitted, folder = student.parent, student / assignment
+    sentences = [
+        _sentence(submitted, one, f"{student.name}/{assignment}/")
+        for one in _folders(student)
+        if one.name not in others and _is_like(one.name, assignment) and not _is_same(one, folder)
+    ]
+    missing = [name for name in sorted(notebooks) if not (folder / f"{name}.ipynb").exists()]
+    if not missing:
+        return sentences
+    wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
+    found = [one for one in _notebooks(folder) if one.name not in {f"{name}.ipynb" for name in notebooks}]
+    found += [one for inner in _folders(folder) for one in _notebooks(inner)]
+    if not folder.exists():
+        beside = (*_notebooks(student), *_packed(student))
+        found += [one for one in beside if one.stem.startswith(missing[0])]
+    return [*sentences, *(_sentence(submitted, one, wanted) for one in found)]
+
+
+def misnamed_files(course: Course) -> list[str]:
+    """A sentence for each file beside the course's lists that is called almost as one of them."""
+    known = [path.name for path in (course.roster, course.bonus, course.decisions, course.exams)]
+    beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
+    sentences = []
+    for name in beside:
+        close = difflib.get_close_matches(name.casefold(), known, n=1, cutoff=_ALIKE)
+        if close and name not in known and close[0] not in beside and Path(name).suffix:
+            sentences.append(f"{ascii(name)[1:-1]} is not read; expected {close[0]}: rename it")
+    return sentences
+
+
+def _earlier(course: Course, assignment: str) -> list[str]:
+    """Attempts that staff kept, where nobody looks for them."""
+    kept = course.root / "earlier"
+    others = set(course.assignments()) - {assignment}
+    known = course.students()
+    sentences = []
+    for student in _folders(kept):
+        if student.name not in known:
+            place = f"earlier/{ascii(student.name)[1:-1]}"
+            near = hint(student.name, known)
+            sentences.append(f"{place} is not looked at: nobody of this id handed anything in; {near}")
+            continue
+        wanted = f"{student.name}/{assignment}/"
+        sentences += [
+            _sentence(kept, one, wanted)
+            for one in _folders(student)
+            if one.name not in others and _is_like(one.name, assignment)
+        ]
+        wanted += "<any name>/"
+        sentences += [_sentence(kept, one, wanted + one.name) for one in _notebooks(student / assignment)]
+    return sentences
+
+
+def _is_like(name: str, wanted: str) -> bool:
+    """Whether a folder was meant to be called so: other letters' sizes, other signs between, or a typo."""
+    if name == wanted:
+        return False
+    one, other = (_SIGNS.sub("", text.casefold()) for text in (name, wanted))
+    if _DIGITS.findall(one) != _DIGITS.findall(other):
+        return False  # homework1 is not homework2
+    return one == other or bool(difflib.get_close_matches(one, [other], cutoff=_ALIKE))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Where a file system takes large and small letters for the same, both are one folder."""
+    return other.exists() and one.samefile(other)
+
+
+def _sentence(above: Path, found: Path, wanted: str) -> str:
+    place = ascii(str(found.relative_to(above)))[1:-1]
+    return (
+        f"{above.name}/{place} is not graded; expected {above.name}/{ascii(wanted)[1:-1]}: "
+        f"{'unpack' if found.suffix.casefold() in _ARCHIVES else 'move or rename'} it"
+    )
+
+
+def _found(folder: Path, fits: Callable[[Path], bool]) -> list[Path]:
+    """What lies in a folder; nothing where it is none, or a link."""
+    return sorted(filter(fits, folder.iterdir())) if is_folder(folder) else []
+
+
+def _notebooks(folder: Path) -> list[Path]:
+    return _found(folder, lambda path: path.suffix.casefold() == ".ipynb")
+
+
+def _packed(folder: Path) -> list[Path]:
+    """Archives, as other systems hand submissions out."""
+    return _found(folder, lambda path: path.suffix.casefold() in _ARCHIVES and path.is_file())
+
+
+def _folders(folder: Path) -> list[Path]:
+    return _found(folder, lambda path: is_folder(path) and not path.name.startswith("."))

@@ -1,0 +1,76 @@
+"""Statistics of a run: figures by name, for a table or for machines."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from autograder.grading.batch import Outcome
+from autograder.grading.other_variants import CODE as FITS_ANOTHER
+from autograder.records import Status
+
+REMARKED = {
+    "fit another's variant": (FITS_ANOTHER,),
+    "handed in late": ("late", "late-refused", "late-accepted"),
+    "time of handing in not known": ("time-not-known", "time-accepted"),
+    "graded by an earlier attempt": ("earlier-attempt",),
+}
+"""What the figures of a run list by name, and the codes of the remarks."""
+
+
+def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
+    """The figures of one run.
+
+    Args:
+        outcomes: of it.
+        seconds: that it took.
+    """
+    scores = [outcome.graded.score for outcome in outcomes]
+    fresh = [outcome.graded for outcome in outcomes if outcome.fresh]
+    faults = sum(item.student.code == "review.fault" for score in scores for item in score.items)
+    return {
+        "submissions": len(outcomes),
+        "graded now": len(fresh),
+        "known before": len(outcomes) - len(fresh),
+        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _refused(outcome)),
+        "mean points": round(statistics.mean(score.points for score in scores), 2) if scores else Decimal(0),
+        "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
+        "items for review by fault": faults,
+        "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
+        "seconds": round(seconds, 2),
+        "median milliseconds per submission": _median([graded.seconds for graded in fresh]),
+        "of it in the sandbox": _median([graded.sandbox_seconds for graded in fresh]),
+        "isolation": sorted({score.isolation for score in scores}),
+        **{
+            title: found
+            for title, codes in REMARKED.items()
+            if (found := remarks_with_codes(outcomes, codes))
+        },
+        **({"faults of ours": found} if (found := faults_of_ours(outcomes)) else {}),
+    }
+
+
+def faults_of_ours(outcomes: Iterable[Outcome]) -> list[str]:
+    """What went wrong on our side, a line for each: whose submission, and what."""
+    return sorted(f"{outcome.student}: {text}" for outcome in outcomes for text in outcome.faults)
+
+
+def remarks_with_codes(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
+    """The remarks with one of these codes, a line for each: who, about which question if about one, what."""
+    return [
+        f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
+        for outcome in sorted(outcomes, key=lambda one: one.student)
+        for note in outcome.graded.score.notes
+        if note.code in codes
+    ]
+
+
+def _refused(outcome: Outcome) -> bool:
+    """For its time: whether it could be read was not tried."""
+    return outcome.timing is not None and outcome.timing.refused
+
+
+def _median(seconds: list[float]) -> float:
+    return round(1000 * statistics.median(seconds), 1) if seconds else 0.0

@@ -1,0 +1,288 @@
+"""The page about formulas, made from the tables that formulas are read with.
+
+Regenerate it with ``make docs``; a test fails when it is stale, and when an example is read otherwise.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from autograder.algebra.greek import GREEK
+from autograder.algebra.mistakes.diagnose import CODES
+from autograder.algebra.nodes import FUNCTIONS
+from autograder.algebra.notation import descent, parse, tokens
+from autograder.algebra.notation.characters import rewrite
+from autograder.algebra.notation.several import parse_single
+from autograder.algebra.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS, Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values import evaluate
+from autograder.errors import Unreadable
+from autograder.feedback.typeset import caret
+from autograder.messages import filled, sentences, template
+from autograder.messages.reading import unreadable
+from autograder.rubric import RubricSymbol
+
+SYMBOLS: Mapping[str, RubricSymbol] = {
+    "n_layers": RubricSymbol(aliases=("L",)),
+    "n_heads": RubricSymbol(aliases=("h",)),
+    "d_model": RubricSymbol(aliases=("d",)),
+    "d_head": RubricSymbol(aliases=("d_k",)),
+    "n": RubricSymbol(),
+}
+"""The symbols of the examples."""
+READ: Sequence[str] = (
+    "12*n_layers*d_model^2", "12 L d²", "12·n_layers·d_model**2", r"12 n_{layers} d_{\text{model}}^2",
+    r"$12\,L\cdot d_{model}^{2}$", "12Ldd", "1,024*d", "1 024 000 d", "1_024*d", "1{,}024 d", "0.5*d",
+    "2.5e3 n",
+    r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
+    "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
+    r"\binom{n}{2}", "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d", "d⁻⁰·⁵", "|d|",
+    "sigmoid(n)", "σ(n)", "8*dmodel^2", "exp(-0,5*n)", "sqrt(n)*0,5",
+)  # fmt: skip
+"""Examples of what is read."""
+REFUSED: Sequence[str] = (
+    "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "d^1/2", "log n/2",
+    "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
+    "8*", "d^2000", "n = 1 = ",
+    "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} i",
+)  # fmt: skip
+"""Examples of what is refused."""
+RELATIONS: Sequence[str] = (
+    "d = h*d_k", "d_k == d/h", "Eq(d, h*d_k)", r"d &= h \cdot d_{k}", "d ≡ h d_k", "n < d", r"n \lt d",
+    "d > n", "n <= d/2", "n ≤ d/2", r"n \leqslant \frac{d}{2}", "d => 2n", r"d \geq 2n", "Le(n, d/2)",
+)  # fmt: skip
+"""Examples of equations and inequalities."""
+MEANINGS: Mapping[str, str] = {
+    "*": "times", "×": "times; between the entries of a shape in a tuple",
+    "/": "divided by", "//": "divided by, rounded down", "frac": "fraction", "binom": "binomial coefficient",
+    "^": "to the power of", "+": "plus", "-": "minus", "!": "factorial", "=": "equals",
+    "(": "opens", ")": "closes", "[": "opens", "]": "closes", "{": "opens", "}": "closes",
+    "|": "stand around an absolute value, or around a set for its size",
+    "≠": "is refused with a question", "≈": "may stand before a formula",
+    "⌈": "opens what is rounded up", "⌉": "closes it", "⌊": "opens what is rounded down", "⌋": "closes it",
+    ",": "separates values",
+}  # fmt: skip
+"""Kind of a token → what it does."""
+LIMITS: Sequence[tuple[int, str]] = (
+    (tokens.MAX_CHARS, "characters of a formula"),
+    (tokens.MAX_TOKENS, "signs, names and numbers in it"),
+    (tokens.MAX_DIGITS, "digits of a number"),
+    (descent.MAX_DEPTH, "brackets, functions and exponents inside one another"),
+    (descent.MAX_DIVISIONS, "divisions in one product"),
+    (evaluate.MAX_EXPONENT, "the largest constant exponent, and the largest number before `!`"),
+    (parse.MAX_ELEMENTS, "entries of a tuple, sides of an equation"),
+)
+
+HEAD = """\
+# Formulas
+
+This page is generated from the program (`make docs`); do not edit it. It says how formulas are read in
+answers and in rubrics, what the errors mean, and which mistakes are recognised. How a question asks for a
+formula stands on [the page about the kind `symbolic`](kinds/symbolic.md).
+
+`autograder algebra` reads a formula as an answer would be read, and compares it:
+
+```
+autograder algebra "12 L d²" --symbols n_layers:L,d_model:d --equals "12*n_layers*d_model^2"
+```
+
+Exit code 0: equal (or read, where there is nothing to compare with); 1: not equal; 2: not readable, a name
+that is not known, or not decided."""
+
+NAMES = """\
+Only the symbols that a rubric declares are known, by their names and their other spellings. Markup does
+not count: `d_{{\\text{{model}}}}`, `d\\_model` and `d_model` are one name. Single letters may stand side
+by side (`Ld` is `L*d`) unless they may as well be another name run together. An unknown name is refused,
+with the nearest known one if it is that one with a typo; it is never taken apart into
+letters that were not declared. Capitals and underscores may differ where one symbol alone fits (`dmodel`,
+`d_Model`).
+
+What stands before an equals sign and is no symbol is the name of the result, and is dropped; so is a
+single letter that the rest does not mention, even where it is declared: `N = 12 L d²`. `=` and `≈` alone
+are dropped, too, and words behind a formula for what it counts, such as `parameters`, `FLOPs` or `bytes`.
+Words that stand for another factor, such as `MACs`, `bits` or `MB`, are not.
+
+Greek letters may be declared, and then be written as a letter, a name or a command: {greek}."""
+
+AMBIGUOUS = """\
+Where mathematicians disagree (`a/b c`, `1/2d`, `log a b`, `log n/2`, `d^1/2`, `2^2n`, `d 2`), a formula
+is refused with a question instead of being read in one of the two ways. `1/2 d`, with a blank behind a
+fraction of two numbers, is half of `d`. `E` is no number.
+
+Whether a mark between digits separates thousands or stands before decimals is asked where the languages
+of the course leave it open: with German among them, `1,500` and `50.257` are refused with the question;
+`1500`, `1.5` and `50.2570` are not. In English alone `1,500` is 1500. A comma between digits is asked
+about where it may separate two values: in `max(0,5)`, in the tuple `(1,024, n)`, in the set `{1,5; 2}`."""
+
+EXACT = """\
+Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers
+are to be handed in, ask for a quantity with a tolerance. Percent signs are not read. A minus before `//`
+belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
+
+Two formulas are equal when they have equal values wherever both are defined: `(d^2-n^2)/(d-n)` equals `d+n`.
+A formula that is defined nowhere, such as `d + 0/0`, equals nothing. What can be proven neither equal nor
+different is left to a human."""
+
+COMPARED = """\
+Where a relation is asked for (`form = "relation"`), it may be turned round and solved for any symbol. An
+equation may be multiplied through with numbers and symbols, an inequality with what is positive; for whole
+symbols `n < d` and `n + 1 <= d` are the same. In a chain such as `0 < n <= d` the links that always hold say
+nothing. What is right after other steps, such as squaring, is left to a human."""
+
+DIAGNOSES = """\
+A formula that is wrong by one of these mistakes gets a sentence that names only what the student wrote. Each
+statement is exactly true of the answer. A step of a rubric may give points for one:
+`when = "diagnosis:CODE"`."""
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    greek = ", ".join(f"{letter} `{name}`" for name, letter in GREEK.items())
+    sections = (
+        HEAD,
+        "## Grammar",
+        _grammar(),
+        AMBIGUOUS,
+        "## Signs",
+        _table(("meaning", "signs", "LaTeX"), _signs()),
+        "## Functions and constants",
+        _table(("function", "spellings", "values"), _functions()),
+        "## Names",
+        NAMES.format(greek=greek),
+        "## Examples",
+        f"With the symbols {_declared()}.",
+        _table(("written", "read as"), _examples()),
+        EXACT,
+        "## Equations and inequalities",
+        COMPARED,
+        _table(("written", "read as"), _relations()),
+        "## Errors",
+        "Each points at its place. The formulas on the left of this table are refused:",
+        _table(("written", "the student reads"), _refusals()),
+        "All errors:",
+        _table(("code", "sentence"), _errors()),
+        "## Limits",
+        _table(("at most", "what"), ((str(most), what) for most, what in LIMITS)),
+        "## Diagnoses",
+        DIAGNOSES,
+        _table(("code", "sentence"), _diagnoses()),
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def vocabulary() -> Vocabulary:
+    """The vocabulary of the examples."""
+    return Vocabulary(SYMBOLS)
+
+
+def _grammar() -> str:
+    """The indented block of the reader's own description."""
+    lines = inspect.cleandoc(parse.__doc__ or "").splitlines()
+    block = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
+    return "\n".join(("```", *block, "```"))
+
+
+def _signs() -> Iterator[tuple[str, ...]]:
+    unicode = _unicode()
+    for kind, meaning in MEANINGS.items():
+        signs = [sign for sign, stands in SIGNS.items() if stands == kind]
+        signs += [sign for sign in unicode.get(kind, ()) if sign not in signs]
+        commands = [f"\\{name}" for name, stands in COMMANDS.items() if stands == kind]
+        if signs or commands:
+            yield meaning, _code(signs), _code(commands)
+
+
+def _unicode() -> dict[str, list[str]]:
+    """Sign → the characters of other alphabets that are read as it."""
+    found: dict[str, list[str]] = {}
+    for character in map(chr, range(0x80, 0x3000)):
+        if character.isprintable() and not character.isalnum():
+            try:
+                plain = rewrite(character)[0]
+            except Unreadable:
+                continue
+            found.setdefault(plain, []).append(character)
+    return found
+
+
+def _functions() -> Iterator[tuple[str, ...]]:
+    for name in dict.fromkeys((*FUNCTIONS, *FUNCTION_SPELLINGS.values())):
+        spellings = [spelling for spelling, function in FUNCTION_SPELLINGS.items() if function == name]
+        least, most = FUNCTIONS.get(name, (0, 0))
+        values = f"{least}" if least == most else f"{least} to {most}"
+        yield f"`{name}`", _code(spellings), values if most else ""
+    for name, constant in CONSTANTS.items():
+        yield f"`{constant.name}`", _code([name]), "a constant"
+
+
+def _declared() -> str:
+    return ", ".join(
+        f"`{name}`" + "".join(f" (also `{alias}`)" for alias in symbol.aliases)
+        for name, symbol in SYMBOLS.items()
+    )
+
+
+def _examples() -> Iterator[tuple[str, ...]]:
+    known = vocabulary()
+    for text in READ:
+        yield _code([text]), _code([to_text(parse.parse(text, known))])
+
+
+def _relations() -> Iterator[tuple[str, ...]]:
+    known = vocabulary()
+    for text in RELATIONS:
+        yield _code([text]), _code([to_text(parse_single(text, known))])
+
+
+def _refusals() -> Iterator[tuple[str, ...]]:
+    known = vocabulary()
+    for text in REFUSED:
+        try:
+            parse.parse(text, known)
+        except Unreadable as error:
+            message = unreadable(error, text)
+            place = caret(message.params).partition("\n")[2].find("^")
+            shown = f"{text[:place]}▸{text[place:]}" if place >= 0 else text
+            yield _code([shown or " "]), _sentence(message.code, filled(message, "en"))
+        else:
+            raise ValueError(f"{text!r} is read, and stands among the examples of what is refused")
+
+
+def _errors() -> Iterator[tuple[str, ...]]:
+    for key in sentences():
+        if key.startswith("unreadable."):
+            yield f"`{key}`", _sentence(key, {})
+
+
+def _diagnoses() -> Iterator[tuple[str, ...]]:
+    for code in CODES:
+        variants = [template(key, "en") for key in sentences() if key.split(".")[:2] == ["diagnosis", code]]
+        yield f"`{code}`", _escaped(max(variants, key=lambda text: text.count("{")))
+
+
+def _sentence(key: str, params: Mapping[str, str]) -> str:
+    """The student's sentence without its first half, which says where."""
+    text = template(key, "en").partition("”: ")[2]
+    for name, value in params.items():
+        text = text.replace(f"{{{name}}}", value)
+    return _escaped(text[:1].upper() + text[1:])
+
+
+def _code(texts: Iterable[str]) -> str:
+    """Texts as code; those with a backtick are fenced twice."""
+    return " ".join(f"`` {text} ``" if "`" in text else f"`{_escaped(text)}`" for text in texts)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,143 @@
+"""What kinds have in common: options are read, a blank cell has no result, some items wait for a person.
+
+A kind derives from `ItemwiseCheck` and says what is asked (`asked`) and what is wrong with one item
+(`verdict`). One whose reference is asked with the arguments of each call derives from `OracleCheck`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence, NoDraw
+from autograder.checks.judging.manual import manual
+from autograder.checks.judging.oracle import check_worths, known_mistake
+from autograder.checks.judging.results import (
+    Finding,
+    is_blank,
+    no_answer,
+    result,
+    review,
+)
+from autograder.checks.options import item_options, place, question_options
+from autograder.errors import RubricError
+from autograder.records import Answer, ItemResult, Scenario
+from autograder.rubric import Item, Question, Rubric
+
+Q = TypeVar("Q", bound=Struct)
+"""The kind's question options."""
+I = TypeVar("I", bound=Struct)  # noqa: E741 - read beside Q
+"""The kind's item options."""
+Verdict = ItemResult | Finding | None
+"""On one item: what is wrong, None where nothing is; or the whole result, where more is to be said."""
+
+
+class ItemwiseCheck(ABC, Generic[Q, I]):
+    """One question whose items are judged one by one; see `autograder.checks.base.Check`."""
+
+    kind: ClassVar[str]
+    question_type: type[Q]
+    item_type: type[I]
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Read the options, and let the kind `prepare` what follows from them.
+
+        Raises:
+            RubricError: an option is missing, misspelt or of the wrong type; names the question.
+        """
+        self.question = question
+        self.rubric = rubric
+        self.options = question_options(question, self.question_type)
+        self.items = item_options(question, self.item_type)
+        self.prepare()
+
+    @property
+    def automatic(self) -> tuple[tuple[Item, I], ...]:
+        """The items that no person decides on, with their options."""
+        return tuple((item, self.items[item.id]) for item in self.question.items if item.id in self.items)
+
+    def prepare(self) -> None:
+        """Validate what the options say together; make what is the same for every submission.
+
+        Raises:
+            RubricError: they do not fit together; names the question.
+        """
+
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls to make in the student's box; none for a cell that was left blank."""
+        return () if is_blank(answer) else self.asked(answer, draw)
+
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls to make for a cell that was written in."""
+        del answer, draw
+        return ()
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls to make in the reference's box."""
+        del draw
+        return ()
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item, in the rubric's order."""
+        return self.each(evidence, lambda item, options: self.verdict(item, options, evidence))
+
+    @abstractmethod
+    def verdict(self, item: Item, options: I, evidence: Evidence) -> Verdict:
+        """What is to be said of an item that no person decides on, in a cell that was written in."""
+
+    def each(self, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> tuple[ItemResult, ...]:
+        """The results: of a person's items, of a cell that was left blank, and the verdict on all others."""
+        return tuple(self._result(item, evidence, verdict) for item in self.question.items)
+
+    def _result(self, item: Item, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> ItemResult:
+        if item.manual:
+            return manual(self.question, item, evidence)
+        if is_blank(evidence.answer):
+            return result(self.question, item, no_answer())
+        try:
+            found = verdict(item, self.items[item.id])
+        except NoDraw:
+            found = review("the evidence has no draw")
+        return found if isinstance(found, ItemResult) else result(self.question, item, found)
+
+
+class OracleCheck(ItemwiseCheck[Q, I]):
+    """A question whose reference is asked with the arguments of each call; see `checks.judging.oracle`.
+
+    The kind's name is the area of the vocabulary that has the sentences of known mistakes. Its items have a
+    key ``mistake``: what some of them are worth.
+    """
+
+    called: ClassVar[str] = "the function"
+    """What the student writes, in errors about the rubric."""
+    example: ClassVar[str]
+    """A module with such an oracle, likewise."""
+
+    def prepare(self) -> None:
+        """Refuse a question that names nothing to call or no oracle, and mistakes that nobody knows."""
+        where = place(self.question)
+        if not self.question.answer:
+            raise RubricError(f"the name of {self.called} is missing", where, "answer")
+        if not self.question.reference:
+            raise RubricError(f"an oracle is needed, as in {self.example}", where, "reference")
+        for item, options in self.automatic:
+            check_worths(_worths(options), self.kind, item.points, place(self.question, item))
+
+    def known(self, finding: Finding | None, suspects: Sequence[Sequence[str]], options: I) -> Finding | None:
+        """A finding told as the mistake that explains every wrong result, where the reference knows it.
+
+        Args:
+            finding: of the item.
+            suspects: of each wrong result the codes of the mistakes that give the same.
+            options: of the item.
+        """
+        if finding is None or not suspects:
+            return finding
+        return known_mistake(finding, suspects, self.kind, _worths(options))
+
+
+def _worths(options: Any) -> Any:
+    return options.mistake

@@ -1,0 +1,313 @@
+"""Reads a table as students write one, and finds which of its rows is which of the rubric's."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.checks.values.quoting import quote, type_name
+from autograder.errors import RubricError
+
+MAX_ROWS = 200
+MAX_CELLS = 20
+MAX_TEXT = 40_000
+MAX_NAME = 200
+
+_BARS = re.compile(r"(?<!\\)\|")
+_GAPS = re.compile(r"\s{2,}|;")
+_SIGN = re.compile(r"(?<!\s)\s*+(?::|=|→|->|–|—|(?<=\s)-\s)\s*+")  # begins once in a run of space
+_COMMA_OR_BRACKET = re.compile(r"[,()\[\]]")
+_BULLET = re.compile(r"\A\s*(?:[-*•]|\d+[.)])\s+")
+_AROUND = " \t\r\n\"'`´“”„‘’*"
+_INSIDE = re.compile(r"[\s\-_]+")
+_EMPTY = frozenset(("", "-", "–", "—", "?", "...", "…", "nan", "none"))
+
+
+class WrittenRow(Struct, frozen=True, eq=False):
+    """One row as it was written."""
+
+    name: str
+    """Of the first column, as the student has it."""
+    cells: dict[str, Any]
+    """By column id; empty cells are left out."""
+    entries: int = 0
+    """How many entries the row has, where they are more than the table has columns; otherwise 0."""
+
+
+class UnreadableTable(Struct, frozen=True):
+    """Why something is not a table: a code of the vocabulary and what it mentions."""
+
+    code: str
+    params: dict[str, str] = {}
+
+
+class Columns:
+    """The names of a table's columns."""
+
+    def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
+        """Remember them.
+
+        Args:
+            names: column id → everything it may be called, in the order of the table.
+
+        Raises:
+            RubricError: a name stands for two columns.
+        """
+        self.ids = tuple(names)
+        self._ids: dict[str, str] = {}
+        for column, called in names.items():
+            for name in (column, *called):
+                if self._ids.setdefault(normal(name), column) != column:
+                    raise RubricError(f"column: {name!r} stands for two columns")
+
+    def find(self, name: Any) -> str:
+        """The id of the column that is called so; empty where none is."""
+        return self._ids.get(normal(name), "") if isinstance(name, str) else ""
+
+    def header(self, entries: Sequence[Any]) -> tuple[str, ...] | None:
+        """The columns that a line of names stands for, empty for unknown ones; None for another line."""
+        found = tuple(self.find(entry) for entry in entries)
+        known = [column for column in found if column]
+        if len(known) != len(set(known)) or self.ids[0] not in known or len(known) < 2:
+            return None
+        return found
+
+
+def normal(name: str) -> str:
+    """A name without what does not matter: case, spaces, quotes."""
+    text = unicodedata.normalize("NFKC", name[:MAX_NAME]).casefold().strip(_AROUND)
+    return _INSIDE.sub("_", text).strip("_")
+
+
+def read_table(value: Any, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+    """The rows of an answer, in its order."""
+    if isinstance(value, str):
+        return _lines(value, columns)
+    if isinstance(value, Mapping):
+        return _mapping(value, columns)
+    if isinstance(value, list | tuple):
+        return _rows(value, columns)
+    return UnreadableTable("table.form", {"form": type_name(value)})
+
+
+def _mapping(value: Mapping[Any, Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+    """Rows by name; or whole columns by name, as a data frame gives them."""
+    if len(value) > MAX_ROWS:
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
+    header = columns.header(list(value))
+    parts = [list(part.values()) if isinstance(part, Mapping) else part for part in value.values()]
+    if header is not None and all(isinstance(part, list | tuple) for part in parts):
+        lists = [part[: MAX_ROWS + 1] for part in parts]
+        length = max((len(entries) for entries in lists), default=0)
+        lines = [[part[place] if place < len(part) else None for part in lists] for place in range(length)]
+        return _sequences(lines, header, columns)
+    rows = []
+    for name, entry in value.items():
+        if isinstance(entry, Mapping):
+            rows.append(_row(name, {columns.find(key): cell for key, cell in entry.items()}, columns))
+        elif len(columns.ids) == 2:
+            rows.append(_row(name, {columns.ids[1]: entry}, columns))
+        elif isinstance(entry, list | tuple):
+            rows.append(_sequence((name, *entry[: MAX_CELLS + 1]), columns.ids, columns))
+        else:
+            return UnreadableTable("table.entry", {"form": type_name(entry), "row": _name(name)})
+    return tuple(rows)
+
+
+def _rows(value: Sequence[Any], columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+    if len(value) > MAX_ROWS:
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
+    if all(isinstance(entry, Mapping) for entry in value):
+        return tuple(
+            _row(cells.pop(columns.ids[0], None), cells, columns)
+            for cells in ({columns.find(key): cell for key, cell in entry.items()} for entry in value)
+        )
+    for entry in value:
+        if not isinstance(entry, list | tuple):
+            return UnreadableTable("table.entry", {"form": type_name(entry), "row": "–"})
+    header = columns.header(value[0])
+    return _sequences(value[1:] if header else value, header or columns.ids, columns)
+
+
+def _lines(text: str, columns: Columns) -> tuple[WrittenRow, ...] | UnreadableTable:
+    """Markdown with bars, or columns that tabs, semicolons or at least two spaces separate."""
+    if len(text) > MAX_TEXT or text.count("\n") > 2 * MAX_ROWS:
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("```")
+    ]
+    barred = [line for line in lines if "|" in line]
+    if barred:
+        split = [
+            [_plain(cell) for cell in _BARS.split(line.removeprefix("|").removesuffix("|"))]
+            for line in barred
+            if not _is_rule(line)
+        ]
+    else:
+        gaps = re.compile("\t") if "\t" in text else _GAPS
+        split = [[_plain(cell) for cell in gaps.split(line)] for line in lines if not _is_rule(line)]
+    if not lines:
+        return ()
+    if not split or max(map(len, split)) < 2 or (len(lines) == 1 and not barred):
+        split = _named(text, len(columns.ids)) or [line for line in split if len(line) > 1]
+    if not split:
+        return UnreadableTable("table.text", {"value": quote(text)})
+    header = columns.header(split[0])
+    body = split[1:] if header else split
+    order = header or columns.ids
+    body = [line[1:] if len(line) == len(order) + 1 and line[0].isdecimal() else line for line in body]
+    return _sequences(body, order, columns)
+
+
+def _named(text: str, width: int) -> list[list[str]]:
+    """Rows such as ``total: 148`` and ``wpe: (1024, 768), 786432, …``; none where a line is no such row."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if width == 2 and len(lines) == 1:
+        lines = [part for part in re.split(r"[,;]\s*(?=[^\d\s])", text) if part.strip()]
+    found = []
+    for line in lines:
+        name, sign, rest = _SIGN.sub("\n", line, count=1).partition("\n")
+        cells = [rest] if width == 2 else _parts(rest)
+        if not sign or not name.strip() or len(cells) != width - 1:
+            return []
+        found.append([_plain(cell) for cell in (_BULLET.sub("", name), *cells)])
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    """What commas separate, but for those before a closing bracket that was not opened after them."""
+    found, end, inside = [], len(text), False
+    for sign in reversed(list(_COMMA_OR_BRACKET.finditer(text))):
+        if sign[0] == ",":
+            if not inside:
+                found.append(text[sign.end() : end].lstrip())
+                end = sign.start()
+        else:
+            inside = sign[0] in ")]"
+    return [text[:end], *reversed(found)]
+
+
+def _sequences(
+    lines: Sequence[Sequence[Any]], order: Sequence[str], columns: Columns
+) -> tuple[WrittenRow, ...] | UnreadableTable:
+    if len(lines) > MAX_ROWS:
+        return UnreadableTable("table.size", {"limit": str(MAX_ROWS)})
+    return tuple(_sequence(line, order, columns) for line in lines)
+
+
+def _sequence(line: Sequence[Any], order: Sequence[str], columns: Columns) -> WrittenRow:
+    cells = dict(zip(order, line, strict=False))
+    row = _row(cells.pop(columns.ids[0], None), cells, columns)
+    return row if len(line) <= len(order) else WrittenRow(row.name, {}, len(line))
+
+
+def _row(name: Any, cells: Mapping[str, Any], columns: Columns) -> WrittenRow:
+    kept = {column: cells[column] for column in columns.ids[1:] if not _empty(cells.get(column))}
+    return WrittenRow(_name(name), kept)
+
+
+def _name(name: Any) -> str:
+    """A row's name; a number will do, anything else is none."""
+    if isinstance(name, str):
+        return quote(name[:MAX_NAME].strip(_AROUND))
+    if isinstance(name, int) and not isinstance(name, bool) and name.bit_length() < 64:
+        return str(name)
+    return ""
+
+
+def _empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and len(cell) < 80 and cell.strip().casefold() in _EMPTY)
+
+
+def _plain(cell: str) -> str:
+    """A cell without the marks for code and for bold type around it."""
+    return cell.replace("\\|", "|").strip().strip("`").strip("*").strip()
+
+
+def _is_rule(line: str) -> bool:
+    """The line between the names of the columns and the rows."""
+    return "-" in line and not line.strip("|:+=- \t")
+
+
+class Matched(Struct, frozen=True, eq=False):
+    """The rows of an answer by the rubric's ids."""
+
+    rows: dict[str, tuple[WrittenRow, ...]]
+    """Row id → what was written under this name; usually one row."""
+    extra: tuple[str, ...] = ()
+    """Names of rows that are not asked for, as they were written."""
+    moved: frozenset[str] = frozenset()
+    """Rows that stand in another order than the others."""
+
+    def one(self, row: str) -> WrittenRow | None:
+        """The row, where it stands there."""
+        found = self.rows.get(row, ())
+        return found[0] if found else None
+
+
+class Names:
+    """Finds rows by name."""
+
+    def __init__(self, rows: Mapping[str, Sequence[str]], where: str, beside: Sequence[str] = ()) -> None:
+        """Collect the names.
+
+        Args:
+            rows: that are asked for: id → further names.
+            where: how errors name the question.
+            beside: patterns of the names of rows that may stand there as well.
+
+        Raises:
+            RubricError: a name stands for two rows.
+        """
+        self._order = [*rows]
+        self._beside = tuple(pattern.casefold() for pattern in beside)
+        self._ids: dict[str, str] = {}
+        for row, aliases in rows.items():
+            for name in (row, *aliases):
+                if self._ids.setdefault(normal(name), row) != row:
+                    raise RubricError(f"{name!r} stands for two rows", where, "row")
+
+    def find(self, name: str) -> str:
+        """The row of this name; empty where none is."""
+        return self._ids.get(normal(name), "")
+
+    def _may_stand(self, name: str) -> bool:
+        """Whether a row is not asked for, and true all the same."""
+        return any(fnmatchcase(normal(name), pattern) for pattern in self._beside)
+
+    def match(self, written: Iterable[WrittenRow]) -> Matched:
+        """Sort the rows of an answer."""
+        rows: dict[str, tuple[WrittenRow, ...]] = {}
+        extra: dict[str, None] = {}
+        for row in written:
+            found = self.find(row.name)
+            if found:
+                rows[found] = (*rows.get(found, ()), row)
+            elif (row.name or row.cells) and not self._may_stand(row.name):
+                extra[row.name or "–"] = None
+        places = [self._order.index(row) for row in rows]
+        kept = _longest_rising(places)
+        moved = frozenset(self._order[place] for place in places if place not in kept)
+        return Matched(rows, tuple(extra), moved)
+
+
+def _longest_rising(numbers: Sequence[int]) -> set[int]:
+    """The numbers of a longest rising subsequence; the numbers differ."""
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for number in numbers:
+        place = bisect_left(ends, number)
+        before[number] = ends[place - 1] if place else None
+        ends[place : place + 1] = [number]
+    kept: set[int] = set()
+    last = ends[-1] if ends else None
+    while last is not None:
+        kept.add(last)
+        last = before[last]
+    return kept

@@ -1,0 +1,252 @@
+"""The commands about a class: ``grade``, ``feedback``, ``grades``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterable, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from autograder.app import open_course
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    FULL,
+    HERE,
+    CourseOption,
+    IsolationOption,
+    JsonOption,
+    NameArgument,
+    PagesLanguageOption,
+    WorkersOption,
+)
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from rich.table import Table
+
+    from autograder.app.classes import Outcome, Page, Standing
+    from autograder.records import Graded, Note
+
+
+def grade(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    workers: WorkersOption = 0,
+    again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
+    isolation: IsolationOption = FULL,
+    json: JsonOption = False,
+) -> None:
+    """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
+    from autograder.app import classes, run_statistics
+    from autograder.cli import report
+
+    started = monotonic()
+    place = open_course(course)
+    with report.at_isolation(isolation):
+        with report.ProgressBar("grading") as watch:
+            graded = classes.grade(
+                place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
+            )
+        outcomes = graded.outcomes
+        found = run_statistics.run_statistics(outcomes, monotonic() - started)
+        if json:
+            report.print_json(
+                {
+                    "assignment": name,
+                    **found,
+                    "not graded for the name": graded.misnamed,
+                    "remarks": graded.remarks,
+                    "points": {one.student: one.graded.score.points for one in outcomes},
+                }
+            )
+        else:
+            console = report.console()
+            console.print(report.grading_table(outcomes, name))
+            console.print(report.summary_table(found, "this run"))
+            report.say(f"gradebook: {report.with_size(place.gradebook)}")
+            report.say(f"with what people gave: autograder grades {name}")
+        for folder, fault in graded.misnamed.items():
+            report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
+        report.print_notes(graded.remarks)
+        faults = print_faults(outcomes, name)
+        if not outcomes:
+            report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
+    if graded.misnamed or graded.attention or faults or not outcomes:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
+    """Say on standard error what went wrong on our side; whether anything did."""
+    from autograder.app import run_statistics
+    from autograder.cli import report
+
+    faults = run_statistics.faults_of_ours(outcomes)
+    report.print_notes(faults)
+    if faults:
+        report.print_notes(
+            [
+                "this is not the students' doing. What could not be judged waits for a person; "
+                f"autograder grade {name} tries these again"
+            ]
+        )
+    return bool(faults)
+
+
+def print_page_problems(pages: Iterable[Page]) -> bool:
+    """Say on standard error which pages are not there; whether any is not."""
+    from autograder.cli import report
+
+    problems = [page.problem for page in pages if page.problem]
+    report.print_notes(problems)
+    return bool(problems)
+
+
+def feedback(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    language: PagesLanguageOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Write the feedback pages: one HTML file per student, and a summary for staff."""
+    from autograder.app import classes
+    from autograder.cli import report
+
+    place = open_course(course)
+    with report.ProgressBar("feedback") as watch:
+        published = classes.feedback(place, name, language, watch=watch)
+    troubled = print_page_problems(published.pages)
+    report.print_notes(published.remarks)
+    written = [page.path for page in published.pages if not page.problem]
+    folder = place.root / "feedback"
+    if json:
+        found = {"pages": len(written), "folder": str(folder), "remarks": published.remarks}
+        report.print_json({"assignment": name, **found})
+    else:
+        staff = [path for path in written if place.root / "staff" in path.parents]
+        report.say(f"{len(written) - len(staff)} pages below {folder}")
+        for path in staff:
+            report.say(f"for staff: {path}")
+    if troubled:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def grades(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV with the points of every question.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show points and grades, with what people gave in formgrader and bonus points.
+
+    Nothing is written, but for automatic scores in the gradebook that are not ours: they are put back.
+    """
+    from autograder.app import classes
+    from autograder.cli import report
+
+    with report.ProgressBar("grades") as watch:
+        stand = classes.standings(open_course(course), name, watch=watch)
+    roll = stand.roll
+    report.print_notes(roll.remarks)
+    rows = [(one, _time(roll.results[student])) for student, one in stand.rows.items()]
+    if json:
+        plain = {
+            "students": [_plain(*row) for row in rows],
+            "gone": list(roll.gone),
+            "remarks": roll.remarks,
+        }
+        report.print_json({"assignment": name, **plain})
+    elif as_csv:
+        sys.stdout.write(csv_text(rows))
+    else:
+        report.console().print(_table(rows, name))
+
+
+def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
+    """A line for each student: points of every question, points, bonus, total, grade, state and time."""
+    questions = [question.id for question in rows[0][0].questions] if rows else []
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    sums = ("points", "bonus", "total", "open")
+    writer.writerow(("student", *questions, *sums, "grade", "best_grade", "passed", "state", "time"))
+    for one, time in rows:
+        points = [_number(question.points) for question in one.questions]
+        points += [_number(value) for value in (one.points, one.bonus, one.total, one.pending)]
+        writer.writerow([one.student, *points, *_grades(one), _passed(one), _state(one), _told(time)])
+    return text.getvalue()
+
+
+def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
+    worst, best = _grades(one)
+    return {
+        "student": one.student,
+        "questions": {question.id: question.points for question in one.questions},
+        "points": one.points,
+        "bonus": one.bonus,
+        "total": one.total,
+        "open": one.pending,
+        "grade": worst,
+        "best_grade": best,
+        "passed": _passed(one),
+        "state": _state(one),
+        "time": _told(time),
+    }
+
+
+def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title)
+    timed = any(time for _, time in rows)
+    sums = ("points", "bonus", "total", "open")
+    for name in ("student", *sums, "grade", "passed", "state", *["time"] * timed):
+        table.add_column(name, justify="right" if name in sums else "left")
+    for one, time in rows:
+        extra, waiting = (_number(value) if value else "" for value in (one.bonus, one.pending))
+        grade = " to ".join(dict.fromkeys(_grades(one)))
+        cells = (_number(one.points), extra, _number(one.total), waiting)
+        codes = [", ".join(note.code for note in time)] * timed
+        table.add_row(escape(one.student), *cells, escape(grade), _passed(one), _state(one), *codes)
+    return table
+
+
+def _time(graded: Graded) -> tuple[Note, ...]:
+    """What is remarked about the time of handing in."""
+    from autograder.app.classes import TIME
+
+    return tuple(note for note in graded.score.notes if note.code in TIME)
+
+
+def _told(time: Sequence[Note]) -> str:
+    return " ".join(note.text for note in time)
+
+
+def _grades(one: Standing) -> tuple[str, str]:
+    """The worst and the best grade that can come of it; empty where there are no grades."""
+    return (one.worst.name if one.worst else "", one.best.name if one.best else "")
+
+
+def _passed(one: Standing) -> str:
+    if one.scale is None:
+        return ""
+    return "open" if one.passed is None else "yes" if one.passed else "no"
+
+
+def _state(one: Standing) -> str:
+    if one.outdated:
+        return "provisional: grade again, the rubric has changed"
+    if one.untimely:
+        return "provisional: a person decides about the time"
+    return "final" if one.final else "provisional"
+
+
+def _number(value: Decimal) -> str:
+    return f"{value.normalize():f}"

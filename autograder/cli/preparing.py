@@ -1,0 +1,220 @@
+"""The commands before an assignment is sat: ``new``, ``generate``, ``validate``, ``verify``, ``print``."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autograder.app import open_course
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    FULL,
+    HERE,
+    CourseOption,
+    IsolationOption,
+    JsonOption,
+    LanguageOption,
+    NameArgument,
+    WorkersOption,
+)
+from autograder.errors import CourseError
+
+
+class PaperSize(enum.StrEnum):
+    """Sizes of paper."""
+
+    A4 = "a4"
+    LETTER = "letter"
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="Of the new assignment: letters, digits, '-' and '_'.")],
+    course: CourseOption = HERE,
+    kinds: Annotated[
+        str,
+        typer.Option(
+            "--kinds",
+            help="Kinds of questions, separated by commas, such as formula,shape,code,written; default: all.",
+        ),
+    ] = "",
+) -> None:
+    """Make an assignment with a question of each kind: notebook, rubric and reference, to be changed.
+
+    In an empty folder a course is begun around it. Nothing that is there is ever replaced.
+    """
+    from autograder.app import preparing
+    from autograder.cli import report
+
+    started = preparing.begin(course, name, [kind.strip() for kind in kinds.split(",") if kind.strip()])
+    for path in started.files:
+        report.say(f"wrote {path}")
+    elsewhere = "" if course == HERE else f" --course {shlex.quote(str(course))}"
+    report.say(f"Now prove its checks: autograder verify {name}{elsewhere}")
+
+
+def generate(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    language: Annotated[
+        str,
+        typer.Option("--language", help="Of the texts: en, de or all; default: as in the last release."),
+    ] = "",
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Give new variants to students whose variant would change."),
+    ] = False,
+    isolation: IsolationOption = FULL,
+    json: JsonOption = False,
+) -> None:
+    """Make the release that students get: solutions removed, checks added.
+
+    Where the rubric draws variants and the course has a roster.csv, each student's own release is written
+    below personal/ as well.
+    """
+    from autograder.app import preparing
+    from autograder.cli import report
+
+    place = open_course(course)
+    written = preparing.release(place, name, {"": None, "all": ""}.get(language, language))
+    personal = None
+    if preparing.is_personal(place, name):
+        with report.at_isolation(isolation):
+            personal = preparing.hand_out(place, name, isolation=isolation, replace=replace)
+    if json:
+        found = {"written": [str(path) for path in written]}
+        if personal:
+            found["personal"] = [str(path) for path in personal.folders]
+        report.print_json({"assignment": name, **found})
+        return
+    for path in written:
+        report.say(f"wrote {path}")
+    if personal:
+        report.say(
+            f"wrote {personal.variants} variants for {len(personal.folders)} students below "
+            f"{place.root / 'personal'}"
+        )
+
+
+def validate(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    isolation: IsolationOption = FULL,
+    json: JsonOption = False,
+) -> None:
+    """Let the answer key sit the exam: it must score everything, and the untouched release nothing."""
+    from autograder.app import preparing
+    from autograder.cli import report
+
+    place = open_course(course)
+    with report.at_isolation(isolation):
+        found = preparing.validate(place, name, isolation)
+        if json:
+            import msgspec
+
+            plain = msgspec.to_builtins(found)
+            report.print_json({"assignment": name, "isolation": isolation.value, **plain})
+        else:
+            report.show_validation(name, found.findings, found.credit)
+    raise typer.Exit(EXIT_FINDINGS if found.findings else 0)
+
+
+def verify(
+    name: Annotated[
+        str, typer.Argument(help="The assignment; all of them where none is named.", show_default=False)
+    ] = "",
+    course: CourseOption = HERE,
+    workers: WorkersOption = 0,
+    isolation: IsolationOption = FULL,
+    json: Annotated[
+        str,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Write everything as one JSON object to this file; - prints it.",
+        ),
+    ] = "",
+) -> None:
+    """Plant mistakes in the answer key: each must lose what it says, and every check must fail for one.
+
+    The key must score everything, the untouched release nothing, accepted alternatives must lose nothing,
+    and all must stay within half of the limits. Exits with 1 when something is not so, and names it.
+    """
+    from autograder.app import preparing
+    from autograder.cli import report, verdicts
+
+    place = open_course(course)
+    names = (name,) if name else place.assignments()
+    if name or not names:
+        place.rubric(name)  # refuses a name that is not known
+    done = []
+    with report.at_isolation(isolation):
+        for one in names:
+            with report.ProgressBar(one) as watch:
+                done.append(
+                    preparing.build_and_verify(place, one, workers=workers, isolation=isolation, watch=watch)
+                )
+    for verified in done if json != "-" else ():
+        verdicts.show(verified)
+    if json:
+        _write(json, verdicts.as_json(done, isolation.value))
+    raise typer.Exit(EXIT_FINDINGS if any(one.findings for one in done) else 0)
+
+
+def _write(name: str, text: str) -> None:
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CourseError(f"--json {name}: cannot be written: {error.strerror}") from error
+
+
+def print_(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    language: LanguageOption = "",
+    solutions: Annotated[
+        bool,
+        typer.Option("--solutions", help="The sheet for graders: answer key, items, what else is right."),
+    ] = False,
+    student: Annotated[
+        str, typer.Option("--student", help="The variant of one student, where variants are drawn.")
+    ] = "",
+    paper: Annotated[PaperSize, typer.Option("--paper", help="Size of the paper.")] = PaperSize.A4,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="A file that ends in .pdf or .html; default: a PDF below paper/."),
+    ] = None,
+    isolation: IsolationOption = FULL,
+) -> None:
+    """Print an assignment: a PDF with a box for every answer, or the solutions for graders.
+
+    Chromium makes the PDF, where there is one; otherwise a page is written that a browser can print.
+    """
+    from autograder.app import preparing
+    from autograder.cli import report
+
+    place = open_course(course)
+    with report.at_isolation(isolation) if student else contextlib.nullcontext():
+        printed = preparing.print_paper(
+            place,
+            name,
+            language=language,
+            solutions=solutions,
+            student=student,
+            size=paper.value,
+            output=output,
+            isolation=isolation,
+        )
+    if printed.problem:
+        told = f"No PDF was made: {printed.problem}. Open the page in Chromium or Chrome and print it."
+        typer.echo(told, err=True)
+    report.say(f"wrote {printed.path}")
+    raise typer.Exit(EXIT_FINDINGS if printed.problem else 0)

@@ -1,0 +1,101 @@
+"""What the demo's class writes, read from ``data/``: answers with what they earn, and texts for people."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+DATA = Path(__file__).with_name("data")
+
+
+class Sample(Struct, frozen=True):
+    """One thing a student may write into one answer cell."""
+
+    source: str
+    """The cell's code."""
+    points: Mapping[str, Decimal]
+    """By automatic item: what it earns. An item that is missing here is not known exactly."""
+    portrait: str = ""
+    """What is wrong, in a few words; empty when the answer is right."""
+
+    @property
+    def earned(self) -> Decimal:
+        """Points of the automatic items."""
+        return sum(self.points.values(), Decimal(0))
+
+
+Samples = Mapping[str, tuple[Sample, ...]]
+"""By question, in the order of the notebook."""
+
+
+class Answers(Struct, frozen=True):
+    """What may stand in the cells of one assignment."""
+
+    right: Samples
+    wrong: Samples
+    hostile: Samples
+    """Code that is up to no good, and earns nothing."""
+    written: Mapping[str, tuple[str, ...]]
+    """By cell: what people read."""
+
+
+@functools.cache
+def table(name: str) -> dict[str, Any]:
+    """A file of ``data/``, with exact decimals."""
+    return tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"), parse_float=Decimal)
+
+
+def answers(name: str) -> Answers:
+    """The answers of one assignment.
+
+    Raises:
+        ValueError: an edit's old text does not stand exactly once in the answer that it changes.
+    """
+    stated = table(name)
+    questions = {question: one for question, one in stated.items() if "right" in one}
+    hostile = {question: one for question, one in questions.items() if "hostile" in one}
+    return Answers(
+        {
+            question: tuple(Sample(source, _points(one["points"])) for source in one["right"])
+            for question, one in questions.items()
+        },
+        {question: tuple(_wrong(one, each) for each in one["wrong"]) for question, one in questions.items()},
+        {question: _hostile(one, stated["hostile"][one["hostile"]]) for question, one in hostile.items()},
+        {cell: tuple(texts) for cell, texts in stated["written"].items()},
+    )
+
+
+def _wrong(question: Mapping[str, Any], stated: Mapping[str, Any]) -> Sample:
+    source = stated.get("source") or _edited(question["right"][stated.get("of", 1) - 1], stated["edits"])
+    return Sample(source, _points(stated["points"]), stated["portrait"])
+
+
+def _hostile(question: Mapping[str, Any], stated: Mapping[str, str]) -> tuple[Sample, ...]:
+    nothing = dict.fromkeys(question["points"], Decimal(0))
+    return tuple(
+        Sample(source.replace("{name}", question["name"]), nothing, portrait)
+        for portrait, source in stated.items()
+    )
+
+
+def _points(stated: Mapping[str, Any]) -> dict[str, Decimal]:
+    return {item: Decimal(points) for item, points in stated.items()}
+
+
+def _edited(plain: str, changes: list[list[str]]) -> str:
+    for old, new in changes:
+        if plain.count(old) != 1:
+            raise ValueError(f"{old!r} does not stand exactly once in the answer")
+        plain = plain.replace(old, new)
+    return plain
+
+
+def assignment(name: str, text: str) -> str:
+    """The Python line that assigns a text to a name; raw where the text has backslashes."""
+    return f'{name} = r"{text}"' if "\\" in text else f'{name} = "{text}"'

@@ -1,0 +1,147 @@
+"""Notebooks that are broken or hostile. The class has a few; none may change anybody's mark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.demo.answers import table
+
+Notebook = dict[str, Any]
+"""A notebook as JSON."""
+
+
+class Damage(Struct, frozen=True):
+    """One way in which a file gets broken on its way."""
+
+    portrait: str
+    apply: Callable[[Notebook], bytes]
+    readable: bool
+    """Whether the answers can still be told from it."""
+    lost: tuple[str, ...] = ()
+    """Questions whose answer is gone."""
+
+
+class Attack(Struct, frozen=True):
+    """One attempt on the grader, as code in a cell of its own or in place of an answer."""
+
+    portrait: str
+    source: str
+    instead_of: str = ""
+    """The question whose answer cell holds the code; empty: a cell of its own at the start."""
+    slow: bool = False
+    """It hangs until a limit ends it, which costs the run wall time."""
+
+
+def dumped(notebook: Notebook) -> bytes:
+    """The file of a notebook."""
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def grade_id(cell: Mapping[str, Any]) -> str:
+    """The name of a cell; empty where nbgrader knows none."""
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def _truncated(notebook: Notebook) -> bytes:
+    whole = dumped(notebook)
+    return whole[: len(whole) * 2 // 3]
+
+
+def _empty(_notebook: Notebook) -> bytes:
+    return b""
+
+
+def _another_format(_notebook: Notebook) -> bytes:
+    return b"%PDF-1.7\n% this is an export, not a notebook\n%%EOF\n"
+
+
+def _checks_deleted(notebook: Notebook) -> bytes:
+    kept = [cell for cell in notebook["cells"] if not cell["source"].startswith('check("')]
+    return dumped({**notebook, "cells": kept})
+
+
+def _answer_deleted(question: str, notebook: Notebook) -> bytes:
+    kept = [cell for cell in notebook["cells"] if grade_id(cell) != f"{question}-answer"]
+    return dumped({**notebook, "cells": kept})
+
+
+def _copied_cell(question: str, notebook: Notebook) -> bytes:
+    cells: list[dict[str, Any]] = []
+    for cell in notebook["cells"]:
+        cells.append(cell)
+        if grade_id(cell) == f"{question}-answer":
+            cells.append({**cell, "id": f"{cell['id']}-copy", "source": "copied_by_mistake = True"})
+    return dumped({**notebook, "cells": cells})
+
+
+def _without_metadata(notebook: Notebook) -> bytes:
+    cells = [{**cell, "metadata": {}} for cell in notebook["cells"]]
+    return dumped({**notebook, "cells": cells, "metadata": {}})
+
+
+def damages(question: str, copied: str) -> tuple[Damage, ...]:
+    """Ways to break a file; the answer to one question gets lost, that to another one copied."""
+    return (
+        Damage("file cut off", _truncated, readable=False),
+        Damage("check cells deleted", _checks_deleted, readable=True),
+        Damage(
+            "one answer cell deleted", partial(_answer_deleted, question), readable=True, lost=(question,)
+        ),
+        Damage("answer cell copied", partial(_copied_cell, copied), readable=True),
+        Damage("all cell metadata stripped", _without_metadata, readable=True),
+        Damage("a PDF in place of the notebook", _another_format, readable=False),
+        Damage("empty file", _empty, readable=False),
+    )
+
+
+ATTACKS: tuple[Attack, ...] = tuple(Attack(**one) for one in table("attacks")["attack"])
+"""Attempts on the grader, whatever the assignment is."""
+
+
+def equals_everything(question: str, name: str, value: str) -> Attack:
+    """An answer that says yes to every comparison.
+
+    Args:
+        question: whose answer it is.
+        name: that is assigned.
+        value: a wrong answer, as a text.
+    """
+    return Attack(
+        "answers with an object that equals everything",
+        "class Anything(str):\n    def __eq__(self, other):\n        return True\n\n"
+        f"    __hash__ = str.__hash__\n\n\n{name} = Anything({value!r})",
+        instead_of=question,
+    )
+
+
+def tampered(notebook: Notebook) -> Notebook:
+    """A notebook whose flags, points and locked cells were changed in the student's favour."""
+    cells = []
+    for cell in notebook["cells"]:
+        flags = cell["metadata"].get("nbgrader")
+        if not flags:
+            cells.append(cell)
+            continue
+        changed = {**flags, "locked": False, "schema_version": 99}
+        source = cell["source"]
+        if flags["grade"]:
+            changed["points"] = 1000
+        if source.startswith('check("'):
+            source = "1000"
+        cells.append({**cell, "source": source, "metadata": {**cell["metadata"], "nbgrader": changed}})
+    return {**notebook, "cells": cells}
+
+
+def forged_outputs(notebook: Notebook) -> Notebook:
+    """A notebook whose check cells claim full marks."""
+    claim = {"output_type": "stream", "name": "stdout", "text": "38 of 38 points\n"}
+    cells = [
+        {**cell, "outputs": [claim], "execution_count": 1} if cell["source"].startswith('check("') else cell
+        for cell in notebook["cells"]
+    ]
+    return {**notebook, "cells": cells}

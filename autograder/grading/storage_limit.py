@@ -1,0 +1,75 @@
+"""What of a notebook is kept for people and pages: all that an honest one holds, and no more than a budget.
+
+Given cells are the release's own and stay whole. Of the student's the answers come first, then the other
+cells, then what they printed. A verdict never depends on it: what was judged, was judged before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown
+
+_OF_OUTPUT = 100
+"""Bytes that an output takes besides its texts."""
+
+
+def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int) -> ExecutedNotebook:
+    """The notebook with what fits; a cell whose text was cut, or whose output is missing, says so.
+
+    Args:
+        notebook: as it was run.
+        answers: the ``grade_id`` of cells that hold answers.
+        kb: how much the student's texts and outputs may take as they are stored.
+    """
+    left = kb << 10
+    kept: dict[int, Cell | Markdown] = {}
+    places = range(len(notebook.cells))
+    for place in sorted(places, key=lambda one: notebook.cells[one].grade_id not in answers):
+        cell = notebook.cells[place]
+        if isinstance(cell, Cell) and cell.locked:
+            kept[place] = cell
+            continue
+        source, left = _cut(cell.source, left)
+        kept[place] = cell if source == cell.source else replace(cell, source=source, cut=True)
+    runs = []
+    for run in notebook.runs:
+        shown, left = _outputs(run, left) if run is not None else (None, left)
+        runs.append(shown)
+    return replace(notebook, cells=tuple(kept[place] for place in places), runs=tuple(runs))
+
+
+def _cut(text: str, left: int) -> tuple[str, int]:
+    """As much of a text as fits, and what is then left."""
+    size = stored_bytes((text,))
+    if size > left:
+        # No letter takes more than six bytes as it is stored, and the quotes take two.
+        text = text[: max(0, left - 2) // 6]
+        size = left
+    return text, left - size
+
+
+def _outputs(run: CellRun, left: int) -> tuple[CellRun, int]:
+    kept: list[CellOutput] = []
+    for output in run.outputs:
+        size = _OF_OUTPUT + stored_bytes((*output.data, *output.data.values()))
+        if size <= left:
+            kept.append(output)
+            left -= size
+    if len(kept) == len(run.outputs):
+        return run, left
+    return replace(run, outputs=tuple(kept), truncated=True), left
+
+
+def stored_bytes(texts: Iterable[str]) -> int:
+    """How many bytes texts take as they are stored; those that UTF-8 cannot carry, at most so many."""
+    size = 0
+    for text in texts:
+        try:
+            size += len(msgspec.json.encode(text))
+        except UnicodeEncodeError:
+            size += 6 * len(text)
+    return size

@@ -1,0 +1,148 @@
+"""Who sat which paper: a student's own assignment, what is expected of it, and remarks about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.assignment import Assignment
+from autograder.checks.base import draw_scope
+from autograder.errors import NotebookError
+from autograder.grading.expected import Expected, expected_values, own_values
+from autograder.grading.other_variants import ClassVariants
+from autograder.notebook.fill import label_of
+from autograder.records import Note
+from autograder.sandbox.pool import Pool
+from autograder.variants.drawing import canonical_id
+
+
+class StudentAssignment(Struct, frozen=True, eq=False):
+    """What one student's submission is graded by."""
+
+    assignment: Assignment
+    expected: Expected
+    notes: tuple[Note, ...] = ()
+    own: str = ""
+    """Whose hidden inputs it meets, where not everybody meets the same (`checks.base.draw_scope`)."""
+
+
+class StudentAssignments:
+    """The sittings of a class. Thread safe: after it was made, nothing changes but what `ahead` has asked.
+
+    Args:
+        assignment: the common one.
+        secret: the course's.
+        pool: gives the reference's sandbox, where expected values are not known yet.
+        drawn: who sits a variant that was not handed out, by id; for verifying variants.
+
+    Raises:
+        CourseError: a reference solution is not usable.
+        SandboxUnavailable: code cannot be confined on this machine.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        secret: bytes,
+        pool: Pool,
+        drawn: Mapping[str, Assignment] | None = None,
+    ) -> None:
+        self._common = assignment
+        self._secret, self._pool = secret, pool
+        self._ahead: dict[str, Expected] = {}
+        self._labels: dict[str, str] = {}
+        self._digests: dict[str, str] = {}
+        self._refused: dict[str, Exception] = {}
+        variants: dict[str, Assignment] = {}
+        for student in assignment.manifest.students if assignment.manifest else ():
+            try:
+                variant = assignment.variant_of(student)
+                if variant.digest not in variants:
+                    variants[variant.digest] = assignment.asked(variant)
+                self._labels[student] = variant.label
+                self._digests[student] = variant.digest
+            except Exception as error:  # noqa: BLE001 - raised when this student is graded, and nobody else
+                self._refused[student] = error
+        every = (*variants.values(), *(drawn or {}).values())
+        common, *expected = expected_values(assignment, secret, pool, every)
+        self.common = StudentAssignment(assignment, common)
+        sittings = [StudentAssignment(asked, one) for asked, one in zip(every, expected, strict=True)]
+        self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
+        self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
+        students: dict[str, list[str]] = {digest: [] for digest in variants}
+        for student, digest in self._digests.items():
+            students[digest].append(student)
+        self.asked = ClassVariants.of(
+            ((one.assignment, one.expected, students[digest]) for digest, one in self._of_variant.items()),
+            assignment,
+        )
+
+    def of(
+        self, student: str, notebooks: Mapping[str, bytes | NotebookError], attempt: str = ""
+    ) -> StudentAssignment:
+        """The sitting of one student.
+
+        Args:
+            student: the id.
+            notebooks: what was handed in, for remarks; nothing else is concluded from it.
+            attempt: SHA-256 of all that was handed in.
+
+        Raises:
+            CourseError: the student's variant cannot be told, a notebook that was handed out is missing, or
+                the reference fails on inputs of the student's own.
+            RubricError: the rubric is not valid with the student's variant.
+        """
+        sitting = self._of(student, notebooks)
+        own = draw_scope(self._common.rubric, canonical_id(student), attempt)
+        if not own:
+            return sitting
+        expected = self._ahead.pop(own, None)
+        if expected is None:
+            asked = ((sitting.assignment, own),)
+            (expected,) = own_values(self._common, self._secret, self._pool, asked)
+        return replace(sitting, expected=expected, own=own)
+
+    def ahead(self, attempts: Iterable[tuple[str, str]]) -> None:
+        """Ask the reference for several submissions at once, where each meets inputs of its own.
+
+        Args:
+            attempts: student and SHA-256 of what was handed in.
+
+        Raises:
+            CourseError: the reference fails on one of them.
+        """
+        asked = {}
+        for student, attempt in attempts:
+            if own := draw_scope(self._common.rubric, canonical_id(student), attempt):
+                asked[own] = self._of(student, {}).assignment
+        found = own_values(self._common, self._secret, self._pool, [(one, own) for own, one in asked.items()])
+        self._ahead |= dict(zip(asked, found, strict=True))
+
+    def _of(self, student: str, notebooks: Mapping[str, bytes | NotebookError]) -> StudentAssignment:
+        if student in self._drawn:
+            return self._drawn[student]
+        if self._common.manifest is None:
+            return self.common
+        own = canonical_id(student)
+        if own in self._refused:
+            raise self._refused[own]
+        given = self._common.manifest.of(student)
+        written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
+        if given is None:
+            known = self._students_of(written)
+            text = "Nothing personal was handed out to this student; graded by the common variant." + known
+            return StudentAssignment(self._common, self.common.expected, (Note("common-variant", text),))
+        sitting = self._of_variant[self._digests[own]]
+        notes: tuple[Note, ...] = ()
+        if written - {given.variant.label}:
+            text = "The notebook does not say that it is this student's." + self._students_of(written)
+            notes = (Note("other-notebook", text),)
+        return StudentAssignment(
+            self._common.with_notebooks(sitting.assignment, given), sitting.expected, notes
+        )
+
+    def _students_of(self, labels: set[str]) -> str:
+        names = [student for student, label in self._labels.items() if label in labels]
+        return f" It says that it is that of {', '.join(names[:5])}." if names else ""

@@ -1,0 +1,120 @@
+"""Kinds of questions, a folder each; those of other packages are found in the same way as ours.
+
+An installed package registers a kind in its entry points, as pyproject.toml does for ours::
+
+    [project.entry-points."autograder.kinds"]
+    riddle = "their_package.riddle:KIND"
+
+The name is the one that rubrics write, and the object an `autograder.checks.kind.Kind`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from autograder.checks.base import Check
+from autograder.checks.judging.manual import ManualItem, manual_options
+from autograder.checks.kind import Kind
+from autograder.checks.options import place
+from autograder.errors import Place, RubricError
+from autograder.rubric import Question, Rubric
+from autograder.tables import check_known_keys, field_names
+
+GROUP = "autograder.kinds"
+OURS = "autograder"
+"""The name of this package."""
+
+
+@functools.cache
+def registered() -> Mapping[str, EntryPoint]:
+    """Every registered kind by its name; none of them is loaded.
+
+    Raises:
+        RubricError: two packages register one name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise RubricError(
+                f"kind {entry.name!r}: two packages register it: {package(other)}, {package(entry)}"
+            )
+    return found
+
+
+def package(entry: EntryPoint) -> str:
+    """The distribution that registers a kind."""
+    return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
+
+
+@functools.cache
+def kind(name: str) -> Kind:
+    """The kind of a name.
+
+    Raises:
+        RubricError: there is none (with a suggestion), or its package cannot be loaded.
+    """
+    entry = registered().get(name)
+    if entry is None:
+        close = difflib.get_close_matches(name, registered(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(registered())}"
+        if not registered():
+            hint = "none is registered; install this package again: pip install -e ."
+        raise RubricError(f"unknown kind {name!r}; {hint}")
+    try:
+        loaded = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise RubricError(f"kind {name!r}: {package(entry)} cannot be loaded: {error}") from error
+    if not isinstance(loaded, Kind) or loaded.name != name:
+        raise RubricError(f"kind {name!r}: {package(entry)}: {entry.value} is no Kind of this name")
+    return loaded
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Every kind by its name."""
+    return {name: kind(name) for name in registered()}
+
+
+def forms() -> Mapping[str, str]:
+    """How answers to each kind look, for the check that students run."""
+    return {name: one.form for name, one in kinds().items()}
+
+
+def check_of(name: str) -> type[Any]:
+    """The check of a kind; see `kind`."""
+    return kind(name).check
+
+
+def make_check(question: Question, rubric: Rubric) -> Check:
+    """The check of one question.
+
+    Raises:
+        RubricError: the kind is not known (with a suggestion), or one of its options is wrong.
+    """
+    try:
+        check = check_of(question.kind)
+    except RubricError as error:
+        raise RubricError(str(error), place(question).at("", "kind")) from error
+    for item in question.items:
+        if item.manual:
+            manual_options(question, item)
+            names = (*field_names(ManualItem), *field_names(check.item_type))
+            check_known_keys(item.options, names, place(question, item))
+    try:
+        made: Check = check(question, rubric)
+    except RubricError as error:
+        where = place(question)
+        if error.path[: len(where.path)] == where.path:
+            raise
+        said = str(error) if str(error).startswith(where) else f"{where}, {error}"
+        raise RubricError(said, Place("", *where.path, *error.path)) from error
+    return made
+
+
+def foreign(names: Iterable[str]) -> list[Kind]:
+    """Those of these kinds that another package registers."""
+    return [kind(name) for name in dict.fromkeys(names) if package(registered()[name]) != OURS]

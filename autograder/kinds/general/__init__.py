@@ -1,0 +1,1 @@
+"""Kinds that know nothing of a subject: formulas, numbers, shapes, tables, code, text."""

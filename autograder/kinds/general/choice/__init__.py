@@ -1,0 +1,390 @@
+"""The kind ``choice``: ticks, matching, several options, and closed lists of names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import takewhile
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.results import NO_POINTS, Finding, failed, no_answer, result, review
+from autograder.checks.kind import Kind
+from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
+from autograder.checks.options import share as equal_share
+from autograder.checks.planning.planting import Planter, ReadPlace
+from autograder.checks.planning.targets import Targets, ValueTarget
+from autograder.checks.values.quoting import quote, type_name
+from autograder.errors import RubricError
+from autograder.notebook.closed import YES_NO, entries, normal, spellings
+from autograder.records import Answer, ItemResult, Message, Scenario, Status
+from autograder.rubric import Item, Rubric
+
+UNKNOWN = "no such option"
+
+
+class ChoiceTrials(Struct, frozen=True):
+    """Makes the trials of one item.
+
+    Attributes:
+        planter: of the item.
+        right: ids of the right options, each once.
+        pick: so many of them are wanted; 0: all.
+        each: points are given in parts.
+        mistakes: named wrong options.
+        names: every option, and what else is tried.
+    """
+
+    planter: Planter
+    right: tuple[str, ...]
+    pick: int
+    each: bool
+    mistakes: tuple[Mistake, ...]
+    names: tuple[str, ...]
+
+    def all(self) -> Iterator[Trial]:
+        """Every trial of the item."""
+        yield from self._picked() if self.pick else self._marked()
+
+    def _picked(self) -> Iterator[Trial]:
+        """A closed list: each right option counts, each other one does not."""
+        part = self._part(self.pick)
+        for start in range(0, len(self.right), self.pick):
+            chosen = [self.right[(start + step) % len(self.right)] for step in range(self.pick)]
+            yield self.planter.right(f"right: {', '.join(chosen)}", self._written(chosen))
+        rest = list(self.right[: self.pick - 1])
+        for name in self.names:
+            if name not in self.right:
+                named = next((one for one in self.mistakes if one.when == name), None)
+                done = f"{name} in the place of a right one"
+                if named is None:
+                    yield self._trial(done, [*rest, name], part * len(rest), family="another option")
+                else:
+                    points = part * len(rest) + named.points
+                    yield self._trial(done, [*rest, name], points, code=named.code)
+        if rest:
+            yield self._trial("one too few", rest, part * len(rest))
+
+    def _marked(self) -> Iterator[Trial]:
+        """All right options and no other."""
+        named = [([one.when] if isinstance(one.when, str) else list(one.when)) for one in self.mistakes]
+        yield self.planter.right("right", self._written(self.right))
+        for mistake, chosen in zip(self.mistakes, named, strict=True):
+            if named.index(chosen) == self.mistakes.index(mistake):
+                name = f"mistake {mistake.code}: {', '.join(chosen)}"
+                yield self._trial(name, chosen, mistake.points, code=mistake.code)
+        for name in self.names:
+            if name in self.right:
+                chosen, done = [one for one in self.right if one != name], f"without {name}"
+            elif len(self.right) == 1:
+                chosen, done = [name], f"{name} instead"
+            else:
+                chosen, done = [*self.right, name], f"{name} as well"
+            if chosen and sorted(chosen) not in map(sorted, named):
+                family = "" if name in self.right else "others"
+                yield self._trial(done, chosen, self._parts(chosen), family=family)
+
+    def _parts(self, chosen: Sequence[str]) -> Decimal:
+        if not self.each:
+            return Decimal(0)
+        part = self._part(len(self.right))
+        good = len(set(chosen) & set(self.right))
+        return part * max(0, good - len(set(chosen) - set(self.right)))
+
+    def _part(self, parts: int) -> Decimal:
+        item = self.planter.item
+        return equal_share(item.points, parts, place(self.planter.question, item))
+
+    def _trial(
+        self, name: str, chosen: Sequence[str], points: Decimal, *, family: str = "", code: str = ""
+    ) -> Trial:
+        made = self.planter.trial(name, self._written(chosen), points, code=code)
+        return self.planter.of_family(family, made) if family else made
+
+    def _written(self, chosen: Sequence[str]) -> object:
+        if self.planter.key.cell_type != "code":
+            return ", ".join(chosen)
+        return chosen[0] if len(chosen) == 1 else list(chosen)
+
+
+class Option(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that can be chosen."""
+
+    id: str
+    aliases: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    """Beginnings of words: a name that has such a word, and none of another option's, is this one."""
+    text: dict[str, str] = {}
+
+
+_PRESETS: Mapping[str, tuple[Option, ...]] = {
+    "": (),
+    "yes-no": tuple(Option(name, aliases) for name, aliases in YES_NO.items()),
+}
+
+
+class ChoiceQuestion(Struct, frozen=True):
+    """Options of a ``choice`` question."""
+
+    option: tuple[Option, ...] = ()
+    names: tuple[str, ...] = ()
+    """Options without aliases."""
+    preset: Literal["", "yes-no"] = ""
+    unknown: dict[str, str] = {}
+    """The sentence for a name that is no option, with ``{name}``; by language."""
+
+
+class ChoiceItem(Struct, frozen=True):
+    """Options of an item of a ``choice`` question."""
+
+    right: tuple[str, ...]
+    pick: int = 0
+    """So many different ones of ``right`` are wanted; 0: all of them, and no other."""
+    credit: Literal["all", "each"] = "all"
+    answer: str = ""
+    key: str | int | None = None
+    mistake: tuple[Mistake, ...] = ()
+    others: Literal["wrong", "review"] = "wrong"
+    """What becomes of an answer with a name that is no option: ``"review"`` leaves it to a person."""
+    distinct_from: tuple[str, ...] = ()
+    """Earlier items as ``"question.item"``: what was chosen there earns nothing here."""
+
+
+class Entry(Struct, frozen=True):
+    """One entry of an answer: the option it names (empty: none), and how it was written."""
+
+    id: str
+    text: str
+
+
+class Chosen(Struct, frozen=True):
+    """What was chosen, each option once, in the order written."""
+
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The options among them."""
+        return tuple(entry.id for entry in self.entries if entry.id)
+
+    def staff(self) -> str:
+        """For staff, in one line."""
+        return ", ".join(entry.id or f"{entry.text} (unknown)" for entry in self.entries[:20])
+
+
+class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
+    """A choice among declared options, read from a literal, a variable or a text cell."""
+
+    kind: ClassVar[str] = "choice"
+    question_type = ChoiceQuestion
+    item_type = ChoiceItem
+
+    def prepare(self) -> None:
+        """Refuse names that stand for two options, and items that no option can answer."""
+        where = place(self.question)
+        declared = _PRESETS[self.options.preset] + self.options.option
+        declared += tuple(Option(name) for name in self.options.names)
+        self.ids = {option.id for option in declared}
+        self._ids_by_name: dict[str, str] = {}
+        for option in declared:
+            for name in (option.id, *option.aliases):
+                if self._ids_by_name.setdefault(normal(name), option.id) != option.id:
+                    raise RubricError(f"{name!r} stands for two options", where, "option")
+        self._begins = {
+            option.id: re.compile("|".join(rf"(?:^|_){re.escape(normal(word))}" for word in option.begins))
+            for option in declared
+            if option.begins
+        }
+        reads = {
+            name: AnswerItem(answer=item.answer, key=item.key, mistake=item.mistake)
+            for name, item in self.items.items()
+        }
+        self._targets = Targets(self.question, CallOptions(), reads, named=False)
+        for item, options in self.automatic:
+            self._check(item, options)
+            self._check_distinct(item, self.rubric)
+
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The variables that do not stand in the source as literals."""
+        return self._targets.plan(answer, draw)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """Every other option, alone or beside right ones; see `autograder.checks.base.HasTrials`."""
+        reads = {
+            item.id: ReadPlace(self._targets.of_item(item)[0].name, options.key)
+            for item, options in self.automatic
+        }
+        known = tuple(dict.fromkeys(self._ids_by_name.values()))
+        made = (
+            ChoiceTrials(
+                Planter(self.question, item, reads, key),
+                tuple(dict.fromkeys(options.right)),
+                options.pick,
+                options.credit == "each",
+                options.mistake,
+                known if options.others == "review" else (*known, UNKNOWN),
+            )
+            for item, options in self.automatic
+        )
+        return tuple(trial for one in made for trial in one.all())
+
+    def verdict(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
+        """What is wrong with a choice, with what was chosen."""
+        target = self._targets.of_item(item)[0]
+        found = self._targets.value(target, options.key, evidence)
+        if found.finding is not None:
+            return found.finding
+        written = entries(found.value, self._ids_by_name)
+        chosen = Chosen() if written is None else self._chosen(written)
+        judged = result(self.question, item, self.chosen_finding(item, found.value, target, evidence.earlier))
+        return msgspec.structs.replace(judged, chosen=chosen.ids)
+
+    def chosen_finding(
+        self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
+    ) -> Finding | None:
+        """What is wrong with one value of an answer; None when it is right."""
+        written = entries(value, self._ids_by_name)
+        if written is None:
+            form = type_name(value)
+            return failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+        chosen = self._chosen(written)
+        if not chosen.entries:
+            return no_answer("no-answer", f"{target.what} is empty")
+        options, before = self.items[item.id], earlier or {}
+        taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
+        repeated = next((entry for entry in chosen.entries if entry.id in taken), None)
+        if repeated is not None:
+            return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
+        counted = chosen.entries[: options.pick or None]
+        if options.others == "review" and not all(entry.id for entry in counted):
+            return review(f"for a person: {chosen.staff()}", "review.person")
+        if options.pick:
+            return self._picked(item, options, chosen)
+        return self._marked(item, options, chosen)
+
+    def _chosen(self, written: Iterable[str]) -> Chosen:
+        found: dict[str, Entry] = {}
+        for text in written:
+            name = normal(text)
+            if name:
+                known = self._known(text)
+                found.setdefault(known or name, Entry(known, quote(text)))
+        return Chosen(tuple(found.values()))
+
+    def _known(self, text: str) -> str:
+        """The option that a name stands for; empty where that is none, or not certain."""
+        for one in spellings(text):
+            if one in self._ids_by_name:
+                return self._ids_by_name[one]
+        found = [id_ for id_, pattern in self._begins.items() if pattern.search(normal(text))]
+        return found[0] if len(found) == 1 else ""
+
+    def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
+        """A closed list: the first ``pick`` different entries, each on its own."""
+        part = equal_share(item.points, options.pick, place(self.question, item))
+        points = NO_POINTS
+        wrong: list[Finding] = []
+        for entry in chosen.entries[: options.pick]:
+            mistake = next((one for one in options.mistake if entry.id and one.when == entry.id), None)
+            if entry.id in options.right:
+                points += part
+            elif mistake is not None:
+                points += mistake.points
+                wrong.append(Finding(Status.FAILED, Message(mistake.code, text=mistake.text)))
+            else:
+                wrong.append(self._not_right(entry))
+        if points == item.points:
+            return None
+        if not wrong:
+            counts = {"count": str(len(chosen.entries)), "wanted": str(options.pick)}
+            wrong.append(failed("choice.fewer", "", **counts))
+        staff = f"chosen: {chosen.staff()}"
+        return msgspec.structs.replace(wrong[0], points=points, staff=staff)
+
+    def _marked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
+        """All right options and no other, or parts of it."""
+        ids, right = {entry.id or entry.text for entry in chosen.entries}, set(options.right)
+        if ids == right:
+            return None
+        staff = f"chosen: {chosen.staff()}; right: {', '.join(options.right)}"
+        for mistake in options.mistake:
+            if ids == set(_when(mistake)):
+                message = Message(mistake.code, text=mistake.text)
+                return Finding(Status.FAILED, message, staff, mistake.points)
+        unknown = next((entry for entry in chosen.entries if not entry.id), None)
+        finding = self._not_right(unknown) if unknown else failed("choice.wrong")
+        points = NO_POINTS
+        if options.credit == "each":
+            part = equal_share(item.points, len(right), place(self.question, item))
+            points = part * max(0, len(ids & right) - len(ids - right))
+            counts = {"count": str(len(ids & right)), "total": str(len(ids))}
+            finding = finding if unknown else failed("choice.some", "", **counts)
+        return msgspec.structs.replace(finding, points=points, staff=staff)
+
+    def _not_right(self, entry: Entry) -> Finding:
+        if entry.id:
+            return failed("choice.entry", "", name=entry.text)
+        message = Message("choice.unknown", {"name": entry.text}, self.options.unknown)
+        return Finding(Status.FAILED, message)
+
+    def _check(self, item: Item, options: ChoiceItem) -> None:
+        where = place(self.question, item)
+        if not options.right:
+            raise RubricError("at least one option is needed", where, "right")
+        named = [*options.right, *(name for mistake in options.mistake for name in _when(mistake))]
+        for name in named:
+            if name not in self.ids:
+                known = ", ".join(sorted(self.ids)) or "none"
+                raise RubricError(f"no option {name!r}; known are: {known}", where)
+        if options.pick > len(set(options.right)):
+            raise RubricError(f"{options.pick} are wanted, but {len(options.right)} are right", where, "pick")
+        if options.pick or options.credit == "each":
+            part = equal_share(item.points, options.pick or len(set(options.right)), where)
+            if options.pick and any(mistake.points > part for mistake in options.mistake):
+                raise RubricError(f"points: one entry is worth at most {part}", where, "mistake")
+        check_unknown(self.options.unknown, place(self.question))
+
+    def _check_distinct(self, item: Item, rubric: Rubric) -> None:
+        before = list(takewhile(lambda other: other.id != self.question.id, rubric.questions))
+        known = [
+            f"{other.id}.{part.id}"
+            for other in before
+            if other.kind == self.kind
+            for part in other.items
+            if not part.manual
+        ]
+        for name in self.items[item.id].distinct_from:
+            if name not in known:
+                raise RubricError(
+                    f"{name!r} is not an item of an earlier "
+                    f"choice question; known are: {', '.join(known) or 'none'}",
+                    place(self.question, item),
+                    "distinct_from",
+                )
+
+
+def check_unknown(texts: Mapping[str, str], where: str) -> None:
+    """Refuse a sentence for unknown names that cannot be filled in.
+
+    Raises:
+        RubricError: English is missing, or a placeholder is another than ``{name}``.
+    """
+    for language, text in texts.items():
+        try:
+            text.format_map({"name": ""})
+        except (KeyError, ValueError, IndexError) as error:
+            raise RubricError(f"unknown.{language}: the only placeholder is {{name}}", where) from error
+    if texts and "en" not in texts:
+        raise RubricError("an English text is needed", where, "unknown")
+
+
+def _when(mistake: Mistake) -> tuple[str, ...]:
+    return (mistake.when,) if isinstance(mistake.when, str) else tuple(map(str, mistake.when))
+
+
+KIND = Kind(ChoiceCheck, form="choice")

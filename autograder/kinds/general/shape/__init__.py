@@ -1,0 +1,349 @@
+"""The kind ``shape``: sizes, axis by axis, as numbers or symbols, with a diagnosis in words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
+from autograder.algebra.notation.parse import parse_relation
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.sizes import shapes
+from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
+from autograder.algebra.values.points import Points
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.compared import ComparedCheck
+from autograder.checks.judging.results import Finding, failed, no_answer, review
+from autograder.checks.kind import Kind
+from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
+from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
+from autograder.checks.planning.targets import ValueTarget, nothing_written
+from autograder.checks.values.arrays import Whole, whole
+from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
+from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.messages.reading import unreadable
+from autograder.records import ItemResult, Opaque, Status, Tensor
+from autograder.rubric import Item, Question, Rubric
+from autograder.stream import derived
+from autograder.wording import decimal_comma
+
+MAX_AXES = 16
+MAX_DRAWS = 4
+"""Draws that the check is kept ready for; grading has one."""
+MOST_WRITTEN_BITS = 400
+
+_OWN_CODES = ("placeholder", "ellipsis", "no-size")
+
+
+class ShapeQuestion(ComparedOptions, frozen=True):
+    """Options of a ``shape`` question."""
+
+
+class ShapeItem(AnswerItem, frozen=True):
+    """Options of an item of a ``shape`` question."""
+
+    value: tuple[int | str, ...] | None = None
+    """The right sizes: numbers, sizes of the question, or formulas in the assignment's symbols."""
+    accept: tuple[tuple[int | str, ...], ...] = ()
+    """Further right shapes."""
+    axes: tuple[str, ...] = ()
+    """Names of the axes, for the explanation; ``batch`` and ``heads`` are also understood."""
+    assume: tuple[str, ...] = ()
+    """Names of relations in ``assignment.assume`` that are granted."""
+    heads: int | str | None = None
+    """How many heads there are, where neither ``axes``, the sizes nor the symbols say so."""
+
+
+class _Right(Struct, frozen=True, eq=False):
+    """A right shape, with the number of heads where that was drawn."""
+
+    axes: Axes
+    heads: Node | None
+
+
+class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
+    """A shape that was written down, or the shape of what student code returns."""
+
+    kind: ClassVar[str] = "shape"
+    vague: ClassVar[frozenset[str]] = frozenset({"shape.count", "shape.axes", "shape.axis"})
+    question_type = ShapeQuestion
+    item_type = ShapeItem
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Validate the options; see `autograder.checks.base.Check`."""
+        self._vocabulary = Vocabulary(rubric.symbols(question))
+        self._spoken = self._vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
+        self._relations = rubric.assignment.assume
+        self._heads: dict[str, Node] = {}
+        self._by_draw: dict[Draw, ShapeCheck] = {}
+        self.compare_with(SAMPLE, question)
+        super().__init__(question, rubric)
+
+    def compare_with(self, draw: Draw, question: Question) -> None:
+        """Compare sizes at the points that follow from a draw."""
+        points = Points(self._vocabulary.domains, derived(draw.seed, "points"))
+        self._comparer = Comparer(points)
+        self._granted: dict[tuple[str, ...], Comparer] = {}
+        self._beyond = self._widest(place(question))
+        for options in item_options(question, ShapeItem).values():
+            self._under(options.assume, place(question))
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item, at the points of the evidence's draw, which is a secret."""
+        draw = evidence.draw or SAMPLE
+        check = self._by_draw.get(draw)
+        if check is None:
+            check = copy.copy(self)
+            check.compare_with(draw, self.question)
+            if len(self._by_draw) >= MAX_DRAWS:
+                self._by_draw.clear()
+            self._by_draw[draw] = check
+        return super(ShapeCheck, check).judge(evidence)
+
+    def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+        """The axes as formulas; plain sizes are numbers."""
+        shape = value.array if isinstance(value, Tensor) else value
+        if isinstance(shape, np.ndarray):
+            return tuple(Num(int(size)) for size in shape.shape), None
+        if isinstance(value, Opaque) and value.text:  # a sympy tuple
+            value = value.text
+        if nothing_written(value):
+            return None, no_answer()
+        try:
+            if isinstance(value, str):
+                return shapes.read_shape(value, self._spoken), None
+            if isinstance(value, list | tuple):
+                return self._entries(value, target)
+            if isinstance(whole(value), Whole) and self._has_one_axis(item):
+                return self._entries((value,), target)
+        except Unreadable as error:
+            return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
+        form = type_name(value)
+        return None, failed("shape.form", f"{target.what}: {form}", what=target.what, form=form)
+
+    def _has_one_axis(self, item: Item) -> bool:
+        """Whether a number alone may stand for the shape: in Python, ``(768)`` is one."""
+        stated = self.items[item.id].value
+        return stated is not None and len(stated) == 1
+
+    def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
+        """Axis by axis; the explanation never names a right size."""
+        right, heads = (right.axes, right.heads) if isinstance(right, _Right) else (right, None)
+        try:
+            difference = self._difference(given, right, self._roles(item, right, heads), item)
+        except Undecided:
+            return review(f"{target.what}: could not decide {_written(given)} against {_written(right)}")
+        if difference is None:
+            return None
+        names = self.items[item.id].axes if len(given) == len(right) else ()
+        named = [names[axis] if axis < len(names) else f"#{axis + 1}" for axis in difference.axes]
+        shape = _written(given)
+        staff = f"{target.what}: {shape}, expected {_written(right)}"
+        params = {"what": target.what, "shape": shape, "count": str(len(given))}
+        return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
+
+    def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """Two axes swapped, one missing, one too many."""
+        del item
+        for axis in range(len(right)):
+            if axis:
+                swapped = (*right[: axis - 1], right[axis], right[axis - 1], *right[axis + 1 :])
+                yield f"axes {axis} and {axis + 1} swapped", to_text(Tuple(swapped))
+            if len(right) > 1:
+                yield f"axis {axis + 1} missing", to_text(Tuple((*right[:axis], *right[axis + 1 :])))
+        yield "an axis more", to_text(Tuple((Num(1), *right)))
+
+    def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
+        """As a text."""
+        del item
+        yield "as a text", to_text(Tuple(right))
+
+    def put_in(self, value: Any, evidence: Evidence) -> Any:
+        """A shape with the sizes that were drawn."""
+        return self._drawn(value, evidence) if isinstance(value, list | tuple) else value
+
+    def reading(self, given: Any) -> str:
+        """The shape as it was read, where there are symbols in it."""
+        return "" if all(isinstance(axis, Num) for axis in given) else to_text(Tuple(given))
+
+    def diagnoses(self, item: Item) -> frozenset[str]:
+        """Every difference that can be told of this item's shapes, and every family."""
+        options = self.items[item.id]
+        sizes = options.value or (1,) * len(options.axes)
+        heads = self._drawn_heads(item, SAMPLE)
+        roles = self._roles(item, tuple(Num(1) for _ in sizes), heads)
+        unknown = shapes.NEEDS_HEADS if roles.head_count is None else frozenset()
+        if roles.batch < 0:
+            unknown |= {"batch-missing"}
+        return (shapes.DIFFERENCES | shapes.FAMILIES.keys()) - unknown
+
+    def is_diagnosed(self, code: str, finding: Finding) -> bool:
+        """A family's name stands for all of its members."""
+        return finding.code.removeprefix("shape.") in shapes.family(code)
+
+    def _check(self, item: Item, options: ShapeItem) -> None:
+        where = place(self.question, item)
+        if options.axes and options.value is not None and len(options.axes) != len(options.value):
+            raise RubricError("one name for each entry of value is needed", where, "axes")
+        self._under(options.assume, where)
+        if options.heads is not None and self._drawn_heads(item, SAMPLE) is None:
+            try:
+                self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
+            except Unreadable as error:
+                raise RubricError(f"{options.heads!r} is no size: {error}", where, "heads") from error
+        super()._check(item, options)
+
+    def _widest(self, where: str) -> Comparer:
+        """Under every relation there is, for explanations; under none where they exclude one another."""
+        try:
+            return self._comparer.under([self._relation(name, where) for name in self._relations])
+        except AlgebraError:
+            return self._comparer
+
+    def _relation(self, name: str, where: str) -> Relation:
+        if name not in self._relations:
+            known = ", ".join(self._relations) or "none"
+            raise RubricError(f"no relation {name!r}; known are: {known}", where, "assume")
+        try:
+            return parse_relation(self._relations[name], self._vocabulary)
+        except Unreadable as error:
+            raise RubricError(f"[assignment.assume] {name}: not readable: {error}", where) from error
+
+    def _under(self, assume: tuple[str, ...], where: str) -> None:
+        """Make the comparer for a set of relations, once."""
+        if assume in self._granted:
+            return
+        try:
+            self._granted[assume] = self._comparer.under([self._relation(name, where) for name in assume])
+        except AlgebraError as error:
+            raise RubricError(f"{error}", where, "assume") from error
+
+    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
+        """With the number of heads that was drawn, which explanations need."""
+        return _Right(right, self._drawn_heads(item, evidence.draw))
+
+    def _drawn_heads(self, item: Item, draw: Draw | None) -> Node | None:
+        """How many heads were drawn; None where that does not depend on a drawn size."""
+        stated = self.items[item.id].heads
+        if stated is None:
+            stated = next(filter(shapes.names_heads, self.options.sizes), None)
+        if draw is None or not self.options.sizes or not isinstance(stated, str):
+            return None
+        (heads,) = sizes_in((stated,), Inputs(self.options, draw).sizes)
+        return Num(heads) if isinstance(heads, int) else None
+
+    def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> ShapeDifference | None:
+        """How it differs under what is granted, explained with every relation there is."""
+        granted = self._granted[self.items[item.id].assume]
+        difference = shapes.differ(given, right, _equal(granted), roles)
+        if difference is None or not self._relations:
+            return difference
+        try:
+            return shapes.differ(given, right, _equal(self._beyond), roles) or ShapeDifference("early")
+        except Undecided:
+            return difference
+
+    def _roles(self, item: Item, right: Axes, drawn: Node | None) -> Roles:
+        """What the axes of a right shape are, by the rubric's names, its sizes and its symbols."""
+        options = self.items[item.id]
+        named = options.axes if len(options.axes) == len(right) else ()
+        sizes = options.value if options.value is not None and len(options.value) == len(right) else ()
+        names = [
+            (*named[axis : axis + 1], *self._spellings(sizes[axis : axis + 1]), *self._spellings((size,)))
+            for axis, size in enumerate(right)
+        ]
+        usual = shapes.head_count(self._vocabulary)
+        return shapes.roles_of(names, right, self._heads.get(item.id) or drawn, usual)
+
+    def _spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
+        """Every name of a size that is a symbol, or a named size of the question."""
+        found: list[str] = []
+        for size in sizes:
+            name = size.name if isinstance(size, Sym) else size
+            if isinstance(name, str):
+                declared = self._vocabulary.names.get(name, name)
+                found += (name, *(other for other, of in self._vocabulary.names.items() if of == declared))
+        return found
+
+    def _drawn(self, shape: Sequence[int | str], evidence: Evidence) -> tuple[int | str, ...] | None:
+        """A shape with the question's sizes put in; None when they are not known."""
+        if not self.options.sizes or not any(isinstance(size, str) for size in shape):
+            return tuple(shape)
+        if evidence.draw is None:
+            return None
+        return sizes_in(shape, Inputs(self.options, evidence.draw).sizes)
+
+    def _entries(self, entries: Sequence[Any], target: ValueTarget) -> tuple[Any, Finding | None]:
+        if len(entries) > MAX_AXES:
+            params = {"what": target.what, "limit": str(MAX_AXES)}
+            return None, failed("shape.axis-count", f"{target.what}: {len(entries)} entries", **params)
+        axes: list[Node] = []
+        for entry in entries:
+            axis = self._axis(entry)
+            if axis is None:
+                params = {"what": target.what, "form": type_name(entry)}
+                return None, failed("shape.entry", f"{target.what}: entry {type_name(entry)}", **params)
+            axes.append(axis)
+        return tuple(axes), None
+
+    def _failing(self, entries: Sequence[Any]) -> str:
+        """The first entry that is not readable, as text."""
+        for entry in entries:
+            try:
+                self._axis(entry)
+            except Unreadable:
+                return entry if isinstance(entry, str) else str(getattr(entry, "text", entry))
+        return ""
+
+    def _axis(self, entry: Any) -> Node | None:
+        """One entry as a formula; None for what can be none.
+
+        Raises:
+            Unreadable: it is a text that is not in the grammar, or a size left open.
+        """
+        if entry is None or (isinstance(entry, Opaque) and entry.type_name == "ellipsis"):
+            raise Unreadable("placeholder" if entry is None else "ellipsis", 0, sign=str(entry or "..."))
+        text = entry.text if isinstance(entry, Opaque) else entry
+        size = whole(entry)
+        if not isinstance(size, Whole):
+            return shapes.read_size(text, self._spoken) if isinstance(text, str) and text else None
+        if size.number < 0:
+            code = "placeholder" if size.number == -1 else "no-size"
+            raise Unreadable(code, 0, sign="-1", value=quote_integer(size.number))
+        return Num(size.number)
+
+
+def _equal(comparer: Comparer) -> shapes.Equal:
+    def equal(first: Node, second: Node) -> bool:
+        if isinstance(first, Num) and isinstance(second, Num):
+            return first.value == second.value
+        return comparer.equal(first, second)
+
+    return equal
+
+
+def _unreadable(error: Unreadable, text: str, target: ValueTarget) -> Finding:
+    """Why a text is no shape: in words of shapes, or in those about formulas, with a caret."""
+    staff = f"{target.what}: not readable: {error}"
+    if error.code in _OWN_CODES:
+        params = {"what": target.what, "value": quote(text), **error.params}
+        return failed(f"shape.{error.code}", staff, **params)
+    return Finding(Status.FAILED, unreadable(error, text), staff)
+
+
+def _written(axes: Axes) -> str:
+    """A shape as text, at bounded cost."""
+    if all(isinstance(axis, Num) and isinstance(axis.value, int) for axis in axes):
+        return quote_shape(axis.value for axis in axes if isinstance(axis, Num))
+    if any(isinstance(axis, Num) and int(axis.value).bit_length() > MOST_WRITTEN_BITS for axis in axes):
+        return f"({len(axes)} axes)"
+    return quote(to_text(Tuple(axes)))
+
+
+KIND = Kind(ShapeCheck, form="shape")

@@ -1,0 +1,424 @@
+"""Kind ``symbolic``: formulas, relations between symbols, and tuples of formulas.
+
+Compared exactly in the assignment's symbols, however they are written. An item may grant assumptions
+(``assume``): then an answer is right when it is right with or without them, and both readings are kept
+apart for remarks and mistakes. An item may build on the student's own earlier results: then what follows
+from those is right as well.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from autograder.algebra.equality.cases import idle
+from autograder.algebra.key import FormulaKey
+from autograder.algebra.mistakes.diagnose import Diagnosis
+from autograder.algebra.mistakes.relations import RelationDiagnosis
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
+from autograder.checks.base import Draw, Evidence, IdleArgument, PartialCredit, Trial
+from autograder.checks.judging import results
+from autograder.checks.judging.manual import manual
+from autograder.checks.judging.results import Finding
+from autograder.checks.kind import Kind
+from autograder.checks.options import item_options
+from autograder.checks.planning.drawing import SAMPLE
+from autograder.checks.planning.planting import Planter, ReadPlace
+from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
+from autograder.errors import Undecided, Unreadable
+from autograder.kinds.general.symbolic.answers import (
+    NotAFormula,
+    explained,
+    read,
+    shown,
+    text_of,
+)
+from autograder.kinds.general.symbolic.graph import Credit, Situation
+from autograder.kinds.general.symbolic.key import (
+    PreparedItem,
+    chain_failure,
+    judged_side,
+    prepare,
+    sign_failure,
+)
+from autograder.kinds.general.symbolic.options import OptionalTerms, SymbolicItem, SymbolicQuestion
+from autograder.kinds.general.symbolic.special import Special
+from autograder.kinds.general.symbolic.steps import (
+    CARRIED,
+    Carried,
+    EarlierResult,
+    earlier_result,
+    ways_carried,
+)
+from autograder.kinds.general.symbolic.trials import ItemTrials, earlier_results
+from autograder.messages.reading import unreadable
+from autograder.records import Answer, Call, ItemResult, Message, Scenario, Status
+from autograder.rubric import Question, Rubric
+
+MAX_KEYS = 512
+"""Answer keys kept: one for each item and each own result that is carried forward."""
+MAX_DRAWS = 4
+"""Draws that the check is kept ready for; grading has one."""
+
+
+class _Judgement(Struct, frozen=True):
+    """What came of one item; ``finding`` is None for full points."""
+
+    finding: Finding | None
+    reading: str = ""
+    code: str = ""
+    """For statistics; empty: the finding's own."""
+    word: Message | None = None
+    """What is said about a right answer."""
+
+
+class _Basis(Struct, frozen=True):
+    """What an answer key depends on besides the rubric."""
+
+    reference: Node | None = None
+    carried: Carried = Carried()
+
+
+class SymbolicCheck:
+    """One question whose answers are formulas."""
+
+    kind: ClassVar[str] = "symbolic"
+    question_type = SymbolicQuestion
+    item_type = SymbolicItem
+
+    def __init__(self, question: Question, rubric: Rubric) -> None:
+        """Read the options and every formula in them.
+
+        Raises:
+            RubricError: an option is misspelt or of the wrong type, or a formula is not readable.
+        """
+        self._question = question
+        self._rubric = rubric
+        self._by_draw: dict[Draw, SymbolicCheck] = {}
+        self.prepare(SAMPLE)
+        self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
+
+    def prepare(self, draw: Draw) -> None:
+        """Read everything, to be compared at the points that follow from a draw."""
+        prepared = prepare(self._question, self._rubric, draw)
+        self._vocabulary, self._items = prepared.vocabulary, prepared.items
+        self._spoken = prepared.spoken
+        self._keys: dict[tuple[str, _Basis], FormulaKey] = {}
+        self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
+
+    def _with(self, draw: Draw | None) -> SymbolicCheck:
+        """The same check at the points of a draw, which is a secret; at those of `SAMPLE` without one.
+
+        Grading always has one. Whoever only tries a rubric out gets the same verdict each time they ask.
+        """
+        draw = draw or SAMPLE
+        known = self._by_draw.get(draw)
+        if known is None:
+            known = copy.copy(self)
+            known.prepare(draw)
+            if len(self._by_draw) >= MAX_DRAWS:
+                self._by_draw.clear()
+            self._by_draw[draw] = known
+        return known
+
+    @property
+    def ways(self) -> Mapping[str, PartialCredit]:
+        """Every way through the credit graph of each automatic item, by its id."""
+        graphs = {name: item.graph for name, item in self._items.items() if item.special is None}
+        return {name: PartialCredit(one.stated, tuple(one.ways())) for name, one in graphs.items()}
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Arguments of maxima and minima in right answers that were nowhere seen to decide.
+
+        Whoever wrote them meant something else, or they tell answers apart that are equal.
+        """
+        points = self._with(evidence.draw).points
+        return tuple(
+            IdleArgument(name, to_text(right), to_text(argument))
+            for name, item in self._items.items()
+            for right in (self._reference(item, evidence)[0], *item.accept)
+            if right is not None
+            for part in (right.elements if isinstance(right, Tuple) else (right,))
+            if not isinstance(part, Relation)
+            for argument in idle(part, points)
+        )
+
+    @property
+    def points(self) -> Points:
+        """Where formulas are compared."""
+        return next(iter(self._items.values())).readings[0].points
+
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
+        """Read the variables whose values the source does not show."""
+        return tuple(Scenario(name, (Call(name, read=True),)) for name in self._asked(answer))
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
+        """Compute the reference formula, where an item needs it."""
+        if any(item.uses_reference for item in self._items.values()):
+            return (Scenario("reference", (Call(self._question.answer),)),)
+        return ()
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item."""
+        return self._with(evidence.draw).judge_here(evidence)
+
+    def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """The same at the points that this check was prepared with."""
+        found: dict[str, ItemResult] = {}
+        for item in self._question.items:
+            if item.manual:
+                found[item.id] = manual(self._question, item, evidence)
+                continue
+            own = {f"{self._question.id}.{name}": one for name, one in found.items()}
+            known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
+            found[item.id] = self._result(self._items[item.id], known)
+        return tuple(found.values())
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """What the rubric names, the key in other notations, and misconceptions of the key."""
+        options = item_options(self._question, SymbolicItem)
+        reads = {name: ReadPlace(item.answer) for name, item in self._items.items()}
+        made = (
+            ItemTrials(
+                Planter(self._question, item.item, reads, key),
+                item,
+                options[name],
+                self._vocabulary,
+                earlier_results(self._question, self._rubric, item.sources),
+            )
+            for name, item in self._items.items()
+        )
+        return tuple(trial for item in made for trial in item.all())
+
+    def _asked(self, answer: Answer) -> tuple[str, ...]:
+        """The variables that only the student's box can tell, in the order of the plan."""
+        if answer.cell_type != "code" or results.is_blank(answer):
+            return ()
+        return tuple(name for name in self._names if answer_literal(answer.source, name) is None)
+
+    def _result(self, item: PreparedItem, evidence: Evidence) -> ItemResult:
+        judged = self._judge(item, evidence)
+        result = msgspec.structs.replace(
+            results.result(self._question, item.item, judged.finding), reading=judged.reading
+        )
+        if judged.code:
+            result = msgspec.structs.replace(result, code=judged.code)
+        if judged.word is not None:
+            result = msgspec.structs.replace(result, student=judged.word, staff=judged.code)
+        return result
+
+    def _judge(self, item: PreparedItem, evidence: Evidence) -> _Judgement:
+        if results.is_blank(evidence.answer):
+            return _Judgement(results.no_answer())
+        several = item.special is not None and item.special.several
+        value, finding = self._value(item.answer, evidence, several=several)
+        if finding is not None:
+            return _Judgement(finding)
+        try:
+            if item.special is not None:
+                return self._specially(item.special, value, item, evidence)
+            sides = read(value, item.form, self._spoken)
+        except NoFormula:
+            return _Judgement(results.no_answer())
+        except NotAFormula as error:
+            return _Judgement(results.failed("formula.not-a-formula", name=item.answer, type=str(error)))
+        except Unreadable as error:
+            message = unreadable(error, shown(value))
+            return _Judgement(Finding(Status.FAILED, message, f"not readable: {error}"))
+        reading = to_text(sides[-1])
+        reference, finding = self._reference(item, evidence)
+        if finding is None:
+            finding = chain_failure(sides, item) if item.form == "relation" else _sides(sides, item)
+        if finding is not None:
+            return _Judgement(finding, reading)
+        earlier = {
+            name: earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
+            for name, source in item.sources.items()
+        }
+        return self._compared(judged_side(sides, item), item, reference, earlier, reading)
+
+    def _specially(
+        self, special: Special, value: object, item: PreparedItem, evidence: Evidence
+    ) -> _Judgement:
+        reference, finding = self._reference(item, evidence)
+        if finding is not None:
+            return _Judgement(finding)
+        outcome = special.judge(value, reference)
+        code = outcome.word.code if outcome.word is not None else ""
+        return _Judgement(outcome.finding, outcome.reading, code, outcome.word)
+
+    def _value(
+        self, name: str, evidence: Evidence, *, several: bool = False
+    ) -> tuple[object, Finding | None]:
+        """What the student's variable holds, or why that is not known."""
+        answer = evidence.answer
+        if answer.cell_type != "code":
+            if several:
+                return answer.source, None
+            try:
+                return markdown_formula(answer.source), None
+            except NoFormula:
+                return None, results.no_answer()
+            except Unreadable as error:
+                return None, Finding(Status.FAILED, unreadable(error, answer.source), str(error))
+        literal = answer_literal(answer.source, name)
+        if literal is not None:
+            return literal.value, None
+        observations = results.observations_at(evidence.observed, self._asked(answer).index(name))
+        finding = results.first_failure(observations, 1, name, name)
+        return (None, finding) if finding is not None else (observations[0].value, None)
+
+    def _reference(self, item: PreparedItem, evidence: Evidence) -> tuple[Node | None, Finding | None]:
+        """The reference's formula, where the item uses it."""
+        if not item.uses_reference:
+            return None, None
+        value, finding = results.reference_value(results.observations_at(evidence.expected, 0), 0)
+        if finding is not None:
+            return None, finding
+        try:
+            return parse(text_of(value), self._vocabulary), None
+        except (Unreadable, NotAFormula, NoFormula) as error:
+            return None, results.review(f"the reference's formula is not readable: {error!r}")
+
+    def _key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
+        known = self._keys.get((item.item.id, basis))
+        if known is None:
+            shared = self._diagnoses.get((item.item.id, basis.reference))
+            known = item.key(basis.reference, basis.carried, shared)
+            if len(self._keys) < MAX_KEYS:
+                self._keys[item.item.id, basis] = known
+                self._diagnoses[item.item.id, basis.reference] = known.diagnosis
+        return known
+
+    def _compared(
+        self,
+        answer: Tree,
+        item: PreparedItem,
+        reference: Node | None,
+        earlier: Mapping[str, EarlierResult],
+        reading: str,
+    ) -> _Judgement:
+        keys = [
+            (self._key(item, _Basis(reference, one)), one)
+            for one in ways_carried(earlier, item.sources, main_form=item.optional is not None)
+        ]
+        facts = keys[0][0].facts(answer)
+        try:
+            outcome, mixed = _outcome(item, answer, keys, known=all(one.known for one in earlier.values()))
+        except Undecided as error:
+            return _Judgement(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
+        if mixed is not None and self._follows_as_written(answer, item, reference, earlier):
+            return _Judgement(None, reading, CARRIED, Message(CARRIED))
+        if mixed is not None:
+            message = Message(mixed.code, text=mixed.text)
+            some = Finding(Status.FAILED, message, f"read as {reading}; {mixed.code}", mixed.points)
+            return _Judgement(some, reading, mixed.code)
+        if item.earns_all(outcome):
+            code = CARRIED if outcome.carries else outcome.code
+            return _Judgement(None, reading, code, outcome.message)
+        if item.rule is not None and outcome.unfinished:
+            finding = item.rule.finding(answer, reading)
+            if finding is not None:
+                return _Judgement(msgspec.structs.replace(finding, points=outcome.points), reading)
+        if outcome.message is not None:
+            staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
+            finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
+            return _Judgement(finding, reading, outcome.code)
+        trouble = sign_failure(answer, item, reading)
+        if trouble is not None:
+            return _Judgement(msgspec.structs.replace(trouble, points=outcome.points), reading)
+        finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
+        return _Judgement(finding, reading, outcome.code or code)
+
+    def _follows_as_written(
+        self, answer: Tree, item: PreparedItem, reference: Node | None, earlier: Mapping[str, EarlierResult]
+    ) -> bool:
+        """Whether an answer has exactly the optional terms that the student's own results had before."""
+        ways = ways_carried(earlier, item.sources, main_form=False, whole=True)
+        keys = [(self._key(item, _Basis(reference, one)), one) for one in ways]
+        try:
+            found = [
+                item.graph.walk(Situation(key.facts(answer), one.state, one.earned)) for key, one in keys
+            ]
+        except Undecided:
+            return False
+        return all(one.carries and item.earns_all(one) for one in found)
+
+
+def _outcome(
+    item: PreparedItem, answer: Tree, keys: Sequence[tuple[FormulaKey, Carried]], *, known: bool
+) -> tuple[Credit, OptionalTerms | None]:
+    """What an answer earns by the credit graph, and whether it has some optional terms without others.
+
+    Args:
+        item: the item.
+        answer: what was written.
+        keys: for each way in which earlier results may be decided, with what is carried then.
+        known: what was found earlier is known.
+
+    Raises:
+        Undecided: a person has to look at it, or at an earlier result that it builds on.
+    """
+    (outcome, mixed), *others = (_walked(item, answer, key, one) for key, one in keys)
+    for other, other_mixed in others:
+        if (other.points, other_mixed) != (outcome.points, mixed):
+            raise Undecided("it depends on whether the earlier result is right, which a person decides")
+        outcome = other
+    if not known and not item.earns_all(outcome):
+        raise Undecided("the earlier result that it may build on is not known; a person decides on that one")
+    return outcome, mixed
+
+
+def _walked(
+    item: PreparedItem, answer: Tree, key: FormulaKey, carried: Carried
+) -> tuple[Credit, OptionalTerms | None]:
+    """The best way through the graph, with or without optional terms.
+
+    Raises:
+        Undecided: a person has to look at it.
+    """
+    best = item.graph.walk(Situation(key.facts(answer), carried.state, carried.earned))
+    if item.optional is None or best.full or isinstance(answer, Relation | Tuple):
+        return best, None
+    mixed, doubt = None, None
+    for extra in item.optional.extras:
+        try:
+            facts = key.facts(extra.taken_from(answer))
+            other = item.graph.walk(Situation(facts, carried.state, carried.earned))
+        except Undecided as error:
+            doubt = doubt or error
+            continue
+        if item.earns_all(other) and (extra.whole or other.carries):
+            return other, None
+        if item.earns_all(other):
+            mixed = item.optional.option
+        elif other.points > best.points:
+            best = other
+    if mixed is not None and mixed.points >= best.points:
+        return best, mixed
+    if doubt is not None:
+        raise doubt
+    return best, None
+
+
+def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
+    """What is wrong with a chain of equations: two neighbours that are equal under no reading."""
+    comparers = item.readings if item.beyond is None else (*item.readings, item.beyond)
+    for left, right in pairwise(sides):
+        try:
+            if not any(comparer.equal(left, right) for comparer in comparers):
+                return results.failed("formula.sides-differ", left=to_text(left), right=to_text(right))
+        except Undecided as error:
+            return results.review(f"the sides of an equation: {error}", "formula.undecided")
+    return None
+
+
+KIND = Kind(SymbolicCheck, form="symbolic", aliases=("formula",))

@@ -1,0 +1,164 @@
+"""From what a student's box returned to formulas, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.key import Facts
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.reading import read_formula, read_text
+from autograder.algebra.reading import read_tuple as read_tuple_text
+from autograder.algebra.sizes import shapes
+from autograder.algebra.sizes.shapes import Roles
+from autograder.checks.judging.results import Finding
+from autograder.checks.planning.targets import nothing_written
+from autograder.checks.values.literal import NoFormula
+from autograder.errors import Undecided, Unreadable
+from autograder.kinds.general.symbolic.options import Form
+from autograder.records import Message, Opaque, Status, Tensor
+
+MAX_BITS = 4096
+"""Integers above this cannot be printed in linear time."""
+MAX_ELEMENTS = 16
+
+
+class NotAFormula(Exception):
+    """The value is of a type that is no formula; carries the type's name."""
+
+
+def text_of(value: Any) -> str:
+    """The text of a value that stands for one formula.
+
+    Raises:
+        NotAFormula: its type is none that can.
+        NoFormula: it is None or empty.
+    """
+    if isinstance(value, tuple | list) and len(value) == 1:  # a comma at the end of the line
+        value = value[0]
+    if value is None or (isinstance(value, Opaque) and value.type_name == "ellipsis"):
+        raise NoFormula
+    if isinstance(value, Opaque) and value.text:
+        return value.text
+    if isinstance(value, str):
+        if nothing_written(value):
+            raise NoFormula
+        return value
+    number = _one_number(value)
+    if isinstance(number, int) and not isinstance(number, bool) and number.bit_length() <= MAX_BITS:
+        return str(int(number))
+    if isinstance(number, float) and math.isfinite(number):
+        return repr(float(number))
+    raise NotAFormula(value.type_name if isinstance(value, Opaque) else type(value).__name__)
+
+
+def _one_number(value: Any) -> Any:
+    """The number in an array or tensor without axes; everything else as it is."""
+    array = value.array if isinstance(value, Tensor) else value
+    return array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else value
+
+
+def shown(value: Any) -> str:
+    """A text for the caret: the formula as it was handed in."""
+    try:
+        return text_of(value)
+    except (NotAFormula, NoFormula):
+        return ""
+
+
+def read_tuple(value: Any, vocabulary: Vocabulary) -> Tuple:
+    """A tuple of formulas, from a text or from the elements of a tuple or list.
+
+    Raises:
+        Unreadable: an element is not in the grammar.
+        NotAFormula: an element is of another type.
+        NoFormula: there is nothing.
+    """
+    if not isinstance(value, tuple | list):
+        return read_tuple_text(text_of(value), vocabulary)
+    if not value:
+        raise NoFormula
+    if len(value) > MAX_ELEMENTS:
+        raise Unreadable("too-many-parts", 0, limit=str(MAX_ELEMENTS))
+    elements: list[Node] = []
+    for element in value:
+        if isinstance(element, tuple | list):
+            raise NotAFormula(type(element).__name__)
+        elements.append(_element(text_of(element), vocabulary))
+    return Tuple(tuple(elements))
+
+
+def _element(text: str, vocabulary: Vocabulary) -> Node:
+    """One element; an error carries its text, for the caret."""
+    try:
+        return read_formula(text, vocabulary)[-1]
+    except Unreadable as error:
+        raise Unreadable(error.code, error.offset, **{**error.params, "text": text}) from None
+
+
+def read(value: Any, form: Form, vocabulary: Vocabulary) -> tuple[Tree, ...]:
+    """What was handed in, in the form that an item asks for.
+
+    Returns:
+        One tree; for a formula written as a chain of equations, its sides; for a chain of relations,
+        those between neighbours.
+
+    Raises:
+        Unreadable: it is not in the grammar.
+        NotAFormula: its type is none that can be read.
+        NoFormula: there is nothing.
+    """
+    if form == "tuple":
+        return (read_tuple(value, vocabulary),)
+    return read_text(text_of(value), form, vocabulary)
+
+
+def explained(
+    facts: Facts, accept: tuple[Tree, ...], comparer: Comparer, reading: str, points: Decimal
+) -> tuple[Finding, str]:
+    """The words about a wrong answer that no step of the rubric speaks of, and their stable code.
+
+    Args:
+        facts: about the answer.
+        accept: the right answers of the rubric.
+        comparer: the most lenient reading.
+        reading: how the answer was read.
+        points: that it earns.
+    """
+    difference = facts.difference()
+    if difference is not None:
+        message = Message(difference.sentence, difference.params)
+        staff = f"read as {reading}; {difference.staff}"
+        return Finding(Status.FAILED, message, staff, points), f"diagnosis.{difference.code}"
+    message = Message("formula.wrong")
+    if isinstance(facts.answer, Relation):
+        message = Message("formula.relation-wrong")
+    elif isinstance(facts.answer, Tuple):
+        message = _tuple(facts.answer, accept, comparer)
+    staff = f"read as {reading}; not equal, and no known mistake"
+    return Finding(Status.FAILED, message, staff, points), message.code
+
+
+def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Message:
+    """What is wrong with a tuple, beside the right one that it is nearest to."""
+    right = [tree.elements for tree in accept if isinstance(tree, Tuple)]
+    try:
+        found = [shapes.differ(answer.elements, elements, comparer.equal, Roles()) for elements in right]
+    except Undecided:
+        return Message("formula.tuple-wrong")
+    differences = [one for one in found if one is not None]
+    if any(one.code in shapes.FAMILIES["permuted"] for one in differences):
+        return Message("formula.tuple-order")
+    in_place = [one.axes for one in differences if one.code in ("axis", "axes")]
+    if in_place:
+        wrong = (to_text(answer.elements[axis]) for axis in min(in_place, key=len))
+        return Message("formula.tuple-entries", {"entries": ", ".join(wrong)})
+    if any(one.code == "product" for one in differences):
+        return Message("formula.tuple-product", {"entry": to_text(answer.elements[0])})
+    return Message("formula.tuple-length", {"count": str(len(answer.elements))})

@@ -1,0 +1,463 @@
+"""What is right, prepared once for each draw: formulas, relations, sources of carried results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from msgspec import Struct
+
+from autograder.algebra.equality.cases import always
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.equality.inequalities import turned, with_sign
+from autograder.algebra.key import FormulaKey, NamedAnswer
+from autograder.algebra.mistakes.diagnose import Diagnosis
+from autograder.algebra.mistakes.relations import RelationDiagnosis
+from autograder.algebra.nodes import Fn, Node, Relation, Tree, symbols, walk
+from autograder.algebra.notation.landau import parse_landau
+from autograder.algebra.notation.parse import parse, parse_tuple
+from autograder.algebra.notation.several import parse_list, parse_single
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.text import to_text
+from autograder.algebra.values.points import Points
+from autograder.checks.base import Draw
+from autograder.checks.judging import results
+from autograder.checks.judging.results import Finding
+from autograder.checks.options import check_points, item_options, place, question_options
+from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable, inside
+from autograder.kinds.general.symbolic.graph import Credit, CreditGraph
+from autograder.kinds.general.symbolic.options import (
+    CarryForward,
+    Form,
+    FormRule,
+    FormulaMistake,
+    Remark,
+    SymbolicItem,
+    SymbolicQuestion,
+    check_form_options,
+    form_rule,
+)
+from autograder.kinds.general.symbolic.special import (
+    Asymptotics,
+    Collection,
+    ForeseenAnswer,
+    Special,
+    StatedItem,
+)
+from autograder.kinds.general.symbolic.steps import (
+    Basis,
+    Carried,
+    Making,
+    Optional,
+    Source,
+    carried_from,
+    checked_option,
+    credit_graph,
+    formulas_of,
+    optional_terms,
+)
+from autograder.messages.formulas import reason
+from autograder.rubric import Item, Question, Rubric
+from autograder.stream import derived
+from autograder.wording import decimal_comma
+
+OWN = "own"
+"""Stands for the student's earlier result in the formulas of a question that carries forward."""
+
+_INSTEAD_OF_STEPS: Mapping[Form, str] = {
+    "asymptotic": "mistakes with points, and form_points for what is right but written otherwise",
+    "list": "mistakes with points, or credit = 'each' for a part of the points for each element",
+    "set": "mistakes with points, or credit = 'each' for a part of the points for each element",
+}
+
+_PARSERS: Mapping[Form, Callable[[str, Vocabulary], Tree]] = {
+    "formula": parse,
+    "relation": parse_single,
+    "tuple": parse_tuple,
+    "list": parse_list,
+    "set": parse_list,
+    "asymptotic": parse_landau,
+}
+
+
+class ForeseenFormula(Struct, frozen=True, eq=False):
+    """A formula that a step speaks of."""
+
+    tree: Tree
+    readings: tuple[Comparer, ...]
+    names: frozenset[str]
+    """Of earlier results that it speaks of."""
+    basis: Basis
+
+    def fits(self, carried: Carried) -> bool:
+        """Whether it stands for anything beside these earlier results."""
+        if self.names and self.basis in ("own", "own-early"):
+            return bool(self.names & carried.own) and (not carried.whole or carried.own <= self.names)
+        if self.basis == "mistake" and not self.names:
+            # What follows from a wrong result of one's own is not to be blamed on this step.
+            return OWN not in carried.wrong
+        return True
+
+
+class PreparedItem(Struct, frozen=True, eq=False):
+    """One automatic item."""
+
+    item: Item
+    answer: str
+    """The variable it reads."""
+    form: Form
+    accept: tuple[Tree, ...]
+    uses_reference: bool
+    readings: tuple[Comparer, ...]
+    """Without assumptions; then, where the item grants some, under them."""
+    beyond: Comparer | None
+    """Under all assumptions of the assignment, where the item grants fewer."""
+    foreseen: tuple[ForeseenFormula, ...]
+    graph: CreditGraph
+    sources: Mapping[str, Source]
+    """Of the earlier results that the item builds on, by the names that stand for them."""
+    follow: tuple[str, ...] = ()
+    """What follows from them, as the rubric spells it."""
+    follow_points: Decimal | None = None
+    optional: Optional | None = None
+    """Terms that a right answer may have besides."""
+    rule: FormRule | None = None
+    """What is asked of the form of a right answer."""
+    special: Special | None = None
+    """Judges the answers itself; the answer key and the graph are then not used."""
+
+    def earns_all(self, outcome: Credit) -> bool:
+        """Whether an outcome is worth all points of the item."""
+        return outcome.full or (self.item.points > 0 and outcome.points == self.item.points)
+
+    def key(
+        self,
+        reference: Node | None,
+        carried: Carried,
+        diagnosis: Diagnosis | RelationDiagnosis | None = None,
+    ) -> FormulaKey:
+        """The answer key.
+
+        Args:
+            reference: the reference's formula, where the item uses it.
+            carried: what stands for earlier results.
+            diagnosis: of a key with the same reference.
+        """
+        right = (*(() if reference is None else (reference,)), *self.accept)
+        named = []
+        for foreseen in self.foreseen:
+            tree = carried.put_into(foreseen.tree, foreseen.names) if foreseen.fits(carried) else None
+            readings = () if tree is None else foreseen.readings
+            named.append(NamedAnswer("", foreseen.tree if tree is None else tree, readings))
+        return FormulaKey(right, self.readings, named, self.beyond, diagnosis)
+
+
+class Prepared(Struct, frozen=True, eq=False):
+    """A symbolic question, ready to judge."""
+
+    vocabulary: Vocabulary
+    spoken: Vocabulary
+    """The same in the languages of the course, to read answers with."""
+    items: Mapping[str, PreparedItem]
+    """The automatic items by id."""
+
+
+def prepare(question: Question, rubric: Rubric, draw: Draw) -> Prepared:
+    """Read the options of a question and every formula in them.
+
+    Args:
+        question: of the kind ``symbolic``.
+        rubric: that it belongs to.
+        draw: what the points follow from at which formulas are compared.
+
+    Raises:
+        RubricError: names the question, the item and the formula.
+    """
+    where = place(question)
+    try:
+        vocabulary = Vocabulary(rubric.symbols(question))
+        common = Vocabulary(rubric.assignment.symbols) if question.symbols else vocabulary
+    except RubricError as error:
+        raise RubricError(f"{error}", where) from error
+    stated = question_options(question, SymbolicQuestion)
+    carry, sources = stated.carry_forward, _sources(stated, vocabulary, question, rubric)
+    wider = vocabulary
+    for name in sources:
+        wider = wider.extended(name)
+    comparer = Comparer(Points(wider.domains, derived(draw.seed, "points")))
+    relations = {
+        name: read_tree(text, "relation", common, f"[assignment.assume] {name}")
+        for name, text in rubric.assignment.assume.items()
+    }
+    spoken = vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
+    maker = _ItemPreparer(question, vocabulary, spoken, wider, comparer, relations, {}, carry, sources)
+    options = item_options(question, SymbolicItem)
+    items = {item.id: maker.item(item, options[item.id]) for item in question.items if not item.manual}
+    if carry is not None and all(OWN not in item.sources for item in items.values()):
+        raise RubricError(f"no item reads {question.answer!r} as a formula", where, "carry_forward")
+    return Prepared(vocabulary, spoken, items)
+
+
+def _sources(
+    stated: SymbolicQuestion, vocabulary: Vocabulary, question: Question, rubric: Rubric
+) -> dict[str, Source]:
+    """Where earlier results come from, by the names that stand for them.
+
+    Raises:
+        RubricError: a name is a symbol already, or stands for no formula before.
+    """
+    spelled, key = dict(stated.follows), "follows"
+    if stated.carry_forward is not None:
+        spelled, key = {**spelled, OWN: stated.carry_forward.source}, "carry_forward"
+    at = place(question).at(f": {key}", key)
+    found = {}
+    for name, source in spelled.items():
+        if name in vocabulary.names:
+            raise RubricError(f"{name!r} is needed and cannot be a symbol of its own", at)
+        if not name.isidentifier():
+            raise RubricError(f"{name!r} is no name: letters, digits and underscores", at)
+        found[name] = carried_from(source, vocabulary, question, rubric, where=at, read_key=_right)
+    return found
+
+
+def _right(text: str, form: str, vocabulary: Vocabulary, where: str) -> Tree:
+    """What is right in an earlier item."""
+    return read_tree(text, "tuple" if form == "tuple" else "formula", vocabulary, where)
+
+
+class _ItemPreparer(Struct, frozen=True, eq=False):
+    """What all items of a question are made from."""
+
+    question: Question
+    vocabulary: Vocabulary
+    spoken: Vocabulary
+    """In the languages of the course, to read answers with."""
+    wider: Vocabulary
+    """With the names of earlier results."""
+    comparer: Comparer
+    relations: Mapping[str, Tree]
+    made: dict[tuple[str, ...], Comparer]
+    """One comparer for each set of assumptions: a key evaluates an answer once for each."""
+    carry: CarryForward | None
+    sources: Mapping[str, Source]
+
+    def item(self, item: Item, options: SymbolicItem) -> PreparedItem:
+        where = place(self.question, item)
+        answer = options.answer or self.question.answer
+        if not answer:
+            raise RubricError("the name of a variable is needed, here or at the question", where, "answer")
+        own = answer == self.question.answer
+        main = own and options.form == "formula"
+        uses_reference = own and options.form in ("formula", "asymptotic") and bool(self.question.reference)
+        check_form_options(options, options.form, item, self.vocabulary, where)
+        if not options.accept and not uses_reference:
+            raise RubricError("at least one right answer is needed without a reference", where, "accept")
+        sources = {name: source for name, source in self.sources.items() if main or name != OWN}
+        follow, follow_points = self._following(options, where, main=main)
+        beyond = None if set(options.assume) >= self.relations.keys() else self._beyond()
+        foreseen: list[ForeseenFormula] = []
+        spoken: set[str] = set()
+
+        def formula(
+            text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
+        ) -> tuple[int, frozenset[str]]:
+            tree = read_tree(text, options.form, self.wider if sources else self.vocabulary, at)
+            readings = self._readings(options.assume if assume is None else assume, at)
+            if basis == "own-early":
+                readings = () if beyond is None else (beyond,)
+            names = frozenset(symbols(tree) & sources.keys())
+            spoken.update(names)
+            foreseen.append(ForeseenFormula(tree, readings, names, basis))
+            return len(foreseen) - 1, names
+
+        accept = tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept)
+        rule = form_rule(options, self.vocabulary)
+        special = self._special(item, options, accept, where)
+        making = Making(
+            item, options, follow, follow_points, tuple(sources), self.vocabulary, formula, where, rule
+        )
+        graph = CreditGraph(()) if special is not None else credit_graph(making)
+        self._check_order(item, spoken, where)
+        return PreparedItem(
+            item=item,
+            answer=answer,
+            form=options.form,
+            accept=accept,
+            uses_reference=uses_reference,
+            readings=self._readings(options.assume, where),
+            beyond=beyond,
+            foreseen=tuple(foreseen),
+            graph=graph,
+            sources={name: source for name, source in sources.items() if name == OWN or name in spoken},
+            follow=follow,
+            follow_points=follow_points,
+            optional=optional_terms(options, item, self.vocabulary, self.comparer, where),
+            rule=rule,
+            special=special,
+        )
+
+    def _following(
+        self, options: SymbolicItem, where: str, *, main: bool
+    ) -> tuple[tuple[str, ...], Decimal | None]:
+        """What follows from earlier results, however the rubric spells it; and its points."""
+        if not main or self.carry is None or options.step:
+            if options.step and options.follow:
+                raise RubricError('becomes a condition here: when = "own:…"', where, "follow")
+            return options.follow, options.follow_points
+        if self.carry.points is not None:
+            check_points(self.carry.points, Decimal("Infinity"), where, "carry_forward", "points")
+        at = inside(where, ": carry_forward: expect", "carry_forward", "expect")
+        expected = read_tree(self.carry.expect or "0", "formula", self.wider, at)
+        if options.follow or OWN not in symbols(expected):
+            raise RubricError(
+                f"expect: {OWN!r} must stand for the earlier result, and follow is not stated besides",
+                where,
+                "carry_forward",
+            )
+        return (self.carry.expect,), self.carry.points
+
+    def _check_order(self, item: Item, spoken: set[str], where: str) -> None:
+        """Refuse to build on an item of the same question that stands behind."""
+        before = [one.id for one in self.question.items]
+        later = {f"{self.question.id}.{name}" for name in before[before.index(item.id) :]}
+        for name in sorted(spoken):
+            if self.sources[name].name in later:
+                raise RubricError(f"{name!r} stands for {self.sources[name].name}, which comes later", where)
+
+    def _special(
+        self, item: Item, options: SymbolicItem, accept: tuple[Tree, ...], where: str
+    ) -> Special | None:
+        """What judges the forms that have no answer key."""
+        if options.form not in _INSTEAD_OF_STEPS:
+            return None
+        if options.step:
+            raise RubricError(
+                f"an item of the form {options.form!r} has no steps; use {_INSTEAD_OF_STEPS[options.form]}",
+                where,
+                "step",
+            )
+        known = []
+        foreseen_options: tuple[FormulaMistake | Remark, ...] = (*options.remark, *options.mistake)
+        for option in foreseen_options:
+            at = checked_option(option, item, where)
+            assume = options.assume if option.assume is None else option.assume
+            for text in formulas_of(option):
+                tree = read_tree(text, options.form, self.vocabulary, at)
+                known.append(ForeseenAnswer(option, tree, self._readings(assume, at)))
+        readings = self._readings(options.assume, where)
+        stated = StatedItem(
+            item, options, accept, tuple(known), readings, self.vocabulary, self.spoken, where
+        )
+        if options.form == "asymptotic":
+            return Asymptotics(stated)
+        return Collection(stated, ordered=options.form == "list")
+
+    def _readings(self, assume: tuple[str, ...], where: str) -> tuple[Comparer, ...]:
+        return (self.comparer, self._under(assume, where)) if assume else (self.comparer,)
+
+    def _beyond(self) -> Comparer | None:
+        """Under every assumption there is; None when they exclude one another."""
+        relations = [relation for relation in self.relations.values() if isinstance(relation, Relation)]
+        try:
+            return self.comparer.under(relations)
+        except AlgebraError:
+            return None
+
+    def _under(self, assume: tuple[str, ...], where: str) -> Comparer:
+        if assume in self.made:
+            return self.made[assume]
+        chosen = []
+        for name in assume:
+            relation = self.relations.get(name)
+            if not isinstance(relation, Relation):
+                known = ", ".join(self.relations) or "none"
+                raise RubricError(f"no relation {name!r}; known are: {known}", where, "assume")
+            chosen.append(relation)
+        try:
+            self.made[assume] = self.comparer.under(chosen)
+        except AlgebraError as error:
+            raise RubricError(f"{error}", where, "assume") from error
+        return self.made[assume]
+
+
+def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
+    """A formula of a rubric.
+
+    Raises:
+        RubricError: it is not readable; names the place.
+    """
+    try:
+        return _PARSERS[form](text, vocabulary)
+    except Unreadable as error:
+        place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
+        raise RubricError(f"the formula {text!r} is not readable{place}: {reason(error)}", where) from error
+
+
+def judged_side(sides: Sequence[Tree], item: PreparedItem) -> Tree:
+    """What is judged: the last side, or of a chain of relations the first that says something.
+
+    A link such as ``2*d = d + d`` in a chain holds always and says nothing, and so does ``0 < n`` for a
+    positive ``n``; unless that is what is asked for.
+    """
+    links = [side for side in sides if isinstance(side, Relation)]
+    if item.form != "relation" or not links:
+        return sides[-1]
+    telling = (link for link in links if not _holds_always(link, item))
+    asked = (link for link in links if any(_equal(link, right, item) for right in item.accept))
+    return next(telling, next(asked, links[0]))
+
+
+def chain_failure(sides: Sequence[Tree], item: PreparedItem) -> Finding | None:
+    """Two links of a chain that say different things."""
+    links = [side for side in sides if isinstance(side, Relation) and not _holds_always(side, item)]
+    for left, right in pairwise(links):
+        try:
+            if not any(comparer.equal(left, right) for comparer in item.readings):
+                if any(map(_bounds_several, item.accept)):
+                    staff = "a chain of two relations, where the right one bounds a maximum or minimum"
+                    return results.review(staff, "formula.undecided")
+                return results.failed("formula.chain", left=to_text(left), right=to_text(right))
+        except Undecided as error:
+            return results.review(f"a chain of relations: {error}", "formula.undecided")
+    return None
+
+
+def _bounds_several(right: Tree) -> bool:
+    """Whether it may say what a chain does: ``max(a, b) <= c`` is ``a <= c >= b``."""
+    return any(isinstance(node, Fn) and node.name in ("max", "min") for node in walk(right))
+
+
+def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | None:
+    """A wrong relation that is right with another sign."""
+    if not isinstance(answer, Relation):
+        return None
+    ways = {
+        "direction": (turned(answer),),
+        "strictness": (with_sign(answer, "≤"), with_sign(answer, "<")),
+        "sign": tuple(Relation(answer.left, answer.right, sign) for sign in ("=", "<", "≤", ">", "≥")),
+    }
+    if answer.sign == "=":
+        del ways["direction"], ways["strictness"]
+    for code, tried in ways.items():
+        if any(_equal(relation, right, item) for relation in tried for right in item.accept):
+            staff = f"read as {reading}; right with another sign"
+            return results.failed(f"formula.relation-{code}", staff)
+    return None
+
+
+def _equal(first: Tree, second: Tree, item: PreparedItem) -> bool:
+    try:
+        return any(comparer.equal(first, second) for comparer in item.readings)
+    except Undecided:
+        return False
+
+
+def _holds_always(link: Relation, item: PreparedItem) -> bool:
+    comparer = item.readings[0]
+    if link.sign != "=":
+        return always(link, comparer.points.domains)
+    try:
+        return comparer.equal(link.left, link.right)
+    except Undecided:
+        return False

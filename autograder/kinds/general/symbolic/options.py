@@ -1,0 +1,282 @@
+"""What a rubric states about a formula: its right value, its form, mistakes, remarks and steps."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from autograder.algebra.forms.flaws import FORMS, flaw, occurring
+from autograder.algebra.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
+from autograder.algebra.notation.landau import body_of
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.checks.judging import results
+from autograder.checks.judging.results import Finding
+from autograder.checks.options import CENT, check_points
+from autograder.errors import RubricError, Undecided, inside
+from autograder.records import Message, Status
+from autograder.rubric import Item
+
+CONSTANTS = ("pi", "e")
+_CONTRARY = (("simplified", "not_simplified"), ("sum", "product"))
+
+
+class FormOptions(Struct, frozen=True):
+    """Item options about how an answer is written; each belongs to some values of ``form``."""
+
+    must: tuple[str, ...] = ()
+    """Forms that a right answer must be in, names of `autograder.algebra.forms.flaws.FORMS`."""
+    present: tuple[str, ...] = field(name="with", default=())
+    """Symbols and functions that a right answer must contain."""
+    without: tuple[str, ...] = ()
+    """Symbols and functions that a right answer must not contain."""
+    form_points: Decimal = Decimal(0)
+    """For an answer that is right, but not in the form asked for."""
+    constants: Literal["ignore", "refuse"] = "ignore"
+    """Constant factors in an asymptotic answer."""
+    lower_order: Literal["ignore", "refuse"] = "ignore"
+    """Terms of an asymptotic answer that other terms outgrow."""
+    bound: Literal["tight", "upper"] = "tight"
+    """``upper``: any true upper bound is right."""
+    symbol: Literal["optional", "required", "exact"] = "optional"
+    """Whether O, Θ, … must be written; ``exact``: the one of the key, so that Θ is refused for O."""
+    credit: Literal["all", "each"] = "all"
+    """``each``: every element of a list or set earns an equal part; one too many takes a part away."""
+    duplicates: Literal["ignore", "refuse"] = "ignore"
+    """An element that stands twice in a set."""
+
+
+_OWN: Mapping[str, frozenset[str]] = {
+    "constants": frozenset(("asymptotic",)),
+    "lower_order": frozenset(("asymptotic",)),
+    "bound": frozenset(("asymptotic",)),
+    "symbol": frozenset(("asymptotic",)),
+    "credit": frozenset(("list", "set")),
+    "duplicates": frozenset(("set",)),
+}
+"""Option → the forms it belongs to."""
+
+
+def check_form_options(
+    options: FormOptions, form: str, item: Item, vocabulary: Vocabulary, where: str
+) -> None:
+    """Refuse options that do not belong to the item's form, and names that are not known.
+
+    Raises:
+        RubricError: names the place and the option.
+    """
+    for entry in msgspec.structs.fields(FormOptions):
+        forms = _OWN.get(entry.name)
+        if forms and form not in forms and getattr(options, entry.name) != entry.default:
+            wanted = " or ".join(f'form = "{name}"' for name in sorted(forms))
+            raise RubricError(f"{entry.encode_name}: belongs to {wanted}, not to {form!r}", where)
+    for name in options.must:
+        _known(name, FORMS, inside(where, ": must", "must"))
+    for first, second in _CONTRARY:
+        if first in options.must and second in options.must:
+            raise RubricError(f"{first!r} and {second!r} exclude each other", where, "must")
+    names = (*vocabulary.names, *FUNCTIONS, *CONSTANTS)
+    for key, listed in (("with", options.present), ("without", options.without)):
+        for name in listed:
+            _known(name, names, inside(where, f": {key}", key))
+    both = {plain(name, vocabulary) for name in options.present} & {
+        plain(name, vocabulary) for name in options.without
+    }
+    if both:
+        raise RubricError(f"with and without: both name {', '.join(sorted(both))}", where)
+    _check_points(options, item, where)
+
+
+def _check_points(options: FormOptions, item: Item, where: str) -> None:
+    asks = options.must or options.present or options.without
+    refuses = "refuse" in (options.constants, options.lower_order) or options.symbol == "required"
+    if options.form_points and not (asks or refuses):
+        raise RubricError("nothing is asked of the form; use must, with or without", where, "form_points")
+    check_points(options.form_points, max(item.points, CENT), where, "form_points")
+
+
+def plain(name: str, vocabulary: Vocabulary) -> str:
+    """A symbol's declared name for any of its spellings; the name of a function itself."""
+    return vocabulary.names.get(name, name)
+
+
+def _known(name: str, known: Iterable[str], where: str) -> None:
+    listed = list(known)
+    if name not in listed:
+        close = difflib.get_close_matches(name, listed, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(listed))}"
+        raise RubricError(f"unknown name {name!r}; {hint}", where)
+
+
+Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]
+
+
+class FormulaMistake(Struct, frozen=True, forbid_unknown_fields=True):
+    """A wrong answer with a name. The first that fits is reported."""
+
+    code: str
+    when: str | tuple[str, ...]
+    """The wrong answer, in the item's form, or several. May use the names of earlier results."""
+    text: dict[str, str]
+    """What the student reads; must not give the right answer away."""
+    points: Decimal = Decimal(0)
+    """Partial credit, below the item's points."""
+    assume: tuple[str, ...] | None = None
+    """Relations under which ``when`` is compared; default: the item's own."""
+
+
+class Remark(Struct, frozen=True, forbid_unknown_fields=True):
+    """A right answer that deserves a word, e.g. "the assumption was used early". Full points."""
+
+    code: str
+    when: str
+    text: dict[str, str]
+    assume: tuple[str, ...] | None = None
+    """Relations under which ``when`` is compared; default: the item's own."""
+
+
+class OptionalTerms(Struct, frozen=True, forbid_unknown_fields=True):
+    """Terms that a right formula may have besides, all of them or none."""
+
+    terms: tuple[str, ...]
+    text: dict[str, str]
+    """What the student reads who has some of them and not others."""
+    points: Decimal
+    """For that; below the item's points."""
+    code: str = "mixed"
+
+
+class StatedStep(Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of a credit graph. The first step whose condition holds is taken."""
+
+    id: str
+    when: str | tuple[str, ...]
+    """A condition, or several that must all hold; see `conditions`."""
+    points: Decimal = Decimal(0)
+    """Added when the step is taken."""
+    text: dict[str, str] = {}
+    """What the student reads when it is taken."""
+    next: str = ""
+    """The later step from which the search goes on; default: it ends here."""
+    assume: tuple[str, ...] | None = None
+    """Relations under which formulas in ``when`` are compared; default: the item's own."""
+
+
+class CarryForward(Struct, frozen=True, forbid_unknown_fields=True):
+    """A result that builds on an earlier one of the student's own."""
+
+    source: str = field(name="from")
+    """``"question.item"`` of an earlier symbolic item."""
+    expect: str = ""
+    """The right continuation; ``own`` stands for what the student found there. Not needed by steps."""
+    points: Decimal | None = None
+    """For a right continuation of a wrong result; default: the item's full points."""
+
+
+class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
+    """Options of one ``[[question.item]]``."""
+
+    form: Form = "formula"
+    answer: str = ""
+    """The variable this item reads; default: the question's."""
+    accept: tuple[str, ...] = ()
+    """Right answers, besides the reference when the item reads the question's own variable."""
+    assume: tuple[str, ...] = ()
+    """Names of relations in ``assignment.assume``. Right is what is right with or without them."""
+    mistake: tuple[FormulaMistake, ...] = ()
+    remark: tuple[Remark, ...] = ()
+    optional: OptionalTerms | None = None
+    follow: tuple[str, ...] = ()
+    """What follows from the student's own earlier results, by the names of ``follows``."""
+    follow_points: Decimal | None = None
+    """For that, where an earlier result is wrong; default: the item's full points."""
+    number_points: Decimal = Decimal(0)
+    """For the right terms with one wrong number before one of them, after results that are not wrong."""
+    early_points: Decimal = Decimal(0)
+    """For what is right only under relations that the item does not grant."""
+    step: tuple[StatedStep, ...] = ()
+    """A credit graph, in the place of mistakes and remarks."""
+
+
+class SymbolicQuestion(Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of one ``[[question]]`` of kind ``symbolic``."""
+
+    carry_forward: CarryForward | None = None
+    """One earlier result, by the name ``own``, for the items that read the question's own variable."""
+    follows: dict[str, str] = {}
+    """Name → ``"question.item"`` of an earlier formula, or ``"question.item[1]"``, an element of a tuple,
+    or ``"question.item[d]"``, what a wrong relation says of the symbol ``d``."""
+
+
+class FormRule(Struct, frozen=True):
+    """Asked of the way an answer is written; whether it is right is judged elsewhere.
+
+    Attributes:
+        must: names of forms.
+        present: symbols and functions that must occur.
+        absent: symbols and functions that must not.
+        points: for a right answer in another form.
+    """
+
+    must: tuple[str, ...]
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+    points: Decimal
+
+    def finding(self, answer: Tree, reading: str) -> Finding | None:
+        """Why a right answer does not earn all points; None when it does."""
+        try:
+            message = self.broken(answer)
+        except Undecided as error:
+            return results.review(f"read as {reading}; right, but its form: {error}", "formula.undecided")
+        if message is None:
+            return None
+        return Finding(Status.FAILED, message, f"read as {reading}; right, {message.code}", self.points)
+
+    def broken(self, answer: Tree) -> Message | None:
+        """What the student reads about the first part that is not as asked; None when all is.
+
+        Raises:
+            Undecided: a formula is too large to be factored.
+        """
+        written = occurring(answer)
+        for name in self.absent:
+            if name in written:
+                return Message("form.without", {"name": name})
+        for name in self.present:
+            if name not in written:
+                return Message("form.with", {"name": name})
+        for part in _formulas(answer):
+            for form in self.must:
+                found = flaw(part, form)
+                if found is not None:
+                    return Message(f"form.{found.code}", dict(found.params))
+        return None
+
+
+def form_rule(options: FormOptions, vocabulary: Vocabulary) -> FormRule | None:
+    """The rule that an item's options state; None when they state none."""
+    if not (options.must or options.present or options.without):
+        return None
+    return FormRule(
+        options.must,
+        tuple(plain(name, vocabulary) for name in options.present),
+        tuple(plain(name, vocabulary) for name in options.without),
+        options.form_points,
+    )
+
+
+def _formulas(answer: Tree) -> Iterator[Node]:
+    """The formulas that an answer consists of."""
+    match answer:
+        case Relation(left, right):
+            yield left
+            yield right
+        case Tuple(elements):
+            yield from elements
+        case _:
+            yield body_of(answer)

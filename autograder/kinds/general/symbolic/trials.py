@@ -1,0 +1,411 @@
+"""Trials of a formula: the rubric's own mistakes, misconceptions near the right one, and other spellings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.bases import Base
+from autograder.algebra.mistakes.misconceptions import Misconception
+from autograder.algebra.nodes import (
+    FUNCTIONS,
+    Add,
+    Div,
+    Mul,
+    Neg,
+    Node,
+    Num,
+    Relation,
+    Sym,
+    Tree,
+    Tuple,
+    symbols,
+)
+from autograder.algebra.notation.landau import body_of, sign_of
+from autograder.algebra.notation.parse import parse
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.printing.latex import to_latex
+from autograder.algebra.printing.text import to_text
+from autograder.checks.base import Trial
+from autograder.checks.options import item_options, question_options
+from autograder.checks.planning.planting import Planter
+from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
+from autograder.errors import AlgebraError, RubricError, Undecided
+from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
+from autograder.kinds.general.symbolic.graph import is_formula
+from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
+from autograder.kinds.general.symbolic.options import (
+    CONSTANTS,
+    FormRule,
+    FormulaMistake,
+    StatedStep,
+    SymbolicItem,
+    SymbolicQuestion,
+)
+from autograder.kinds.general.symbolic.steps import Source, formulas_of, with_value
+from autograder.rubric import Question, Rubric
+
+MOST_MISCONCEPTIONS = 60
+"""Misconceptions of one formula that sit the exam, as many of each sort as there are."""
+
+
+_BREAKS = {
+    "simplified": "times one",
+    "sum": "times one",
+    "collected": "in two halves",
+    "product": "in two halves",
+    "factored": "in two halves",
+    "single_fraction": "in two halves",
+    "expanded": "cancelled",
+}
+"""Form → the change after which no formula is in it."""
+
+
+class FormulaVariant(Struct, frozen=True):
+    """An answer made of a right one.
+
+    Attributes:
+        name: what was done, in a few words.
+        text: the answer as a student would write it.
+        tree: the same, to be compared with what is right; None for what is wrong in any case.
+    """
+
+    name: str
+    text: str
+    tree: Tree | None = None
+
+
+def misconceptions(base: Base) -> Iterator[FormulaVariant]:
+    """Misconceptions of a formula, a few of each sort; each differs from the formula at a secret point."""
+    sorts: dict[str, list[Misconception]] = {}
+    for misconception in base.table.values():
+        sorts.setdefault(misconception.code, []).append(misconception)
+    taken = 0
+    for turn in range(max(map(len, sorts.values()), default=0)):
+        for code, found in sorts.items():
+            if turn < len(found) and taken < MOST_MISCONCEPTIONS:
+                taken += 1
+                yield _variant(code, found[turn].tree)
+
+
+def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[FormulaVariant]:
+    """Wrong relations, tuples, lists, sets and orders of growth."""
+    if isinstance(tree, Relation):
+        yield _variant("right side doubled", Relation(tree.left, Mul((Num(2), tree.right)), tree.sign))
+        yield _variant("one more on the right", Relation(tree.left, Add((tree.right, Num(1))), tree.sign))
+        yield _variant("another sign", Relation(tree.left, tree.right, "<" if tree.sign == "=" else "="))
+    elif isinstance(tree, Tuple):
+        yield from _elements(tree.elements, ordered=options.form != "set")
+    elif options.form == "asymptotic":
+        yield from _orders(tree, upper=options.bound == "upper")
+
+
+def _elements(elements: Sequence[Node], *, ordered: bool) -> Iterator[FormulaVariant]:
+    for place in range(len(elements) - 1) if ordered else ():
+        swapped = (*elements[:place], elements[place + 1], elements[place], *elements[place + 2 :])
+        yield _variant(f"{place + 1} and {place + 2} swapped", Tuple(tuple(swapped)))
+    for place, element in enumerate(elements):
+        others = (*elements[:place], *elements[place + 1 :])
+        if others:
+            yield _variant(f"{place + 1} missing", Tuple(others))
+        doubled = Mul((Num(2), element))
+        yield _variant(f"{place + 1} doubled", Tuple((*elements[:place], doubled, *elements[place + 1 :])))
+
+
+def _orders(tree: Node, *, upper: bool) -> Iterator[FormulaVariant]:
+    sign, body = sign_of(tree) or "O", body_of(tree)
+    for name in sorted(symbols(body)):
+        if not upper:
+            yield FormulaVariant(f"too large in {name}", f"{sign}({to_text(Mul((body, Sym(name))))})")
+        if sign not in ("Ω", "ω"):
+            yield FormulaVariant(f"too small in {name}", f"{sign}({to_text(Div(body, Sym(name)))})")
+
+
+def unformed(tree: Tree, rule: FormRule) -> Iterator[FormulaVariant]:
+    """Right formulas that are not in the form asked for, as far as simple changes give them.
+
+    What breaks a form for certain is not left to the rule to say.
+    """
+    if isinstance(tree, Relation | Tuple):
+        return
+    names = sorted(symbols(tree))
+    symbol: Node = Sym(names[0]) if names else Num(2)
+    tried: dict[str, Node] = {
+        "times one": Mul((Num(1), tree)),
+        "in two halves": Add((Div(tree, Num(2)), Div(tree, Num(2)))),
+        "cancelled": Div(Mul((Add((symbol, symbol)), tree)), Mul((Num(2), symbol))),
+    }
+    foreign = [name for name in rule.absent if name not in (*FUNCTIONS, *CONSTANTS)]
+    for name in (*names, *foreign):
+        tried[f"plus and minus {name}"] = Add((tree, Sym(name), Neg(Sym(name))))
+    certain = {_BREAKS[form] for form in rule.must if form in _BREAKS}
+    certain |= {f"plus and minus {name}" for name in foreign}
+    for name, other in tried.items():
+        try:
+            if name in certain or rule.broken(other) is not None:
+                yield _variant(name, other)
+        except Undecided:
+            continue
+
+
+def any_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
+    """Whether an answer equals one of several, or might."""
+    for other, comparer in known:
+        try:
+            if comparer.equal(tree, other):
+                return True
+        except Undecided:
+            return True
+    return False
+
+
+def _variant(name: str, tree: Tree) -> FormulaVariant:
+    return FormulaVariant(name, to_text(tree), tree)
+
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class EarlierTrial(Struct, frozen=True, eq=False):
+    """An earlier result that an item builds on.
+
+    Attributes:
+        question: its question.
+        answer: the variable it stands in.
+        right: what is right there; empty where only the reference knows.
+        wrong: mistakes that are named there, by code; none for an element of a tuple.
+    """
+
+    question: str
+    answer: str
+    right: str
+    wrong: Mapping[str, str]
+
+
+class ItemTrials(Struct, frozen=True, eq=False):
+    """Makes the trials of one item.
+
+    Attributes:
+        planter: of the item.
+        prepared: the item, ready to judge; only its symbols, comparers and form are used.
+        options: the item as the rubric states it.
+        vocabulary: the symbols of the question.
+        earlier: the results that it builds on, by the names that stand for them.
+    """
+
+    planter: Planter
+    prepared: PreparedItem
+    options: SymbolicItem
+    vocabulary: Vocabulary
+    earlier: Mapping[str, EarlierTrial]
+
+    def all(self) -> Iterator[Trial]:
+        """Every trial of the item."""
+        yield from self._accepted()
+        yield from self._notations()
+        for mistake in self.options.mistake:
+            yield from self._mistake(mistake)
+        for step in self.options.step:
+            yield from self._step(step)
+        if self.prepared.rule is None and not self.options.step:
+            for text in self.prepared.follow:
+                yield from self._carried(text, self.prepared.follow_points, "carried on from")
+        yield from self._optional()
+        yield from self._misconceptions()
+
+    def _optional(self) -> Iterator[Trial]:
+        """All optional terms, and some of them without the others."""
+        option, tree = self.prepared.optional, next(iter(self.prepared.accept), None)
+        if option is None or tree is None or isinstance(tree, Relation | Tuple):
+            return
+        for extra in option.extras:
+            text = to_text(Add((tree, extra.sum)))
+            if extra.whole:
+                yield self.planter.right(f"with optional terms: {text}", text)
+            else:
+                name = f"with some optional terms: {text}"
+                yield self.planter.trial(name, text, option.option.points, code=option.option.code)
+
+    def _accepted(self) -> Iterator[Trial]:
+        """What the rubric accepts: worth everything where it is also in the form that is asked for."""
+        if self.options.form == "asymptotic" and "refuse" in (
+            self.options.constants,
+            self.options.lower_order,
+        ):
+            return  # the rubric may state these with constants
+        if self.options.step and not any(_worth_all(step, self._points) for step in self.options.step):
+            return
+        for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
+            if self.prepared.rule is not None and self.prepared.rule.broken(tree) is not None:
+                yield self.planter.trial(
+                    f"accepted, in another form: {text}", text, self.prepared.rule.points
+                )
+            else:
+                yield self.planter.right(f"accepted: {text}", text)
+        for remark in self.options.remark:
+            if self.prepared.rule is None:
+                yield self.planter.right(f"remark {remark.code}: {remark.when}", remark.when)
+
+    @property
+    def _points(self) -> Decimal:
+        return self.prepared.item.points
+
+    def _notations(self) -> Iterator[Trial]:
+        """The key's own answer, as it is written elsewhere."""
+        tree = self._of_key()
+        if tree is None:
+            return
+        plain = to_text(tree)
+        spellings = {
+            "as Python": plain.replace("^", "**"),
+            "in Unicode": _unicode(plain),
+            "without blanks": plain.replace(" ", ""),
+        }
+        if self.options.form != "asymptotic":
+            spellings["in LaTeX"] = to_latex(tree)
+        yield from (self.planter.right(f"the key {how}", text) for how, text in spellings.items())
+
+    def _of_key(self) -> Tree | None:
+        """The key's answer as it was written; None where only running the key's cell can tell it."""
+        literal = answer_literal(self.planter.key.source, self.prepared.answer)
+        try:
+            if self.planter.key.cell_type != "code":
+                text = markdown_formula(self.planter.key.source)
+            else:
+                text = "" if literal is None else text_of(literal.value)
+            return read_tree(text, self.options.form, self.vocabulary, "")
+        except (AlgebraError, RubricError, NoFormula, NotAFormula):
+            return None
+
+    def _mistake(self, mistake: FormulaMistake) -> Iterator[Trial]:
+        for when in dict.fromkeys(map(self._own_right, formulas_of(mistake))):
+            if when:
+                name = f"mistake {mistake.code}: {when}"
+                yield self.planter.trial(name, when, mistake.points, code=mistake.code)
+
+    def _step(self, step: StatedStep) -> Iterator[Trial]:
+        """A step that ends with a formula is worth what it says, and no other step is taken before it."""
+        conditions = (step.when,) if isinstance(step.when, str) else step.when
+        if step.next:
+            return
+        if len(conditions) == 1 and is_formula(conditions[0], self.vocabulary):
+            text = self._own_right(conditions[0])
+            if text:
+                code = step.id if step.text else ""
+                yield self.planter.trial(f"step {step.id}: {conditions[0]}", text, step.points, code=code)
+        elif set(conditions) & {"own:wrong"} and len(conditions) == 2:
+            formula = next(one for one in conditions if one != "own:wrong").partition(":")[2]
+            if self._spoken(formula):
+                yield from self._carried(formula, step.points, f"step {step.id} from")
+
+    @property
+    def _wider(self) -> Vocabulary:
+        """The symbols, and the names of earlier results."""
+        wider = self.vocabulary
+        for name in self.earlier:
+            wider = wider.extended(name)
+        return wider
+
+    def _spoken(self, text: str) -> dict[str, EarlierTrial]:
+        """The earlier results that a formula speaks of."""
+        if not any(name in text for name in self.earlier):
+            return {}
+        tree = read_tree(text, self.options.form, self._wider, "")
+        return {name: one for name, one in self.earlier.items() if name in symbols(tree)}
+
+    def _own_right(self, text: str) -> str:
+        """A formula with the right earlier results put in; empty where one is not known."""
+        spoken = self._spoken(text)
+        if not spoken:
+            return text
+        if not all(one.right for one in spoken.values()):
+            return ""
+        return self._put(text, {name: one.right for name, one in spoken.items()})
+
+    def _carried(self, expect: str, points: Decimal | None, name: str) -> Iterator[Trial]:
+        """The right continuation of each mistake that is named where the earlier result was asked for."""
+        worth = self._points if points is None else min(points, self._points)
+        spoken = self._spoken(expect)
+        for symbol, earlier in spoken.items():
+            others = {other: one.right for other, one in spoken.items() if other != symbol}
+            if earlier.question == self.planter.question.id or not all(others.values()):
+                continue
+            for code, wrong in earlier.wrong.items():
+                text = self._put(expect, {**others, symbol: wrong})
+                several = len(self.prepared.follow) > 1 or len(spoken) > 1
+                title = f"{name} {symbol}, {code}: {text}" if several else f"{name} {code}"
+                trial = self.planter.trial(title, text, worth)
+                source = f"{earlier.answer} = {wrong!r}\n"
+                yield replace(trial, earlier={earlier.question: source})
+
+    def _put(self, text: str, values: Mapping[str, str]) -> str:
+        tree: Tree = read_tree(text, self.options.form, self._wider, "")
+        for name, value in values.items():
+            tree = with_value(tree, name, parse(value, self.vocabulary))
+        return to_text(tree)
+
+    def _misconceptions(self) -> Iterator[Trial]:
+        """Wrong variants of what is right, which must not earn everything."""
+        tree = self._of_key() or next(iter(self.prepared.accept), None)
+        if tree is None:
+            return
+        made = wrong_forms(tree, self.options)
+        if self.options.form == "formula" and not isinstance(tree, Relation | Tuple):
+            base = Base.of(tree, self.prepared.readings[-1])
+            made = iter(()) if base is None else misconceptions(base)
+        right = [
+            (one, reading) for one in (tree, *self.prepared.accept) for reading in self.prepared.readings
+        ]
+        for _, foreseen in zip(self.options.remark, self.prepared.foreseen, strict=False):
+            right += [(foreseen.tree, reading) for reading in foreseen.readings]
+        for variant in made:
+            if variant.tree is None or not any_equal(variant.tree, right):
+                trial = self.planter.trial(f"misconception, {variant.name}: {variant.text}", variant.text)
+                yield self.planter.of_family("misconceptions", trial)
+        if self.prepared.rule is not None:
+            for variant in unformed(tree, self.prepared.rule):
+                name = f"another form, {variant.name}: {variant.text}"
+                yield self.planter.trial(name, variant.text, self.prepared.rule.points)
+
+
+def earlier_results(
+    question: Question, rubric: Rubric, sources: Mapping[str, Source]
+) -> dict[str, EarlierTrial]:
+    """What the rubric says of the results that an item builds on, by the names that stand for them."""
+    found = {}
+    for name, source in sources.items():
+        place, _, item = source.name.partition(".")
+        asked = rubric.question(place)
+        options = item_options(asked, SymbolicItem)[item] if asked.kind == question.kind else SymbolicItem()
+        right = "" if source.right is None else to_text(source.right)
+        wrong = {
+            mistake.code: text
+            for mistake in options.mistake
+            for text in formulas_of(mistake)
+            if source.element < 0 and not source.symbol and not names_in(text, asked)
+        }
+        found[name] = EarlierTrial(asked.id, options.answer or asked.answer, right, wrong)
+    return found
+
+
+def names_in(text: str, question: Question) -> bool:
+    """Whether a formula speaks of results before its question."""
+    stated = question_options(question, SymbolicQuestion)
+    names = [*stated.follows, *(("own",) if stated.carry_forward else ())]
+    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
+
+
+def _worth_all(step: StatedStep, points: Decimal) -> bool:
+    """Whether every right answer earns everything at this step."""
+    return step.when in ("right", ("right",)) and not step.next and step.points == points
+
+
+def _unicode(plain: str) -> str:
+    """Dots between factors, and raised digits."""
+    raised = re.sub(r"\^(\d+)", lambda power: power[1].translate(_RAISED), plain)
+    return raised.replace("*", "·")

@@ -1,0 +1,1 @@
+"""Kinds about transformers: attention, decoders, decoding, training."""

@@ -1,0 +1,265 @@
+"""Sentences about formulas: that one could not be read, and how a wrong one differs from the right one.
+
+The check that students run says the first ones as well. The others name only what the student wrote, and
+claim no more than what was proven: that with one thing changed the formula would be right. Their codes are
+``diagnosis.<code>``, followed by what may be named: ``.term`` and ``.part`` for a term and another part of
+the student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`` for two swapped symbols.
+"""
+
+from __future__ import annotations
+
+from autograder.errors import Unreadable
+from autograder.messages.reading import code_of
+
+_AT = "Your formula could not be read at {mark} in “{excerpt}”: "
+
+_UNREADABLE: dict[str, str] = {
+    "empty": "there is no formula.",
+    "too-long": "a formula may have at most {limit} characters.",
+    "too-many-parts": "it has more than {limit} parts. Write it more briefly.",
+    "too-deep": "more than {limit} brackets or powers are nested in one another.",
+    "number-too-long": "a number may have at most {limit} digits.",
+    "number-too-large": "this number is too large.",
+    "exponent-too-large": "a constant exponent may be at most {limit}.",
+    "unknown-character": "the character “{character}” has no meaning in a formula.",
+    "invisible-character": "here stands a character that cannot be seen, {number} ({name}). Delete it.",
+    "unknown-letter": (
+        "the letter “{character}” is {number} ({name}), which has no meaning in a formula. Was another "
+        "alphabet's letter copied?"
+    ),
+    "capital-e": "is “E” Euler's number? Then write e; otherwise use the symbols that the question names.",
+    "unknown-command": "the command {name} is not known.",
+    "summation": (
+        "sums and products over an index, such as {name}, cannot be read. Write the value of the sum as a "
+        "formula without an index."
+    ),
+    "unknown-name": "the name “{name}” is not known. Use the symbols that the question names.",
+    "unknown-name-near": "the name “{name}” is not known. Did you mean “{suggestion}”?",
+    "ambiguous-name": (
+        "is “{name}” the product {product} or the symbol {symbol}? Write the one that you mean."
+    ),
+    "two-numbers": "two numbers stand side by side. Write the sign that belongs between them.",
+    "number-after-name": "is this number a factor or an exponent? Write * or ^ before it.",
+    "ambiguous-division": "does this factor belong below the fraction line? Write * or brackets.",
+    "ambiguous-exponent": (
+        "does this belong to the exponent? Write brackets around the whole exponent, or around the power."
+    ),
+    "ambiguous-power": (
+        "is “{number}” one number with a power of ten, or is e a factor? Write * between factors."
+    ),
+    "index": (
+        "are these square brackets an index or a factor? Write * before a factor, and a name without "
+        "brackets for an entry."
+    ),
+    "ambiguous-function": "what belongs to {name}? Write brackets after {name}.",
+    "ambiguous-comma": (
+        "is “{number}” one number, or does the comma separate two? Write {joined} for one number, or "
+        "“{apart}” for two."
+    ),
+    "ambiguous-comma-thousands": (
+        "is “{number}” one number, or does the comma separate two? Write {grouped} or {decimals} for one "
+        "number, or “{apart}” for two."
+    ),
+    "ambiguous-mark": "does “{number}” mean {grouped} or {decimals}? Write the one that you mean.",
+    "comma": "a comma does not belong here. Decimals are written with a point.",
+    "argument-count": "{name} does not take {count} values.",
+    "ends-early": "the formula ends where something is still missing.",
+    "unexpected": "“{sign}” does not belong here.",
+    "not-equal": (
+        "does “{sign}” mean “is not equal to”? That is no formula. A factorial before an equals sign is "
+        "written with a blank between them."
+    ),
+    "unclosed": "this bracket is never closed; “{bracket}” is missing.",
+    "unopened": "“{bracket}” closes a bracket that was never opened.",
+    "unexpected-relation": "an equals sign does not belong here.",
+    "relation-expected": "an equation with exactly one equals sign is asked for.",
+    "landau-brackets": "write what grows in brackets: {sign}(…).",
+    "landau-outside": (
+        "nothing but a sum of such terms may stand beside {sign}(…). Write all into the brackets."
+    ),
+    "landau-mixed": "two different signs of growth stand in one answer. Decide for one.",
+    "several-formulas": (
+        "the answer contains several formulas between dollar signs; exactly one is asked for."
+    ),
+}
+
+_FORMULAS: dict[str, str] = {
+    "sign": "The sign is not right.",
+    "factor-too-large": "Your formula is too large by a constant factor. Did you count something too often?",
+    "factor-too-large.besides": "Your formula is too large by a constant factor, and its sign is not right.",
+    "factor-too-small": (
+
+        "Your formula is too small by a constant factor. Is everything counted as often as it occurs?"
+
+    ),
+    "factor-too-small.besides": "Your formula is too small by a constant factor, and its sign is not right.",
+    "reciprocal": (
+
+        "Your formula is upside down: what is above the fraction line belongs below it, and the other way "
+        "round."
+
+    ),
+    "reciprocal.part": "The fraction {part} is upside down.",
+    "power-too-large": "A symbol is multiplied too often.",
+    "power-too-large.symbol": "The power of {symbol} is too large.",
+    "power-too-small.symbol": "The power of {symbol} is too small.",
+    "power-of-part.part": "The exponent of {part} is not right.",
+    "factor-forgotten": "A factor is missing.",
+    "factor-forgotten.absent": (
+
+        "A factor is missing. Does your formula depend on everything that it should depend on?"
+
+    ),
+    "factor-forgotten.besides": "More than one thing is not right; among others, a factor is missing.",
+    "factor-forgotten.part": "{part} still has to be multiplied by something.",
+    "divisor-forgotten": "Your formula still has to be divided by something.",
+    "divisor-forgotten.part": "{part} still has to be divided by something.",
+    "extra-factor": "Your formula has a factor too many.",
+    "extra-factor.symbol": "{symbol} should not stand there as a factor.",
+    "extra-factor.part": "{part} should not stand there as a factor.",
+    "extra-divisor.part": "You divide by {part}, where nothing is to be divided by.",
+    "divided.symbol": "{symbol} stands on the wrong side of the fraction line.",
+    "divided.part": "{part} stands on the wrong side of the fraction line.",
+    "several-factors": "More than one of the factors is not right.",
+    "missing-term": "A term of the sum is missing.",
+    "missing-terms": "What you have is right, but several terms of the sum are missing.",
+    "term-forgotten.part": "Something still has to be added to {part}, or subtracted from it.",
+    "extra-term": "Multiplied out, your formula has a term that does not belong to it.",
+    "extra-term.term": "Look at the term {term} again: does it belong there?",
+    "coefficient": "In one of the parts that have to be added up, the number in front is not right.",
+    "wrong-term": "One of the parts that have to be added up is not right.",
+    "wrong-term.term": (
+
+        "Look at the term {term} again: with another one in its place, the sum would be right."
+
+    ),
+    "number.number": "The number {number} is not right.",
+    "number-forgotten.part": "{part} still has to be multiplied by a number, or divided by one.",
+    "sign-of-part.part": "The sign before {part} is not right.",
+    "sign-outside.part": "The minus inside of {part} belongs outside.",
+    "sign-inside.part": "The minus before {part} belongs inside of its brackets.",
+    "swapped-symbols": "It looks as if two symbols were swapped.",
+    "swapped-symbols.first": "It looks as if {first} and {second} were swapped.",
+    "symbol-replaced": "A symbol stands where something else belongs.",
+    "symbol-replaced.symbol": "{symbol} stands where something else belongs.",
+    "part-replaced.part": "{part} stands where something else belongs.",
+    "sum-for-product": "You added what has to be multiplied.",
+    "product-for-sum": "You multiplied what has to be added.",
+    "sum-for-extreme": "You added values of which only one counts.",
+    "brackets": (
+
+        "A factor or divisor belongs to everything that is added, not to one term only. Are brackets missing?"
+
+    ),
+    "brackets-too-wide": "A factor or divisor belongs to one term only, not to everything in the brackets.",
+    "power-too-wide.part": "The exponent belongs to {part} alone, not to everything in the brackets.",
+    "power-too-narrow.part": (
+
+        "The exponent belongs to everything that is added, not to {part} alone. Are brackets missing?"
+
+    ),
+    "belongs-inside.part": (
+
+        "{part} stands outside, but belongs inside of the function, the power or the fraction beside it."
+
+    ),
+    "belongs-outside.part": "{part} stands inside of a function, a power or a fraction, and belongs outside.",
+    "product-for-power": "You multiplied by what belongs into the exponent.",
+    "sum-for-power": "You added what belongs into the exponent.",
+    "product-for-quotient": "You multiplied by what has to be divided by.",
+    "quotient-for-product": "You divided by what has to be multiplied by.",
+    "product-for-difference": "You multiplied where a difference belongs.",
+    "quotient-for-difference": "You divided where a difference belongs.",
+    "difference-for-quotient": "You subtracted where a quotient belongs.",
+    "base-and-exponent": "Base and exponent of a power are swapped.",
+    "extra-exponent.part": "{part} should not stand there as an exponent.",
+    "function-forgotten": (
+
+        "Your formula is right but for a function that still has to be applied to all of it."
+
+    ),
+    "function-forgotten.all": (
+
+        "A function is missing: your formula uses something as it stands that has to be put into it."
+
+    ),
+    "function-forgotten.part": "{part} cannot be used as it stands: a function or a power is missing there.",
+    "function-too-much.name": "Look at {name} again: does the question call for it?",
+    "function-replaced.name": "Look at {name} again: another function belongs there.",
+    "log-base": "The base of the logarithm is not right.",
+    "power-base": "The base of the power is not right.",
+    "rounding": "You rounded in the wrong direction.",
+    "rounding-forgotten": "The result still has to be rounded.",
+    "rounding-forgotten.all": "Something in your formula still has to be rounded.",
+    "rounding-forgotten.part": "{part} still has to be rounded.",
+    "arguments-swapped.name": "The arguments of {name} stand in the wrong order.",
+    "extra-argument.part": "{part} should not be one of the values that are compared there.",
+    "argument-forgotten.name": "In {name} a value is missing that has to be compared as well.",
+    "comparison-forgotten": (
+
+        "Your formula uses one value where several are to be compared: the largest or smallest counts."
+
+    ),
+    "power-for-product": "You wrote a power where a product belongs.",
+    "off-by-one": "The result is off by one.",
+    "off-by-one.symbol": "{symbol} is off by one somewhere.",
+    "off-by-one.part": "{part} is off by one.",
+    "relation-misread": "It looks as if a relation between the symbols was used otherwise than it is stated.",
+    "relation-misread.symbol": (
+
+        "It looks as if the relation for {symbol} was used otherwise than it is stated."
+
+    ),
+    "symbol-one": "Your formula is right where a symbol that it lacks is 1, but not in general.",
+    "symbol-zero": "Your formula is right where a symbol that it lacks is 0, but not in general.",
+    "symbol-missing": "Your formula does not depend on everything that it should depend on.",
+    "symbol-foreign.symbol": "Your formula depends on {symbol}. Should it?",
+}  # fmt: skip
+
+_IN_THIS_TERM = "In the term {term} "
+_IN_TERMS: dict[str, str] = {
+    "coefficient": "the number in front is not right.",
+    "sign-in-term": "the sign is not right.",
+    "power-in-term": "a factor is missing.",
+    "power-in-term.symbol": "the power of {symbol} is not right.",
+    "extra-factor-in-term": "there is a factor too many.",
+    "extra-factor-in-term.symbol": "there is a factor too many: does {symbol} belong there?",
+    "swapped-in-term": "two symbols are swapped.",
+    "swapped-in-term.first": "the symbols {first} and {second} are swapped.",
+    "symbol-replaced": "a symbol stands where something else belongs.",
+    "symbol-replaced.symbol": "the symbol {symbol} stands where something else belongs.",
+}  # fmt: skip
+
+
+def _placed(key: str) -> tuple[str, str]:
+    """A clause about one term, with the term."""
+    code, _, named = key.partition(".")
+    within = ".".join(filter(None, (code, "term", named)))
+    return within, _IN_THIS_TERM + _IN_TERMS[key]
+
+
+_SOMEWHERE = " That is about one of the places where it stands."
+_OFTEN = (
+    "symbol-replaced.symbol", "part-replaced.part", "number.number", "power-too-large.symbol",
+    "power-too-small.symbol", "sign-of-part.part", "extra-factor.part", "factor-forgotten.part",
+    "divisor-forgotten.part", "number-forgotten.part", "divided.part",
+)  # fmt: skip
+"""What may stand in several places, of which one is meant."""
+
+
+def _ambiguous(key: str) -> tuple[str, str]:
+    """The same about something that stands in several places."""
+    code, _, named = key.partition(".")
+    return f"{code}.some.{named}", _FORMULAS[key] + _SOMEWHERE
+
+
+SENTENCES: dict[str, str] = {f"unreadable.{code}": _AT + text for code, text in _UNREADABLE.items()} | {
+    f"diagnosis.{key}": text
+    for key, text in (*map(_placed, _IN_TERMS), *_FORMULAS.items(), *map(_ambiguous, _OFTEN))
+}
+"""What is said of a whole formula goes before what is said of one of its terms."""
+
+
+def reason(error: Unreadable) -> str:
+    """The same in English without the place, for whoever wrote the formula into a rubric."""
+    return _UNREADABLE[code_of(error)].format_map(error.params)

@@ -1,0 +1,81 @@
+"""What the check that students run says of answers; none of it depends on a right one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SENTENCES: Mapping[str, str] = {
+    "student.unknown-question": "There is no question {name}. Is it spelt as in the notebook?{hint}",
+    "student.did-you-mean": " Did you mean {found}?",
+    "student.no-check": (
+        "This answer could not be checked here. Hand it in all the same; that costs you nothing."
+    ),
+    "student.not-final": (
+        "This looks at the form only; nothing here is your mark. Answers are graded after you hand in."
+    ),
+    "student.counted-all": "{ready} of {total} questions are answered.",
+    "student.counted": "{ready} of {total} questions are answered; {person} more are read by a person.",
+    "student.cells-elsewhere": (
+        "Whether a given cell was changed or deleted cannot be seen from inside a notebook."
+    ),
+    "student.person": "A person reads this answer; there is nothing to check here.",
+    "student.text-cell": "This answer stands in a text cell, which cannot be seen from here.",
+    "student.not-assigned": (
+        "{name} does not exist yet. Give it a value in the answer cell, run that cell, then this one."
+    ),
+    "student.still-empty": (
+        "{name} is still empty ({found}). Replace it by your answer and run the cell again."
+    ),
+    "student.as-given": "{name} is still as it was given. Write your answer, and run the cell again.",
+    "student.no-body": "{name} has no body of its own yet. Write it, and run the cell again.",
+    "student.gaps": "{name}: nothing stands yet at {found}.",
+    "student.no-option": "{name}: “{found}” is none of the options that the notebook names.",
+    "student.wrong-type": "{name} is of type {found}; expected {expected}.",
+    "student.unreadable": "{name}: {found}",
+    "student.read-as": "{name} is read as {found}",
+    "student.there": "{name} is there ({found})",
+    "student.size-left-open": "{name}: {found} leaves a size open. Write the size it stands for.",
+    "student.no-size": "“{found}” is no size. Every size is a whole number from 0, or a formula.",
+    "student.no-count": "“{found}” cannot be read as a whole number. Write it as 1234567 or 1,234,567.",
+    "student.count-not-whole": "“{found}” is no whole number, and one is asked for.",
+    "student.count-in-doubt": (
+        "is “{found}” {first} or {second}? Write it so that it can only be read in one way."
+    ),
+    "student.call-good": "{call} gives what it should",
+    "student.call-form": "{call} runs, and gives a value of the form that is asked for",
+    "student.call-raises": "{call} raises {found}",
+    "student.call-type": "{call} gives a value of type {found}; expected {expected}",
+    "student.call-shape": "{call} has the shape {found}; expected {expected}",
+    "student.call-value": "{call} gives {found}; expected {expected}",
+    "student.call-library": "{call} is tried as soon as your notebook has imported {found}",
+    "student.parameters-good": "{name} takes the arguments that are asked for: {found}",
+    "student.parameters-differ": "{name} takes the arguments {found}; expected {expected}",
+    "student.written": "Something is written. A person reads this answer.",
+    "student.untouched": "Nothing is written yet.",
+    "student.has-to-run": "{name} is given a value that only running the cell tells: {call} in the notebook.",
+    "student.not-defined-in-cell": "{name} is given no value in the answer cell.",
+    "student.no-answer-cell": (
+        "The answer cell {name} is missing. Write your answer into a fresh copy of the notebook."
+    ),
+    "student.calls-in-notebook": "Its visible checks have to run: {call} in the notebook.",
+    "student.cell-changed": (
+        "The given cell {name} was changed. The original is used in its place; nothing is lost."
+    ),
+    "student.cell-deleted": "The given cell {name} was deleted. The original is put back; nothing is lost.",
+    "student.cell-copied": (
+        "The cell {name} stands {count} times. Only one of them can count; delete the copies."
+    ),
+    "student.cells-unknown": (
+        "Whether these given cells were changed cannot be told, because some program took out their "
+        "checksums: {name}."
+    ),
+    "student.cells-fine": "All given cells are as they were handed out.",
+    "student.want-symbolic": "a text with a formula, or a number",
+    "student.want-count": "a whole number",
+    "student.want-shape": "a tuple such as (2, 3)",
+    "student.want-quantity": "a number, or a text such as '4.5 MB'",
+    "student.want-code": "a function or a class",
+    "student.want-entries": "a dictionary such as {{'first': 1, 'second': 2}}, or a list",
+    "student.want-table": "a list of tuples, a dictionary, or a text with bars as in Markdown",
+    "student.want-choice": "a text, a number or a list of them",
+}

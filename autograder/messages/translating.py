@@ -1,0 +1,137 @@
+"""Keeps the files of the other languages up to date with the tables, and finds what is wrong in them."""
+
+from __future__ import annotations
+
+import io
+import string
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po, write_po
+
+from autograder.messages.catalogue import (
+    DOMAIN,
+    Sentence,
+    areas,
+    is_ours,
+    joined,
+    locale_of,
+    translation_file,
+)
+
+_WIDTH = 110
+_NOT_KEPT = (
+    *('"Report-Msgid-Bugs-To:', '"POT-Creation-Date:', '"PO-Revision-Date:', '"Last-Translator:'),
+    *('"Language-Team:', '"Generated-By:'),
+)
+"""Lines of the header that say nothing, or something else with each run."""
+_HEADER = "# Sentences of autograder, {language}. Translate msgstr; msgctxt is the sentence's stable code."
+
+
+class Book:
+    """Some tables, with the folder of their other languages."""
+
+    def __init__(self, area: str = "", locale: Path | None = None) -> None:
+        """Take the tables.
+
+        Args:
+            area: the table of another package's kind; default: all of ours.
+            locale: of the other languages; default: where those of the tables lie.
+        """
+        self.tables = (area,) if area else tuple(filter(is_ours, areas()))
+        self.sentences: Mapping[str, Sentence] = joined(self.tables)
+        self.locale = locale or locale_of(self.tables[0])
+
+    def languages(self) -> tuple[str, ...]:
+        """Those that have a file."""
+        return tuple(sorted(path.parts[-3] for path in self.locale.glob(f"*/LC_MESSAGES/{DOMAIN}.po")))
+
+    def read(self, language: str) -> Catalog:
+        """What the file of a language holds; nothing where there is no such file."""
+        path = translation_file(self.locale, language)
+        if not path.is_file():
+            return Catalog(locale=language, domain=DOMAIN)
+        with path.open("rb") as file:
+            return read_po(file, locale=language, domain=DOMAIN)
+
+    def updated(self, language: str) -> Catalog:
+        """The catalogue of a language with every sentence of the tables and no other, ordered by code.
+
+        Where the English has changed since, the translation stays, marked as fuzzy: nobody sees it until
+        somebody has looked at it.
+        """
+        known = {message.context: message for message in self.read(language) if message.context}
+        new = Catalog(
+            locale=language,
+            domain=DOMAIN,
+            project=DOMAIN,
+            version="1",
+            header_comment=_HEADER.format(language=language),
+            fuzzy=False,
+        )
+        for code, english in sorted(self.sentences.items()):
+            before = known.get(code)
+            if before is None:
+                new.add(english, context=code)
+                continue
+            changed = _parts(before.id) != _parts(english)
+            same_form = isinstance(before.id, str) == isinstance(english, str)
+            new.add(
+                english,
+                before.string if same_form else None,
+                flags={"fuzzy"} if changed or before.fuzzy else (),
+                user_comments=before.user_comments,
+                previous_id=_parts(before.id) if changed else before.previous_id,
+                context=code,
+            )
+        return new
+
+    def unused(self, language: str) -> tuple[str, ...]:
+        """Codes that the file of a language holds and no table knows."""
+        codes = (message.context for message in self.read(language) if message.context)
+        return tuple(code for code in codes if code not in self.sentences)
+
+    def write(self, catalogue: Catalog, language: str) -> None:
+        """Write the file of a language."""
+        written = io.BytesIO()
+        write_po(written, catalogue, width=_WIDTH, ignore_obsolete=True, include_previous=True)
+        lines = written.getvalue().decode().splitlines(keepends=True)
+        path = translation_file(self.locale, language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line for line in lines if not line.startswith(_NOT_KEPT)), encoding="utf-8")
+
+
+def faults(catalogue: Catalog) -> Iterator[str]:
+    """What somebody has to look at, each with the code of the sentence."""
+    for message in catalogue:
+        if not message.context:
+            continue
+        if not all(_parts(message.string)):
+            yield f"{message.context}: not translated"
+        elif message.fuzzy:
+            yield f"{message.context}: marked as fuzzy: the English has changed"
+        else:
+            yield from (f"{message.context}: {error}" for error in message.check(catalogue))
+            yield from _placeholders(message)
+
+
+def _placeholders(message: Message) -> Iterator[str]:
+    wanted = set[str]().union(*map(names, _parts(message.id)))
+    for text in _parts(message.string):
+        strange = names(text) - wanted
+        if strange:
+            yield f"{message.context}: the English has no placeholder {', '.join(sorted(strange))}"
+    lacking = wanted - names(_parts(message.string)[-1])
+    if lacking:
+        yield f"{message.context}: the placeholder is missing: {', '.join(sorted(lacking))}"
+
+
+def names(text: str) -> set[str]:
+    """The placeholders of a text."""
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def _parts(text: str | tuple[str, ...] | list[str] | None) -> tuple[str, ...]:
+    """A sentence as it changes with a number; one that does not has a single part."""
+    return (text or "",) if isinstance(text, str | None) else tuple(text)

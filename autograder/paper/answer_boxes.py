@@ -1,0 +1,201 @@
+"""The room for an answer on paper: what stands in it already, and how much is left to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+
+from autograder.kinds import kind
+from autograder.notebook.markers import REGIONS, STUB_LINES, split
+from autograder.notebook.release import ReleaseCell
+from autograder.paper.prose import prose
+from autograder.rubric import Question
+
+TEXT_MILLIMETRES, CODE_MILLIMETRES = 14, 16
+"""For each point."""
+LEAST_TEXT, LEAST_CODE = 20, 40
+MOST_MILLIMETRES = 190
+"""A box fits on a page."""
+SHORT_FORMS = ("symbolic", "count", "shape", "value", "quantity", "choice")
+"""Answers that are short values, as long as nothing is called."""
+SPARE_ROWS = 2
+MOST_UNTORN = 45
+"""Lines of a listing; a longer one may go over the end of a page."""
+_LINE, _LETTER = 160, 2.15
+"""Millimetres of a line in a box, and of one of its letters."""
+_CODE_LINE, _CODE_LETTERS = 4.15, 90
+"""Millimetres of a line of code from top to bottom, and how many letters it has."""
+_PAGE = 205
+"""Millimetres that a page has for a box, below a question of a few lines."""
+_MOST_SHRUNK = 0.7
+_NARROWEST, _WIDEST, _AROUND = 30, 90, 2
+"""Millimetres of a blank, and of the space around it."""
+_CLOSING = ",;:.)]}"
+"""What stays on the line of the blank before it."""
+
+_BLANK = re.compile(r"""(?<!\w)(["'])(?:(?!\1).)*\.\.\.(?:(?!\1).)*\1|(?<![.\w])\.\.\.(?![.\w])|…""")
+_FIELD = re.compile(r"""[A-Za-z_]\w*\s*=\s*(""|'')""")
+_EMPTY = re.compile(r"""\s*=\s*(""|'')$""")
+_COMMENTED = re.compile(r"#\s*(?=[A-Za-z_]\w*\s*=)")
+
+
+_MARKER = re.compile(rf"(?:BEGIN|END) (?:{'|'.join(REGIONS)})")
+
+
+class Piece(Struct, frozen=True):
+    """One part of a box, from top to bottom."""
+
+    kind: str
+    """``"code"``, ``"listing"`` (with space between the lines), ``"blanks"``, ``"space"``, ``"grid"`` or
+    ``"text"``."""
+    text: str = ""
+    millimetres: int = 0
+    markup: Markup = Markup()
+    columns: tuple[str, ...] = ()
+    rows: int = 0
+    changed: tuple[bool, ...] = ()
+    """Of a listing in a solution: which lines are not those that students got."""
+
+    @property
+    def lines(self) -> list[tuple[str, bool]]:
+        """The lines of a code, and whether each is new."""
+        lines = self.text.split("\n")
+        return list(zip(lines, self.changed or [False] * len(lines), strict=True))
+
+
+class AnswerBox(Struct, frozen=True):
+    """One answer cell on paper."""
+
+    id: str
+    points: Decimal
+    pieces: tuple[Piece, ...]
+    bonus: bool = False
+    """Its points are not among the possible ones."""
+
+    @property
+    def whole(self) -> bool:
+        """Not to be torn apart by the end of a page."""
+        return sum(piece.text.count("\n") for piece in self.pieces) <= MOST_UNTORN
+
+
+def empty_box(question: Question, cell: ReleaseCell, points: Decimal) -> AnswerBox:
+    """What a student writes into.
+
+    Args:
+        question: the one that the cell answers, at least in part.
+        cell: of the release.
+        points: what the answer in this cell can earn.
+    """
+    return AnswerBox(cell.grade_id, points, tuple(_room(question, cell, points)), question.bonus)
+
+
+def solved_box(question: Question, cell: ReleaseCell, points: Decimal, key: str) -> AnswerBox:
+    """What stands in the answer key.
+
+    Args:
+        question: as in `empty_box`.
+        cell: of the release.
+        points: as in `empty_box`.
+        key: the same cell's source in the answer key.
+    """
+    if cell.cell_type == "markdown":
+        return AnswerBox(
+            cell.grade_id, points, (Piece("text", markup=prose(_solution(key))),), question.bonus
+        )
+    code = _solution(key)
+    changed: tuple[bool, ...] = ()
+    if kind(question.kind).form == "listing":
+        given = {line.strip() for line in cell.source.split("\n")}
+        changed = tuple(bool(line.strip()) and line.strip() not in given for line in code.split("\n"))
+    return AnswerBox(cell.grade_id, points, (Piece("code", code, changed=changed),), question.bonus)
+
+
+def _solution(key: str) -> str:
+    """What the answer key adds; the whole cell where that is the inside of functions with given heads."""
+    parts = split(key, "answer key")
+    inside = next((line for line in parts.withheld if line.strip()), "").startswith((" ", "\t"))
+    if "SOLUTION" in parts.regions and not inside:
+        return "\n".join(parts.withheld).strip("\n")
+    return "\n".join(line for line in key.split("\n") if not _MARKER.search(line)).strip("\n")
+
+
+def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]:
+    before, after = _around_stub(cell.source)
+    if cell.cell_type == "markdown":
+        texts = [Piece("text", markup=prose(text)) for text in (before, after) if text]
+        return [*texts[:1], _space(points, TEXT_MILLIMETRES, LEAST_TEXT), *texts[1:]]
+    given = "\n".join(filter(None, (before, after)))
+    form = kind(question.kind).form
+    if form == "listing":
+        return [Piece("listing", given)]
+    columns = tuple(str(column.get("id", "")) for column in _tables(question, "column"))
+    if columns:
+        grid = Piece("grid", columns=columns, rows=len(_tables(question, "row")) + SPARE_ROWS)
+        return [*([Piece("code", given)] if given else []), grid]
+    if form in SHORT_FORMS and not question.options.get("case"):
+        return _blanks(question, given)
+    parts = [Piece("code", text) for text in (before, after) if text]
+    return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE, given), *parts[1:]]
+
+
+def form(source: str) -> Markup | None:
+    """A cell of names with empty texts, such as the student's own details, as lines to fill in; else None."""
+    lines = [line for line in source.split("\n") if line.strip()]
+    fields = [_FIELD.fullmatch(line) for line in lines if not line.startswith("#")]
+    if not fields or None in fields:
+        return None
+    shown = [_line(_EMPTY.sub(" = ...", line)) for line in lines]
+    return Markup('<div class="form">{}</div>').format(Markup("\n").join(shown))
+
+
+def _around_stub(source: str) -> tuple[str, str]:
+    """What a released cell shows before and behind the place of the answer."""
+    lines = source.split("\n")
+    stubs = [number for number, line in enumerate(lines) if line.strip() in STUB_LINES]
+    if not stubs:
+        return source.strip("\n"), ""
+    return "\n".join(lines[: stubs[0]]).strip("\n"), "\n".join(lines[stubs[-1] + 1 :]).strip("\n")
+
+
+def _space(points: Decimal, each: int, least: int, given: str = "") -> Piece:
+    """Room for an answer; less by a little where the box then stays on one page with what is given in it."""
+    wanted = min(max(least, round(points * each)), MOST_MILLIMETRES)
+    left = _PAGE - round(_CODE_LINE * sum(1 + len(line) // _CODE_LETTERS for line in given.split("\n")))
+    return Piece("space", millimetres=left if _MOST_SHRUNK * wanted <= left < wanted else wanted)
+
+
+def _blanks(question: Question, given: str) -> list[Piece]:
+    """A line for every short answer, as the cell of the release has them."""
+    lines = [_COMMENTED.sub("", line, count=1) for line in given.split("\n") if line.strip()]
+    if not any(map(_BLANK.search, lines)):
+        names = dict.fromkeys(
+            str(item.options.get("answer") or question.answer) for item in question.items if not item.manual
+        )
+        lines += [f"{name} = ..." for name in names if name]
+    return [Piece("blanks", markup=_line(line)) for line in lines]
+
+
+def _line(line: str) -> Markup:
+    """A line with ruled blanks in the place of ``...`` and of texts that hold it."""
+    parts = _BLANK.split(line)
+    texts = parts[::2]  # between them stands the quote that the pattern remembers
+    left = _LINE - _LETTER * sum(map(len, texts))
+    width = int(min(max(left / max(1, len(texts) - 1) - _AROUND, _NARROWEST), _WIDEST))
+    blank = Markup('<span class="blank" style="width:{}mm"></span>').format(width)
+    made = [escape(texts[0])]
+    for text in texts[1:]:
+        rest = text.lstrip(_CLOSING)
+        closing = text[: len(text) - len(rest)]
+        made.append(Markup('<span class="kept">{}{}</span>').format(blank, closing) if closing else blank)
+        made.append(escape(rest))
+    return Markup("").join(made)
+
+
+def _tables(question: Question, name: str) -> list[Mapping[str, Any]]:
+    found = question.options.get(name, ())
+    return [entry for entry in found if isinstance(entry, Mapping)]

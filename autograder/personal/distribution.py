@@ -1,0 +1,133 @@
+"""Writes every student's notebooks, and keeps a signed record of who got which."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder import atomic
+from autograder.assignment import Assignment
+from autograder.course import Course, manifest, schedule
+from autograder.course.manifest import Manifest, StudentRelease
+from autograder.errors import CourseError
+from autograder.notebook.student_check import FILE_NAME, in_window
+from autograder.personal.variant_set import VariantSet, make_variants
+from autograder.sandbox.pool import Pool
+from autograder.timestamps import Window
+from autograder.variants.drawing import canonical_id
+
+_MOST_NAMED = 5
+
+
+class DistributionSummary(Struct, frozen=True):
+    """What was written."""
+
+    folders: tuple[Path, ...]
+    """One per student."""
+    variants: int
+    """How many different ones there are among them."""
+
+
+def hand_out(
+    course: Course,
+    name: str,
+    students: Sequence[str],
+    pool: Pool,
+    *,
+    language: str = "",
+    replace: bool = False,
+) -> DistributionSummary:
+    """Write personal/<student>/<name>/ for each student, beside a release that was generated.
+
+    Everything is built before anything is written. Whoever has a variant already keeps it.
+
+    Args:
+        course: whose assignment.
+        name: the assignment.
+        students: the class list's ids.
+        pool: gives the reference's sandbox.
+        language: of the texts, as the release was generated; empty: all.
+        replace: give new variants to students whose drawn variant has changed since they got theirs.
+
+    Raises:
+        CourseError: the release or the reference is not usable, or a variant that was handed out would
+            change.
+        RubricError: nothing is drawn, or a variant makes no valid question.
+        NotebookError: a source notebook does not hold what it should.
+        SandboxUnavailable: code cannot be confined on this machine.
+    """
+    _check_ids(students)
+    common = assignments.load(course, name)
+    before = common.manifest
+    made = make_variants(common, students, pool, before.catalogues if before and not replace else None)
+    if before is not None and not replace:
+        _check_unchanged(made, before)
+    times = schedule.load(course, common.rubric)
+    if times:
+        times.check_students(students)
+    built: dict[tuple[str, Window | None], Assignment] = {}
+    given: dict[str, StudentRelease] = {}
+    notebooks: dict[str, bytes] = {}
+    for student, variant in made.variants.items():
+        kind = (variant.digest, times.personal(student) if times else None)
+        if kind not in built:
+            built[kind] = made.assignment(variant, language, student)
+        contents = built[kind].release_bytes
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+        notebooks |= {digests[name]: data for name, data in contents.items()}
+        given[canonical_id(student)] = StudentRelease(variant, digests)
+    kept = before.students if before else {}
+    record = Manifest(name, made.catalogues, {**kept, **given})
+    manifest.store(course.variants(name), record, notebooks, course.secret())
+    folders = []
+    for student, variant in made.variants.items():
+        folder = course.personal(student, name)
+        try:
+            window = times.personal(student) if times else None
+            folders.append(_write(built[variant.digest, window], folder, window))
+        except OSError as error:
+            raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
+    return DistributionSummary(tuple(folders), len({digest for digest, _ in built}))
+
+
+def _check_ids(students: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for student in students:
+        other = seen.setdefault(canonical_id(student), student)
+        if other != student:
+            raise CourseError(
+                f"the ids {other!a} and {student!a} differ only in how an accent is encoded; rename one"
+            )
+
+
+def _check_unchanged(made: VariantSet, before: Manifest) -> None:
+    """Refuse to change what students may be working on."""
+    changed = [
+        student
+        for student, variant in made.variants.items()
+        if (given := before.of(student)) is not None and given.variant != variant
+    ]
+    if changed:
+        named = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
+        raise CourseError(
+            f"{len(changed)} of {len(made.variants)} students were handed out other variants than the rubric "
+            f"draws now ({named}); put its table [variant] back as it was, or give new ones with --replace"
+        )
+
+
+def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
+    """One student's folder, with the same files as the release, and the student's own end in them."""
+    release = asked.course.release(asked.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for notebook in asked.rubric.assignment.notebooks:
+        atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
+        for data in notebook.data:
+            shutil.copyfile(release / data, folder / data, follow_symlinks=False)
+    check = atomic.read(release / FILE_NAME).decode("utf-8")
+    atomic.write(folder / FILE_NAME, (in_window(check, window) if window else check).encode())
+    return folder

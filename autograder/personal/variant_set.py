@@ -1,0 +1,279 @@
+"""From a class list to everybody's variant: values, faults, questions, notebooks.
+
+What variants need of the reference (catalogues of faults, listings with faults, computed values) is asked in
+one box, whatever the size of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.assignment import Assignment
+from autograder.errors import CourseError, RubricError
+from autograder.generate import build, sources
+from autograder.grading.expected import ReferenceObject, ask_reference, for_many
+from autograder.notebook.fill import Listing, label
+from autograder.notebook.release import load_release
+from autograder.notebook.student_check import FILE_NAME, specification_of
+from autograder.records import Call, Limits, Scenario
+from autograder.sandbox.base import Box
+from autograder.sandbox.pool import Pool
+from autograder.variants.drawing import Catalogues, Fault, Variant, draw, telling_lines
+from autograder.variants.expressions import Value
+from autograder.variants.options import Computed, Draws
+
+_NAME = "asked"
+
+
+class Reference:
+    """A box of the reference, asked for what variants are made of.
+
+    Every method raises:
+        CourseError: a function is missing, raises, or gives something else than it should; names it.
+    """
+
+    def __init__(self, box: Box, limits: Limits) -> None:
+        self._box = box
+        self._limits = limits
+
+    def catalogue(self, module: str) -> tuple[Fault, ...]:
+        """The faults a module offers, each with another id."""
+        where = f"{module}:catalogue"
+        answer = self._answers(where, [()])[0]
+        try:
+            faults = msgspec.convert(answer, tuple[Fault, ...], strict=True)
+        except msgspec.ValidationError as error:
+            raise CourseError(
+                f"reference {where}: expected a list of faults with id, difficulty and text: {error}"
+            ) from error
+        if len({fault.id for fault in faults}) < len(faults):
+            raise CourseError(f"reference {where}: two faults have the same id")
+        for fault in faults:
+            if "en" not in fault.text:
+                raise CourseError(f"reference {where}: fault {fault.id!r}: an English text is needed")
+        return self._with_lines(module, faults)
+
+    def _with_lines(self, module: str, faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+        """The faults with the lines that give each away."""
+        right, *alone = self.listings(module, [(), *((fault.id,) for fault in faults)]).values()
+        known = telling_lines(right)
+        return tuple(
+            replace(fault, lines=tuple(sorted(telling_lines(listing) - known)))
+            for fault, listing in zip(faults, alone, strict=True)
+        )
+
+    def listings(self, module: str, planted: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+        """The listing with each of these sets of faults in it."""
+        where = f"{module}:listing"
+        found = dict(zip(planted, self._answers(where, [(list(faults),) for faults in planted]), strict=True))
+        for faults, listing in found.items():
+            if not isinstance(listing, str) or not listing.strip():
+                raise CourseError(
+                    f"reference {where}: expected a text for {', '.join(faults)}, got {listing!r}"
+                )
+        return {faults: listing.strip("\n") for faults, listing in found.items()}
+
+    def computed(
+        self, reference: str, arguments: Sequence[tuple[Value, ...]]
+    ) -> dict[tuple[Value, ...], Value]:
+        """What a function gives for each of these arguments."""
+        found = dict(zip(arguments, self._answers(reference, arguments), strict=True))
+        for given, value in found.items():
+            if not isinstance(value, int | str) or isinstance(value, bool):
+                raise CourseError(
+                    f"reference {reference}: expected a whole number or a text for {given}, got {value!r:.80}"
+                )
+        return found
+
+    def _answers(self, reference: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        plan = tuple(
+            Scenario(f"call {number}", (Call(_NAME, args=args),)) for number, args in enumerate(calls, 1)
+        )
+        named = ReferenceObject("[variant]", reference, _NAME)
+        observed = ask_reference(self._box, named, plan, self._limits)
+        return [observations[0].value for observations in observed]
+
+
+@contextmanager
+def open_reference(assignment: Assignment, pool: Pool, variants: int) -> Iterator[Reference]:
+    """A box of the reference, for as many variants.
+
+    Raises:
+        RubricError: a module that the rubric preloads is not installed.
+        SandboxUnavailable: code cannot be confined on this machine.
+    """
+    limits = for_many(assignment.rubric.assignment.limits, variants)
+    with assignment.preloading():
+        box = pool.persistent(assignment.reference_environment()).open(limits)
+    try:
+        yield Reference(box, limits)
+    finally:
+        box.close()
+
+
+class VariantSet(Struct, frozen=True, eq=False):
+    """The variants of a class, and what it takes to build their notebooks."""
+
+    common: Assignment
+    catalogues: dict[str, tuple[Fault, ...]]
+    variants: dict[str, Variant]
+    """By student."""
+    listings: dict[tuple[str, tuple[str, ...]], str]
+    """By the name faults are drawn under, and the faults."""
+
+    def assignment(self, variant: Variant, language: str = "", student: str = "") -> Assignment:
+        """The assignment as this variant asks it, with notebooks of its own.
+
+        Args:
+            variant: one of those that were drawn.
+            language: of its texts, as in the release; empty: all.
+            student: whose own end is told, where the course states one; empty: the common one.
+
+        Raises:
+            RubricError: a question is not valid with this variant's values, or the student's own check would
+                have to differ from that of the others.
+            NotebookError: a cell does not hold what it should.
+        """
+        asked = self.common.with_variant(variant, self.catalogues)
+        files = build(self.common.course, asked.rubric, language, self.exchanged(variant), student)
+        shared = self.common.course.release(self.common.name) / FILE_NAME
+        if _untimed(files.pop(FILE_NAME).decode()) != _untimed(shared.read_text(encoding="utf-8")):
+            raise RubricError(
+                f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "
+                "and forms of answers cannot be drawn"
+            )
+        contents = {
+            notebook.name: label(files[f"{notebook.name}.ipynb"], variant.label)
+            for notebook in asked.rubric.assignment.notebooks
+        }
+        releases = {name: load_release(data, name) for name, data in contents.items()}
+        return replace(asked, releases=releases, release_bytes=contents, manifest=None)
+
+    def key(self, variant: Variant) -> dict[str, bytes]:
+        """The source notebooks of a variant, solutions included: the answer key."""
+        asked = self.common.with_variant(variant, self.catalogues)
+        return sources(self.common.course, asked.rubric, self.exchanged(variant))
+
+    def exchanged(self, variant: Variant) -> dict[str, Listing]:
+        """What is handed out for repair, by question id."""
+        draws = self.common.rubric.draws
+        common = self.common.rubric.variant.faults
+        return {
+            planted.question: Listing(
+                self.listings[name, common[name]], self.listings[name, variant.faults[name]]
+            )
+            for name, planted in (draws.planted if draws else {}).items()
+        }
+
+
+def _untimed(check: str) -> dict[str, Any]:
+    """What a student's check says but when the exam is sat, which may be another time for each."""
+    return {key: value for key, value in (specification_of(check) or {}).items() if key != "times"}
+
+
+def make_variants(
+    common: Assignment, students: Sequence[str], pool: Pool, catalogues: Catalogues | None = None
+) -> VariantSet:
+    """Draw the variants of these students, and ask the reference once for all that they need.
+
+    Args:
+        common: the assignment, loaded.
+        students: their ids.
+        pool: gives the reference's sandbox; not used where neither faults nor computed values are drawn.
+        catalogues: those that variants were drawn from before; default: the reference's own, as they are now.
+
+    Raises:
+        RubricError: nothing is drawn in this rubric; no draw satisfies the conditions; or the common variant
+            is not one that could be drawn.
+        CourseError: the reference does not give what it should.
+        SandboxUnavailable: code cannot be confined on this machine.
+    """
+    draws = common.rubric.draws
+    if draws is None:
+        raise RubricError(f"{common.name}: the rubric has no table [variant], so nothing is drawn")
+    if not draws.planted and not draws.computed:
+        return _made(common, students, draws, None, {})
+    with open_reference(common, pool, len(students) + 1) as reference:
+        modules = dict.fromkeys(planted.faults for planted in draws.planted.values())
+        known = {
+            module: tuple((catalogues or {}).get(module) or reference.catalogue(module)) for module in modules
+        }
+        return _made(common, students, draws, reference, known)
+
+
+def _made(
+    common: Assignment,
+    students: Sequence[str],
+    draws: Draws,
+    reference: Reference | None,
+    catalogues: dict[str, tuple[Fault, ...]],
+) -> VariantSet:
+    _check_common(common, draws, catalogues)
+    secret, counts = common.course.secret(), common.rubric.planted
+    variants = {
+        student: draw(secret, common.name, student, draws, catalogues=catalogues, counts=counts)
+        for student in students
+    }
+    if reference is None:
+        return VariantSet(common, catalogues, variants, {})
+    every = [common.rubric.variant, *variants.values()]
+    listings: dict[tuple[str, tuple[str, ...]], str] = {}
+    for name, planted in draws.planted.items():
+        wanted = list(dict.fromkeys(variant.faults[name] for variant in every))
+        found = reference.listings(planted.faults, wanted)
+        listings |= {(name, faults): text for faults, text in found.items()}
+    for name, computed in draws.computed.items():
+        values = _computed(reference, computed, every)
+        found_common = values[_arguments(computed, common.rubric.variant)]
+        if found_common != computed.common:
+            raise RubricError(
+                f"[variant.draw.{name}]: common: expected {found_common!r}, as {computed.reference} "
+                f"gives it, got {computed.common!r}"
+            )
+        variants = {
+            student: replace(variant, values={**variant.values, name: values[_arguments(computed, variant)]})
+            for student, variant in variants.items()
+        }
+    return VariantSet(common, catalogues, variants, listings)
+
+
+def _computed(
+    reference: Reference, computed: Computed, every: Sequence[Variant]
+) -> Mapping[tuple[Value, ...], Value]:
+    wanted = list(dict.fromkeys(_arguments(computed, variant) for variant in every))
+    return reference.computed(computed.reference, wanted)
+
+
+def _arguments(computed: Computed, variant: Variant) -> tuple[Value, ...]:
+    return tuple(variant.values[argument] for argument in computed.arguments)
+
+
+def _check_common(common: Assignment, draws: Draws, catalogues: Catalogues) -> None:
+    """The common variant is as hard as any other: it could have been drawn."""
+    for name, planted in draws.planted.items():
+        place = f"[variant.draw.{name}]"
+        known = {fault.id: fault for fault in catalogues[planted.faults]}
+        faults = common.rubric.variant.faults[name]
+        unknown = [fault for fault in faults if fault not in known]
+        if unknown:
+            raise RubricError(
+                f"{place}: question {planted.question!r}: {', '.join(unknown)} stand in no catalogue of "
+                f"{planted.faults}; known are: {', '.join(known)}"
+            )
+        beside = [(one, other) for one in faults for other in known[one].excludes if other in faults]
+        if beside:
+            raise RubricError(
+                f"{place}: the common variant has {' beside '.join(beside[0])}, which exclude one another"
+            )
+        difficulty = sum(known[fault].difficulty for fault in faults)
+        if not planted.difficulty[0] <= difficulty <= planted.difficulty[1]:
+            raise RubricError(
+                f"{place}: difficulty: the common variant adds up to {difficulty}; choose a band around it, "
+                f"not {list(planted.difficulty)}"
+            )

@@ -1,0 +1,106 @@
+"""Notes about limits that were met: how much was allowed, and what staff should know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from autograder import limits as allowed
+from autograder.records import Cell, Ending, LimitEvent, Limits, Markdown, Note, Observation
+
+MET = "limit-met"
+CELL_ENDED = "cell-ended-box"
+CALL_ENDED = "call-ended-box"
+ENDED_BEFORE = "other calls of the question had ended their boxes"
+UNCOMPILED = "uncompiled"
+SHARED_USER = "shared-user"
+CROWDED = (
+    "something was raised while what the kernel grants to your user of descriptors under way and memory of "
+    "pipes was used up, as the box says: another submission can have done so; where marks are missing, grade "
+    "it again by itself, or as root"
+)
+_COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b")
+_IMPORT, _COMPILE = re.compile(r"\bimport\b"), re.compile(r"\bcompile\b")
+
+
+def with_limits(observations: tuple[Observation, ...], limits: Limits) -> tuple[Observation, ...]:
+    """The same observations; those that met a limit say how much was allowed."""
+    return tuple(_with_limit(one, limits) for one in observations)
+
+
+def _with_limit(observation: Observation, limits: Limits) -> Observation:
+    told = (encounter.met for encounter in observation.met if encounter.told)
+    kind = observation.ending or next(told, None)
+    if kind is None:
+        return observation
+    return msgspec.structs.replace(observation, limit=allowed.amount(kind, limits))
+
+
+def out_of_time(observations: tuple[Observation, ...]) -> tuple[Observation, ...]:
+    """The same observations of a call that was stopped because the whole submission had no time left."""
+    return tuple(
+        msgspec.structs.replace(one, ending=Ending.SUBMISSION_TIME) if one.ending is Ending.CALL_TIME else one
+        for one in observations
+    )
+
+
+def ended(ending: Ending, limits: Limits) -> str:
+    """An ending in words for staff, with how much was allowed."""
+    amount = allowed.amount(ending, limits)
+    return f"{ending.value}, allowed: {amount}" if amount else ending.value
+
+
+def cell_notes(number: int, met: Iterable[LimitEvent], limits: Limits) -> list[Note]:
+    """Notes on the limits that a cell met, counted from 0."""
+    return [_note(encounter, limits, f"cell {number + 1}") for encounter in met]
+
+
+def call_notes(name: str, observations: Sequence[Observation], limits: Limits, place: str) -> list[Note]:
+    """Notes on the limits that a scenario met.
+
+    Args:
+        name: of the scenario.
+        observations: its answers.
+        limits: of the submission.
+        place: the question that asked.
+    """
+    notes = [_note(encounter, limits, place) for one in observations for encounter in one.met]
+    ending = next((one.ending for one in observations if one.ending), None)
+    if ending is Ending.NOT_ASKED:
+        notes.append(Note(CALL_ENDED, f"{name}: not asked: {ENDED_BEFORE}", place))
+    elif ending is not None:
+        notes.append(Note(CALL_ENDED, f"{name}: the box ended ({ended(ending, limits)})", place))
+    return notes
+
+
+def compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
+    """Notes on cells that compile with torch: a box has no compiler, so what they compile runs as it is."""
+    text = "torch.compile: the code was run as it is written, since a box has no compiler"
+    return [
+        Note(UNCOMPILED, text, f"cell {number}")
+        for number, cell in enumerate(cells, start=1)
+        if isinstance(cell, Cell) and _compiles(cell.source)
+    ]
+
+
+def _compiles(source: str) -> bool:
+    if _COMPILES.search(source):
+        return True
+    if "compile" not in source:
+        return False
+    imports = ((line, _IMPORT.search(line)) for line in source.split("\n"))
+    return any(found and _COMPILE.search(line, found.end()) for line, found in imports)
+
+
+def add(notes: list[Note], new: Iterable[Note]) -> None:
+    """Add notes that are not there yet: a cell that runs again meets its limits again."""
+    notes += [note for note in new if note not in notes]
+
+
+def _note(encounter: LimitEvent, limits: Limits, place: str) -> Note:
+    met = encounter.met
+    source = "counted outside" if encounter.seen else "as the box says; not seen outside"
+    name = allowed.OF_MET[met]
+    return Note(MET, f"met {name} ({allowed.amount(met, limits)}), {source}; the box went on", place)

@@ -1,0 +1,82 @@
+"""A pool of boxes forked ahead (prefork): while submissions are graded, the next boxes are being confined."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from autograder.records import Limits
+from autograder.sandbox.outside.box import NamespaceBox
+
+OpenBox = Callable[[Limits, int], NamespaceBox]
+_Kind = tuple[Limits, int]
+
+MOST = 4
+
+
+def depth() -> int:
+    """How many boxes are kept ready: more where more submissions are graded at the same time."""
+    return max(1, min(MOST, (os.cpu_count() or 1) // 2))
+
+
+class PreforkPool:
+    """Hands out boxes and keeps some in reserve of the kind that was asked for last. Thread safe."""
+
+    def __init__(self, open_box: OpenBox, most: int) -> None:
+        """Keep ``most`` boxes ready, once the same kind has been asked for twice."""
+        self._open = open_box
+        self._most = most
+        self._lock = threading.Lock()
+        self._ahead = ThreadPoolExecutor(most, thread_name_prefix="ready-box")
+        self._closed = False
+        self._kind: _Kind | None = None
+        self._ready: deque[Future[NamespaceBox]] = deque()
+
+    def take(self, limits: Limits, seed: int) -> NamespaceBox:
+        """A box that no code has run in.
+
+        Raises:
+            SandboxFault: it could not be opened.
+        """
+        kind = (limits, seed)
+        unfit: list[Future[NamespaceBox]] = []
+        with self._lock:
+            known, self._kind = self._kind == kind, kind
+            if not known:
+                unfit, self._ready = list(self._ready), deque()
+            ready_box = self._ready.popleft() if self._ready else None
+            while known and not self._closed and len(self._ready) < self._most:
+                self._ready.append(self._ahead.submit(self._open, limits, seed))
+        _close(unfit)
+        box = None if ready_box is None else _opened(ready_box)
+        if box is not None and not box.alive():
+            box.close()
+            box = None
+        return box or self._open(limits, seed)
+
+    def close(self) -> None:
+        """Close the ready boxes, and open no more."""
+        with self._lock:
+            self._closed = True
+        self._ahead.shutdown(wait=True)
+        with self._lock:
+            ready_boxes, self._ready = list(self._ready), deque()
+        _close(ready_boxes)
+
+
+def _close(ready_boxes: list[Future[NamespaceBox]]) -> None:
+    for ready_box in ready_boxes:
+        box = _opened(ready_box)
+        if box is not None:
+            box.close()
+
+
+def _opened(ready_box: Future[NamespaceBox]) -> NamespaceBox | None:
+    """The ready box, or None when opening it failed: then the one who needs it tries again and is told."""
+    try:
+        return ready_box.result()
+    except Exception:  # noqa: BLE001 - whatever it was, see above
+        return None

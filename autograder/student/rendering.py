@@ -1,0 +1,64 @@
+"""Reports as plain text, and as HTML for a notebook. Texts are escaped; formulas come from our own trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from autograder.messages.catalogue import sentence
+from autograder.student.report import MISSING, PERSON, PROBLEM, READY, Report, ReportLine
+
+MARKS = {READY: "✓", MISSING: "○", PROBLEM: "✗", PERSON: "·"}
+_COLOURS = {READY: "#2e7d32", MISSING: "#9e6a00", PROBLEM: "#c62828", PERSON: "#757575"}
+_PANEL = "border-left:4px solid {};padding:.2em 0 .2em .8em;margin:.3em 0;line-height:1.6"
+_SMALL = "opacity:.7;font-size:.9em;margin:.4em 0"
+
+
+def as_text(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
+    """Lines for a terminal, one for each remark; the notes stand below."""
+    lines = [
+        f"{MARKS[line.state]} {report.question}: {line.text}{line.reading}"
+        for report in reports
+        for line in report.lines
+    ]
+    return "".join(f"{_printable(line).rstrip()}\n" for line in (*lines, *notes))
+
+
+def as_html(reports: Sequence[Report], notes: Sequence[str] = ()) -> str:
+    """A panel for each question, with formulas set as MathML."""
+    panels = "".join(map(_panel, reports))
+    below = "".join(f'<div style="{_SMALL}">{escape(note)}</div>' for note in notes)
+    return f"<div>{panels}{below}</div>"
+
+
+def closing(reports: Sequence[Report], language: str) -> tuple[str, ...]:
+    """What stands below reports of a notebook that is open."""
+    if len(reports) == 1:
+        return (sentence("student.not-final", language),)
+    keys = ("not-final", "cells-elsewhere")
+    return (counted(reports, language), *(sentence(f"student.{key}", language) for key in keys))
+
+
+def counted(reports: Sequence[Report], language: str) -> str:
+    """How many questions are answered."""
+    states = [report.state for report in reports]
+    person = states.count(PERSON)
+    numbers = {"ready": str(states.count(READY)), "total": str(len(states) - person), "person": str(person)}
+    return sentence("student.counted" if person else "student.counted-all", language, **numbers)
+
+
+def _printable(line: str) -> str:
+    """Errors and names are a student's words: a terminal must not act on them."""
+    return "".join(letter if letter.isprintable() else " " for letter in line)
+
+
+def _panel(report: Report) -> str:
+    title = f" {escape(report.title)}" if report.title else ""
+    head = f"<b>{escape(report.question)}</b>{title}"
+    rows = "".join(map(_row, report.lines))
+    return f'<div style="{_PANEL.format(_COLOURS[report.state])}">{head}{rows}</div>'
+
+
+def _row(line: ReportLine) -> str:
+    mark = f'<span style="color:{_COLOURS[line.state]};font-weight:bold">{MARKS[line.state]}</span>'
+    return f"<div>{mark} {escape(line.text)}{line.mathml}</div>"

@@ -1,0 +1,223 @@
+"""Looks at a saved notebook without running it: answers that stand there as they are, and given cells."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from autograder.checks.values.literal import (
+    NoFormula,
+    answer_literal,
+    code_tree,
+    markdown_formula,
+    syntax_fault,
+)
+from autograder.errors import NotebookError, Unreadable
+from autograder.messages import render
+from autograder.messages.catalogue import sentence
+from autograder.messages.reading import unreadable
+from autograder.notebook.document import RawCell
+from autograder.records import Message
+from autograder.student import given
+from autograder.student.report import (
+    MISSING,
+    PERSON,
+    PROBLEM,
+    READY,
+    Report,
+    ReportLine,
+    examine,
+    state_of,
+    title_of,
+    unwritten,
+)
+
+_MOST_NAMED = 12
+
+
+class NotebookReport(NamedTuple):
+    """What is said of a notebook."""
+
+    assignment: str
+    notebook: str
+    reports: tuple[Report, ...]
+    cells: tuple[ReportLine, ...]
+    """Remarks on given cells."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every question has a readable answer and every cell is as it was handed out."""
+        states = {report.state for report in self.reports} | {line.state for line in self.cells}
+        return not states & {MISSING, PROBLEM}
+
+
+def report_on(
+    cells: Sequence[RawCell], specification: Mapping[str, Any], name: str, language: str
+) -> NotebookReport:
+    """Look at one notebook.
+
+    Args:
+        cells: of the notebook.
+        specification: of the assignment, as in its ``coursecheck.py``.
+        name: of the notebook's file, without the ending.
+        language: of what is said.
+
+    Raises:
+        NotebookError: ``other-assignment``: hardly a cell of it belongs to the assignment.
+    """
+    places: dict[str, list[RawCell]] = defaultdict(list)
+    for cell in cells:
+        grade_id = (cell.nbgrader or {}).get("grade_id")
+        if isinstance(grade_id, str):
+            places[grade_id].append(cell)
+    notebook = _notebook(places, specification, name)
+    reports = tuple(
+        _report(question, entry, places.get(entry["cell"], []), language)
+        for question, entry in specification["questions"].items()
+        if entry["notebook"] == notebook
+    )
+    remarks = tuple(_remarks(places, specification["cells"][notebook], language))
+    return NotebookReport(specification["assignment"], notebook, reports, remarks)
+
+
+def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name: str) -> str:
+    """Which notebook of the assignment it is: the one it has most cells of; its name decides a tie."""
+    shares = {
+        notebook: sum(grade_id in places for grade_id in (*ids["given"], *ids["answers"]))
+        for notebook, ids in specification["cells"].items()
+    }
+    best = max(shares, key=lambda one: (shares[one], one == name), default="")
+    if not best or not shares[best]:
+        raise NotebookError(
+            "other-assignment",
+            f"{name}.ipynb is no notebook of {specification['assignment']!r}: none of its cells "
+            "is there. Is it another assignment's, or a copy without its cells' metadata?",
+        )
+    return best
+
+
+def _remarks(
+    places: Mapping[str, Sequence[RawCell]], ids: Mapping[str, Sequence[str]], language: str
+) -> Iterator[ReportLine]:
+    found, unknown = False, list[str]()
+    for grade_id in (*ids["given"], *ids["answers"]):
+        there = places.get(grade_id, ())
+        if len(there) > 1:
+            found = True
+            count = str(len(there))
+            yield ReportLine(PROBLEM, sentence("student.cell-copied", language, name=grade_id, count=count))
+        if grade_id in ids["given"] and not there:
+            found = True
+            yield ReportLine(PROBLEM, sentence("student.cell-deleted", language, name=grade_id))
+        elif grade_id in ids["given"] and not any(map(_is_as_released, there)):
+            found = True
+            if any("checksum" in (one.nbgrader or {}) for one in there):
+                yield ReportLine(PROBLEM, sentence("student.cell-changed", language, name=grade_id))
+            else:
+                unknown.append(grade_id)
+    if unknown:
+        shown = ", ".join(unknown[:_MOST_NAMED]) + (", …" if len(unknown) > _MOST_NAMED else "")
+        yield ReportLine(PERSON, sentence("student.cells-unknown", language, name=shown))
+    if not found:
+        yield ReportLine(READY, sentence("student.cells-fine", language))
+
+
+def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
+    lines: list[ReportLine]
+    cell = next((one for one in there if not _is_as_released(one)), there[0] if there else None)
+    if cell is None:
+        lines = [ReportLine(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
+    elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
+        lines = [ReportLine(MISSING, sentence("student.untouched", language))]
+    elif entry["kind"] == "written" or (cell.cell_type == "markdown" and entry["kind"] != "symbolic"):
+        lines = [ReportLine(READY, sentence("student.written", language))]
+    elif cell.cell_type == "markdown":
+        lines = _set_in_text(question, entry, cell, language)
+    else:
+        lines = [
+            line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
+        ] or [ReportLine(READY, sentence("student.written", language))]
+    return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+
+
+def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:
+    """Whether a cell of code holds nothing but what was handed out; comments and blanks do not count."""
+    code = cell.cell_type == "code" and entry.get("given", "")
+    return (
+        bool(code)
+        and code_tree(cell.source) is not None
+        and given.is_as_given(cell.source, entry.get("given", ""))
+    )
+
+
+def _set_in_text(question: str, entry: Mapping[str, Any], cell: RawCell, language: str) -> list[ReportLine]:
+    """A formula between dollar signs."""
+    try:
+        text = markdown_formula(cell.source)
+    except NoFormula:
+        return [ReportLine(MISSING, sentence("student.untouched", language))]
+    except Unreadable as error:
+        return [ReportLine(PROBLEM, render(unreadable(error, cell.source), language))]
+    names = dict(list(entry["names"].items())[:1]) or {question: ""}
+    asked = {**entry, "names": names, "visible": []}
+    return list(examine(question, asked, dict.fromkeys(names, text), language).lines)
+
+
+def _assigned(
+    question: str, name: str, entry: Mapping[str, Any], cell: RawCell, language: str
+) -> Iterator[ReportLine]:
+    """What can be said of one name from the cell's text alone."""
+    literal = answer_literal(cell.source, name) or given.literal(cell.source, name)
+    if literal is not None:
+        alone = {**entry, "names": {name: entry["names"][name]}}
+        yield from examine(question, alone, {name: literal.value}, language).lines
+        return
+    tree = code_tree(cell.source)
+    call = f'check("{question}")'
+    if tree is None:
+        fault = syntax_fault(cell.source) or Message("answer.unreadable")
+        yield ReportLine(PROBLEM, render(fault, language))
+        return
+    bound = _binding(tree, name)
+    if bound is None:
+        yield ReportLine(MISSING, sentence("student.not-defined-in-cell", language, name=name))
+    elif bound and (line := unwritten(name, cell.source, entry.get("given", ""), language)):
+        yield line
+    elif bound:
+        yield ReportLine(READY, sentence("student.there", language, name=name, found=bound))
+        if entry["visible"] and name == entry["answer"]:
+            yield ReportLine(READY, sentence("student.calls-in-notebook", language, call=call))
+    else:
+        yield ReportLine(READY, sentence("student.has-to-run", language, name=name, call=call))
+
+
+def _binding(tree: ast.Module, name: str) -> str | None:
+    """``"function"`` or ``"class"`` where a cell defines the name so, "" where it is bound otherwise."""
+    found: str | None = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return "class" if isinstance(node, ast.ClassDef) else "function"
+        if isinstance(node, ast.alias) and (node.asname or node.name) in (name, "*"):
+            found = ""
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            found = ""
+    return found
+
+
+def _is_as_released(cell: RawCell) -> bool:
+    """Whether a cell's text is the one its metadata was written for: nbgrader's checksum, computed anew."""
+    metadata = cell.nbgrader or {}
+    stated = metadata.get("checksum")
+    if not isinstance(stated, str):
+        return False
+    grade, solution = bool(metadata.get("grade")), bool(metadata.get("solution"))
+    locked = not solution and (grade or bool(metadata.get("locked")))
+    parts = [cell.source, cell.cell_type, str(grade), str(solution), str(locked)]
+    parts.append(str(metadata.get("grade_id")))
+    points = metadata.get("points", 0)
+    if grade and isinstance(points, int | float):
+        parts.append(str(float(points)))
+    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest() == stated

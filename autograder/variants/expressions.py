@@ -1,0 +1,175 @@
+"""Drawn values in rubrics and notebooks: arithmetic and conditions over them, and their places in texts.
+
+Only what is listed here is read (``d_model // n_heads``), so an expression can name nothing but values;
+Python's own evaluation is never used. In a text it stands as ``⟦d_model // n_heads⟧``. The brackets are
+U+27E6 and U+27E7: neither Python, TOML, Markdown nor LaTeX has a use for them, so no text is mistaken for a
+placeholder.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autograder.errors import RubricError, inside
+from autograder.tables import hint
+
+Value = int | str
+"""What can be drawn: a whole number or a word."""
+
+MOST_EXPONENT = 64
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Value, Value], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+OPEN, CLOSE = "⟦", "⟧"
+_PLACEHOLDER = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
+
+
+class ExpressionError(ValueError):
+    """An expression is not one; the message says what stands there and what may."""
+
+
+def parsed(text: str) -> ast.expr:
+    """The syntax tree of an expression.
+
+    Raises:
+        ExpressionError: it is not one.
+    """
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise ExpressionError(f"{text!r} is not an expression") from error
+
+
+def value(tree: ast.expr, values: Mapping[str, Value]) -> Value:
+    """The value of a name, or of whole numbers with ``+ - * // % **`` and brackets.
+
+    Raises:
+        ExpressionError: a name is not known (with a suggestion), or something else stands there.
+    """
+    if isinstance(tree, ast.Name):
+        if tree.id not in values:
+            raise ExpressionError(f"{tree.id!r} is not drawn; {hint(tree.id, values)}")
+        return values[tree.id]
+    return _number(tree, values)
+
+
+def holds(tree: ast.expr, values: Mapping[str, Value]) -> bool:
+    """Whether a condition holds: comparisons of values, joined by ``and``, ``or`` and ``not``.
+
+    Raises:
+        ExpressionError: it is no condition, or a name is not known.
+    """
+    if isinstance(tree, ast.BoolOp):
+        joined = all if isinstance(tree.op, ast.And) else any
+        return joined([holds(part, values) for part in tree.values])
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return not holds(tree.operand, values)
+    if not isinstance(tree, ast.Compare):
+        raise ExpressionError(f"{ast.unparse(tree)!r} is no condition; expected e.g. d_model % n_heads == 0")
+    sides = [_side(side, values) for side in (tree.left, *tree.comparators)]
+    compared = []
+    for sign, left, right in zip(tree.ops, sides, sides[1:], strict=False):
+        comparison = _COMPARISONS.get(type(sign))
+        if comparison is None or type(left) is not type(right):
+            raise ExpressionError(
+                f"{ast.unparse(tree)!r}: expected == != < <= > >= between values of one kind"
+            )
+        compared.append(comparison(left, right))
+    return all(compared)
+
+
+def _side(tree: ast.expr, values: Mapping[str, Value]) -> Value:
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        return tree.value
+    return value(tree, values)
+
+
+def _number(tree: ast.expr, values: Mapping[str, Value]) -> int:
+    if isinstance(tree, ast.Constant) and type(tree.value) is int:
+        return tree.value
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+        return -_number(tree.operand, values)
+    if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
+        left, right = _number(tree.left, values), _number(tree.right, values)
+        if isinstance(tree.op, ast.Pow) and not 0 <= right <= MOST_EXPONENT:
+            raise ExpressionError(f"{ast.unparse(tree)!r}: an exponent from 0 to {MOST_EXPONENT} is expected")
+        try:
+            return _OPERATORS[type(tree.op)](left, right)
+        except ZeroDivisionError as error:
+            raise ExpressionError(f"{ast.unparse(tree)!r} divides by zero") from error
+    if isinstance(tree, ast.Name):
+        found = value(tree, values)
+        if isinstance(found, int):
+            return found
+        raise ExpressionError(f"{tree.id!r} is a word, {found!r}; only numbers can be computed with")
+    raise ExpressionError(f"{ast.unparse(tree)!r}: expected whole numbers, drawn names and + - * // % **")
+
+
+def has_placeholder(tree: Any) -> bool:
+    """Whether a text, or any text inside a table or list, holds a placeholder or half of one."""
+    if isinstance(tree, str):
+        return OPEN in tree or CLOSE in tree
+    if isinstance(tree, Mapping):
+        return any(has_placeholder(entry) for entry in (*tree, *tree.values()))
+    return isinstance(tree, list | tuple) and any(has_placeholder(entry) for entry in tree)
+
+
+def fill(text: str, values: Mapping[str, Value], place: str) -> str:
+    """The text with every placeholder replaced by its value.
+
+    Raises:
+        RubricError: a placeholder names nothing that is drawn (with a suggestion), or is not closed; names
+            the place.
+    """
+    filled = _PLACEHOLDER.sub(lambda found: str(_value(found[1], values, place)), text)
+    if OPEN in filled or CLOSE in filled:
+        raise RubricError(f"a placeholder is not closed or not opened: {_around(filled)!r}", place)
+    return filled
+
+
+def fill_table(tree: Any, values: Mapping[str, Value], place: str) -> Any:
+    """The same for every text of a table. A text that is a placeholder and nothing else becomes the value.
+
+    Raises:
+        RubricError: as for `fill`; or a key holds a placeholder.
+    """
+    if isinstance(tree, str):
+        whole = _PLACEHOLDER.fullmatch(tree)
+        return _value(whole[1], values, place) if whole else fill(tree, values, place)
+    if isinstance(tree, Mapping):
+        for key in tree:
+            if has_placeholder(key):
+                raise RubricError(f"{key!r}: a key cannot be drawn", place)
+        return {key: fill_table(entry, values, inside(place, f": {key}", key)) for key, entry in tree.items()}
+    if isinstance(tree, list):
+        return [fill_table(entry, values, inside(place, "", number)) for number, entry in enumerate(tree)]
+    return tree
+
+
+def _value(expression: str, values: Mapping[str, Value], place: str) -> Value:
+    try:
+        return value(parsed(expression), values)
+    except ExpressionError as error:
+        raise RubricError(f"{OPEN}{expression}{CLOSE}: {error}", place) from error
+
+
+def _around(text: str) -> str:
+    at = min(found for found in (text.find(OPEN), text.find(CLOSE)) if found >= 0)
+    return text[max(0, at - 20) : at + 20]

@@ -1,0 +1,131 @@
+"""What is done with a class, called as a front end does: records come back, nothing is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.app import Listener
+from autograder.app.classes import GradedClass, feedback, grade, standings
+from autograder.app.run_statistics import run_statistics
+from autograder.app.stores import OpenStore
+from autograder.assignment import Assignment
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.grades import PersonMark
+from autograder.store import Store
+from autograder.store.memory import MemoryStore
+from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
+
+pytestmark = pytest.mark.sandbox
+
+
+class Heard(Listener):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[int, int]] = []
+        self.told: list[str] = []
+
+    def progress(self, done: int, total: int) -> None:
+        """One step."""
+        self.steps.append((done, total))
+
+    def tell(self, sentence: str) -> None:
+        """One sentence."""
+        self.told.append(sentence)
+
+
+class InMemory(msgspec.Struct, frozen=True):
+    """A course whose class is kept in memory."""
+
+    course: Course
+    store: MemoryStore
+    graded: GradedClass
+    watch: Heard
+
+    @property
+    def opening(self) -> OpenStore:
+        """Opens the store."""
+        return opening(self.store)
+
+
+def opening(store: Store) -> OpenStore:
+    """Opens what is open already."""
+
+    def opened(assignment: Assignment, *, new: bool) -> Store:
+        del assignment, new
+        return store
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def class_(tmp_path_factory: pytest.TempPathFactory) -> InMemory:
+    """A right and a wrong notebook, graded into memory."""
+    course = make_course(tmp_path_factory.mktemp("class") / "course")
+    hand_in(course, "ada", CONTROL)
+    hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
+    store, watch = MemoryStore(), Heard()
+    return InMemory(course, store, grade(course, NAME, watch=watch, store=opening(store)), watch)
+
+
+def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
+    """Outcomes, progress and results; no gradebook lies in the course, and nothing waits for attention."""
+    assert {"ada", "bob"} == {one.student for one in class_.graded.outcomes}
+    assert ((), {}, False) == (class_.graded.remarks, class_.graded.misnamed, class_.graded.attention)
+    assert ([(0, 2), (1, 2), (2, 2)], []) == (class_.watch.steps, class_.watch.told)
+    assert ["ada", "bob"] == list(class_.store.results(NAME))
+    assert [True] == class_.store.runs
+    assert not class_.course.gradebook.exists()
+    assert not (class_.course.root / "autograded").exists()
+
+
+def test_standings_are_those_of_nbgraders_gradebook(class_: InMemory) -> None:
+    """The same class, recorded in the other store, stands where it stands here."""
+    again = grade(class_.course, NAME)
+    assert [True, True] == [one.fresh for one in again.outcomes]
+    kept = standings(class_.course, NAME)
+    assert kept.rows == standings(class_.course, NAME, store=class_.opening).rows
+    class_.course.gradebook.unlink()
+
+
+def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
+    """Nothing is computed twice; figures tell what was known before."""
+    again = grade(class_.course, NAME, store=class_.opening)
+    figures = run_statistics(again.outcomes, 1.0)
+    assert (2, 0, 2) == (figures["submissions"], figures["graded now"], figures["known before"])
+
+
+def test_pages_show_what_people_gave(class_: InMemory) -> None:
+    """A mark given in the store stands on the student's page; every page is told as it is written."""
+    mark = PersonMark(points=class_.store.results(NAME)["ada"].score.items[1].possible, comment="Well said.")
+    class_.store.give(NAME, "ada", ("small-exam", "formula-why"), mark)
+    watch = Heard()
+    published = feedback(class_.course, NAME, watch=watch, store=class_.opening)
+    assert [] == [page.problem for page in published.pages if page.problem]
+    assert [(done, 4) for done in range(5)] == watch.steps
+    page = class_.course.feedback("ada", NAME) / f"{NAME}.html"
+    assert "Well said." in page.read_text("utf-8")
+
+
+def test_nothing_is_printed(class_: InMemory, capfd: pytest.CaptureFixture[str]) -> None:
+    """Neither by grading nor by pages, whatever there is to tell: a front end decides what is shown."""
+    (class_.course.root / "Bonus.csv").touch()
+    heard = grade(class_.course, NAME, store=class_.opening)
+    feedback(class_.course, NAME, store=class_.opening)
+    assert ("", "") == capfd.readouterr()
+    assert any("Bonus.csv is not read" in remark for remark in heard.remarks)
+    assert heard.attention
+    (class_.course.root / "Bonus.csv").unlink()
+
+
+def test_without_a_gradebook_nobody_stands_anywhere(tmp_path: Path) -> None:
+    """Where nobody was graded yet, the error says what to do, and none is made by asking."""
+    course = make_course(tmp_path / "course")
+    for ask in (standings, feedback):
+        with pytest.raises(CourseError, match=f"there is no gradebook yet; run: autograder grade {NAME}"):
+            ask(course, NAME)
+    assert not course.gradebook.exists()

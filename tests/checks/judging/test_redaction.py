@@ -1,0 +1,98 @@
+"""What a student's page repeats of what a box said, where hidden inputs could stand in it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.checks.base import Evidence
+from autograder.checks.judging.redaction import redacted
+from autograder.checks.judging.results import first_failure
+from autograder.messages import languages, render
+from autograder.records import ItemResult, Message, Observation, Status
+from autograder.wording import Phrase
+from tests.checks.asking import DRAW, answer, check_of
+from tests.support.local_box import LocalBox
+
+SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask at all")\n'
+
+HIDDEN = """
+[[question]]
+id = "q"
+kind = "behaviour"
+points = 1
+answer = "f"
+sizes = { width = [777, 779] }
+[[question.case]]
+args = [{ size = "width" }, { draw = "normal", shape = [2, 3] }, 12.75]
+kwargs = { most = 31337 }
+value = 1
+[[question.item]]
+id = "i"
+points = 1
+text = { en = "i" }
+"""
+
+
+def page(code: str, /, **params: Phrase) -> str:
+    """Both sentences of a result with these words, as a page shows them."""
+    result = ItemResult("q", "i", Status.FAILED, Decimal(0), Decimal(1), Message(code, params), "staff", code)
+    (shown,) = redacted([result], [SOURCE])
+    assert ("staff", code) == (shown.staff, shown.code)
+    return " ".join(render(shown.student, language) for language in languages())
+
+
+@pytest.mark.parametrize(
+    "text", ["128", "k is 128", "no mask at all 128", "x" * 120, "a1 b2 c3", "mat1 and mat2 (10x128)"]
+)
+def test_texts_of_exceptions_are_not_repeated(text: str) -> None:
+    """Whatever an exception says of its own: the kind of it is told, and how to see the rest."""
+    shown = page("raised", what="f [one]", error="RuntimeError", text=text)
+    assert text not in shown
+    assert "stopped with RuntimeError. What it says is not repeated here" in shown
+    assert "f [one] brach ab mit RuntimeError." in shown
+
+
+def test_what_stands_in_the_notebook_is_repeated() -> None:
+    """A text or a class of the student's own, word for word."""
+    shown = page("raised", what="f [one]", error="NoMask", text="no mask at all")
+    assert "f [one] stopped with NoMask: no mask at all" in shown
+
+
+@pytest.mark.parametrize("name", ["K128", "k_1_2_8", "Secret", "RuntimeError128", "NoMask 12345"])
+def test_names_of_classes_are_not_a_letterbox(name: str) -> None:
+    """A class that is made in the call, and named after what it was called with, is not named."""
+    for code, place in (("raised", "error"), ("value.form", "form"), ("limit.memory", "error")):
+        params = {"what": "f", "text": "–", "place": "", "limit": "2 GB", place: name}
+        assert name not in page(code, **params)
+    assert "Tensor (2, 5, 12)" in page("value.form", what="f", place="", form="Tensor (2, 5, 12)")
+    assert "12345" not in page("value.form", what="f", place="", form="Tensor (2, 12345)")
+
+
+def test_numbers_that_were_returned_are_short() -> None:
+    """A long number could hold anything."""
+    assert "f: 12 is" in page("count.wrong", what="f", value="12")
+    assert "123" not in page("count.wrong", what="f", value="123456789")
+    assert "7777777" not in page("weights.extra", what="f", names="layer.weight, x7777777")
+
+
+def test_no_sentence_of_ours_holds_a_hidden_number() -> None:
+    """Sizes of arrays are told; numbers among the arguments are for staff."""
+    check = check_of(HIDDEN)
+    source = "def f(width, x, share, most): return 2"
+    plan = check.plan(answer(source), DRAW)
+    observed = LocalBox(source).ask(plan)
+    (found,) = check.judge(Evidence(answer(source), observed, draw=DRAW))
+    told = " ".join(render(found.student, language) for language in languages())
+    assert "#2 (2, 3)" in told
+    assert not any(number in told for number in ("777", "779", "12.75", "31337"))
+    assert "#3 = 12.75" in found.staff
+    assert "most = 31337" in found.staff
+
+
+def test_staff_reads_all() -> None:
+    """The whole text, the name, and what was called."""
+    finding = first_failure((Observation(ok=False, error="K128", message="k = 128"),), 1, "f", "f [one]")
+    assert finding is not None
+    assert "f [one]: K128: k = 128" == finding.staff

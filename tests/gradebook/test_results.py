@@ -1,0 +1,131 @@
+"""Our own tables beside nbgrader's: results by all that they depend on, exactly and once, within bounds."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.gradebook import Gradebook
+from autograder.limits import Budgets
+from autograder.records import Cell, ExecutedNotebook, Graded, Note
+from autograder.store import bounded, decode
+from tests.feedback.examples import RUBRIC, good, release
+from tests.gradebook.test_gradebook import MOMENT, dump, rows
+from tests.store.recording import entry, keep
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the gradebook lies."""
+    return tmp_path / "gradebook.db"
+
+
+@pytest.fixture
+def book(path: Path) -> Iterator[Gradebook]:
+    """A gradebook that knows the exam."""
+    with Gradebook(path) as opened:
+        opened.prepare(RUBRIC, {"exam": release()})
+        yield opened
+
+
+def test_recording_again_changes_nothing(book: Gradebook, path: Path) -> None:
+    """The same result recorded twice leaves the same rows, times included."""
+    keep(book, good(), RUBRIC, MOMENT)
+    before = dump(path)
+    keep(book, good(), RUBRIC, MOMENT)
+    assert before == dump(path)
+    assert [(1,)] == rows(path, "SELECT count(*) FROM autograder_result")
+
+
+def test_attempts_are_the_distinct_submissions(book: Gradebook, path: Path) -> None:
+    """An attempt is one submission, however often and by whatever rubric it is graded; times are UTC."""
+    keep(book, good(), RUBRIC, MOMENT)
+    keep(book, good(), RUBRIC, MOMENT, environment="other")
+    keep(book, msgspec.structs.replace(good(), digest="f" * 64), RUBRIC)
+    query = "SELECT student, submission, submitted_at FROM autograder_attempt ORDER BY id"
+    assert [
+        ("ada", good().digest, f"{MOMENT:%Y-%m-%d %H:%M:%S}.000000"),
+        ("ada", "f" * 64, None),
+    ] == rows(path, query)
+
+
+def test_a_row_of_another_version_is_graded_again(book: Gradebook, path: Path) -> None:
+    """A stored result that no longer decodes is not found, not current, and is replaced."""
+    keep(book, good(), RUBRIC)
+    rows(path, "UPDATE autograder_result SET graded = ?", b'{"score": 1}')
+    key = entry(good(), RUBRIC).key
+    assert book.find(key) is None
+    assert {} == book.results("exam")
+    keep(book, good(), RUBRIC)
+    assert good() == book.find(key)
+
+
+def test_a_run_without_end_was_interrupted(book: Gradebook, path: Path) -> None:
+    """Runs are numbered; one that never finished has no end."""
+    first, second = (book.begin(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
+    book.finish(first)
+    query = "SELECT id, rubric, isolation, finished_at IS NULL FROM autograder_run"
+    assert [(first, RUBRIC.digest, "namespaces", 0), (second, RUBRIC.digest, "namespaces", 1)] == rows(
+        path, query
+    )
+
+
+def test_opening_twice_keeps_the_results(book: Gradebook, path: Path) -> None:
+    """The tables are made once."""
+    keep(book, good(), RUBRIC)
+    with Gradebook(path) as again:
+        assert good() == again.find(entry(good(), RUBRIC).key)
+
+
+def attempt(number: int, size: int = 0) -> Graded:
+    """One of several submissions of a student, with a cell of so many characters."""
+    cells = (Cell("x" * size or "x = 1"),)
+    notebook = ExecutedNotebook("exam", cells, (None,))
+    return msgspec.structs.replace(good(), digest=f"{number:064}", notebooks=(notebook,))
+
+
+def test_older_attempts_keep_their_marks_and_lose_their_notebooks(book: Gradebook, path: Path) -> None:
+    """The database does not grow with every attempt; what counts, and the latest, are as they were."""
+    graded = [attempt(number, 100_000) for number in range(8)]
+    for one in graded:
+        keep(book, one, RUBRIC)
+    kept = [one for one in graded if book.find(entry(one, RUBRIC).key) == one]
+    assert graded[-Budgets().attempts :] == kept
+    stored = [data for (data,) in rows(path, "SELECT graded FROM autograder_result ORDER BY id")]
+    assert 8 == len(stored)
+    assert sum(map(len, stored)) < 100_000 * (Budgets().attempts + 1)
+    marks = [msgspec.json.decode(data.removeprefix(b"pruned:"), type=Graded) for data in stored]
+    assert [one.score for one in graded] == [one.score for one in marks]
+    assert [(8,)] == rows(path, "SELECT count(*) FROM autograder_attempt")
+
+
+def test_a_result_that_is_too_large_keeps_its_marks() -> None:
+    """Notebooks, long texts and too many notes go, and a note says so; no mark changes."""
+    honest = attempt(0, 5 << 20)
+    notes = tuple(Note("kernel", "n" * 9000) for _ in range(2000))
+    large = msgspec.structs.replace(honest, score=msgspec.structs.replace(honest.score, notes=notes))
+    stored = bounded(large, 4)
+    found = decode(stored)
+    assert len(stored) < 4 << 20
+    assert found is not None
+    assert [one.points for one in honest.score.items] == [one.points for one in found.score.items]
+    assert "result-cut" == found.score.notes[-1].code
+    assert honest == decode(bounded(honest, 8))
+
+
+def test_the_store_is_whole_after_a_kill(path: Path) -> None:
+    """A connection that is gone in the middle of a group leaves a database without any of it."""
+    with Gradebook(path) as book:
+        book.prepare(RUBRIC, {"exam": release()})
+        before = dump(path)
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO student (id) VALUES ('half')")
+        connection.close()
+        assert before == dump(path)
+        keep(book, good(), RUBRIC)
+        assert {"ada": good()} == book.results("exam")

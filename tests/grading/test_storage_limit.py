@@ -1,0 +1,93 @@
+"""What is kept of a notebook: answers before other cells before outputs, and whatever is cut says so."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from autograder.feedback.cells import notebook_view
+from autograder.feedback.labels import Labels
+from autograder.grading.storage_limit import fit_to_budget
+from autograder.limits import budgets
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown
+
+
+def run(*texts: str) -> CellRun:
+    """A cell that printed these."""
+    return CellRun(outputs=tuple(CellOutput("stream", {"text/plain": text}) for text in texts))
+
+
+NOTEBOOK = ExecutedNotebook(
+    "exam",
+    (
+        Cell("own " * 250),
+        Cell("given " * 999, "g", locked=True),
+        Cell("y = 2", "a"),
+        Markdown("why", "b"),
+    ),
+    (run("printed"), None, run("more"), None),
+)
+
+
+def test_an_honest_notebook_is_kept_whole() -> None:
+    """Nothing is changed where all of it fits."""
+    assert NOTEBOOK == fit_to_budget(NOTEBOOK, {"a", "b"}, 4)
+
+
+def test_answers_come_first() -> None:
+    """Another cell before them is cut, and says so; given cells do not count."""
+    kept = fit_to_budget(replace(NOTEBOOK, runs=(None,) * 4), {"a", "b"}, 1)
+    long = replace(NOTEBOOK, cells=(Cell("own " * 999), *NOTEBOOK.cells[1:]), runs=(None,) * 4)
+    cut = fit_to_budget(long, {"a", "b"}, 1)
+    assert [False, False, False, False] == [cell.cut for cell in kept.cells]
+    assert [True, False, False, False] == [cell.cut for cell in cut.cells]
+    assert NOTEBOOK.cells[1:] == cut.cells[1:]
+
+
+def test_outputs_that_do_not_fit_are_missing_and_said_to_be() -> None:
+    """Their cell is marked as it is where a box kept less than was printed."""
+    printed = replace(NOTEBOOK, runs=(run("x" * 5000, "short"), None, run("last"), None))
+    kept = fit_to_budget(printed, {"a", "b"}, 2)
+    first = kept.runs[0]
+    assert first is not None
+    assert (("short",), True) == (tuple(one.data["text/plain"] for one in first.outputs), first.truncated)
+    assert kept.runs[2] == run("last")
+
+
+@pytest.mark.parametrize("sign", ["x", "é", "\U0001f600", '"', "\x1b", "\ud800", "\n"])
+def test_what_is_kept_is_as_small_as_it_must_be(sign: str) -> None:
+    """However letters are stored, all of them together take no more than there is."""
+    cells = tuple(Cell(sign * 9000) for _ in range(20))
+    kept = fit_to_budget(ExecutedNotebook("exam", cells, (run(sign * 9000),) * 20), (), 64)
+    whole = msgspec.to_builtins(kept)
+    text = str(whole).encode("utf-8", "backslashreplace") if sign == "\ud800" else msgspec.json.encode(kept)
+    assert len(text) < (64 << 10) + 20 * 400
+
+
+def test_a_page_has_an_end() -> None:
+    """Cells beyond what a page shows are named, without their text, in both languages."""
+    most = budgets(Limits()).page_kb
+    cells = tuple(Cell("<&>" * 6000) for _ in range(400))
+    notebook = ExecutedNotebook("exam", cells, (None,) * 400)
+    for language, told in (("en", "This cell is not shown"), ("de", "Diese Zelle fehlt hier")):
+        shown = notebook_view(notebook, 1, Labels(language), Limits())
+        full = [cell for cell in shown.cells if cell.source]
+        assert 0 < len(full) < 400 == len(shown.cells)
+        assert sum(4 * len(cell.source) for cell in full) < 2 * most << 10
+        assert {f"{most} kB" in notice and told in notice for notice in shown.cells[-1].notices} == {True}
+
+
+@pytest.mark.parametrize(
+    ("cell", "english", "german"),
+    [
+        (Cell("x", cut=True), "all of it was run", "gelaufen ist sie ganz"),
+        (Markdown("x", cut=True), "kept here.", "aufbewahrt."),
+    ],
+)
+def test_a_cut_cell_says_so(cell: Cell | Markdown, english: str, german: str) -> None:
+    """Code was run as a whole, text is not run at all."""
+    notebook = ExecutedNotebook("exam", (cell,), (None,))
+    for language, told in (("en", english), ("de", german)):
+        (shown,) = notebook_view(notebook, 1, Labels(language), Limits()).cells
+        assert told in shown.notices[0]

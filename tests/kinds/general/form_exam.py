@@ -1,0 +1,61 @@
+"""Short ways to judge one symbolic item of a form, written in TOML."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from autograder.checks.base import Evidence
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.messages import render
+from autograder.records import Answer, ItemResult, Observation
+from autograder.rubric import Rubric, parse
+
+HEAD = """
+version = 1
+[assignment]
+name = "exam"
+points = 6
+[assignment.symbols]
+n = { aliases = ["N"] }
+d = { aliases = ["d_model", "D"] }
+n_heads = { aliases = ["h"] }
+d_head = { aliases = ["d_k"] }
+[assignment.assume]
+heads = "d = n_heads*d_head"
+[[question]]
+id = "q"
+kind = "symbolic"
+points = 6
+answer = "answer"
+[[question.item]]
+id = "item"
+points = 6
+text = { en = "What is asked" }
+"""
+
+
+def rubric_of(item: str) -> Rubric:
+    """A rubric whose only item has these options."""
+    return parse((HEAD + item).encode())
+
+
+def check_of(item: str) -> SymbolicCheck:
+    """The check of an item with these options."""
+    rubric = rubric_of(item)
+    return SymbolicCheck(rubric.questions[0], rubric)
+
+
+def result_of(check: SymbolicCheck, value: object, *, cell_type: str = "code") -> ItemResult:
+    """The result of an answer that is assigned as a literal, or written in a text cell."""
+    source = f"answer = {value!r}" if cell_type == "code" else str(value)
+    given = Answer("q-answer", cell_type, source, changed=True)
+    (result,) = check.judge(Evidence(given, ((Observation(ok=True, value=value),),)))
+    for language in ("en", "de"):
+        assert render(result.student, language)
+    return result
+
+
+def outcome(check: SymbolicCheck, value: object) -> tuple[str, Decimal]:
+    """The code (empty for full points without a word) and the points."""
+    result = result_of(check, value)
+    return result.code, result.points

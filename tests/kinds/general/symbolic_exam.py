@@ -1,0 +1,192 @@
+"""A small exam of symbolic questions, and what becomes of answers to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograder.checks.base import Draw, Evidence
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.records import Answer, ItemResult, Observation, Opaque
+from autograder.rubric import Rubric, parse
+
+RUBRIC = b"""
+version = 1
+[assignment]
+name = "exam"
+points = 20
+[assignment.symbols]
+n_layers = { aliases = ["L"] }
+n_heads = { aliases = ["h", "H"] }
+d_model = { aliases = ["d", "D"] }
+d_head = { aliases = ["d_k", "d_h"] }
+n_voc = {}
+n = {}
+[assignment.assume]
+heads = "d_model = n_heads*d_head"
+
+[[question]]
+id = "b"
+kind = "symbolic"
+points = 3
+answer = "mlp"
+reference = "parameters:mlp"
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "MLP" }
+accept = ["8*d_model^2 + 5*d_model"]
+mistake = [
+  { code = "one-matrix", when = "4*d_model^2", points = 0.5, text = { en = "One.", de = "Eine." } },
+  { code = "no-expansion", when = "2*d_model^2", text = { en = "No expansion." } },
+]
+[[question.item]]
+id = "why"
+points = 1
+text = { en = "Why" }
+manual = true
+
+[[question]]
+id = "c"
+kind = "symbolic"
+points = 2
+answer = "projection"
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "W_O" }
+accept = ["n_heads*d_head*d_model"]
+assume = ["heads"]
+remark = [{ code = "assumed-early", when = "d_model^2", assume = [], text = { en = "Early." } }]
+mistake = [{ code = "one-head", when = "d_head*d_model", assume = [], text = { en = "One head." } }]
+
+[[question]]
+id = "d"
+kind = "symbolic"
+points = 2
+answer = "layer"
+reference = "parameters:layer"
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "Layer" }
+mistake = [
+  { code = "no-output", when = "3*n_heads*d_model*d_head + 8*d_model^2", points = 1, text = { en = "W_O?" } },
+  { code = "early", when = "12*d_model^2", assume = ["heads"], points = 1, text = { en = "Early." } },
+]
+
+[[question]]
+id = "e"
+kind = "symbolic"
+points = 3
+answer = "simplified"
+reference = "parameters:layer"
+[[question.item]]
+id = "relation"
+points = 1
+text = { en = "Assumption" }
+form = "relation"
+answer = "assumption"
+accept = ["d_model = n_heads*d_head"]
+mistake = [{ code = "equal-widths", when = "d_head = d_model", text = { en = "Same width?" } }]
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "Simplified" }
+assume = ["heads"]
+mistake = [{ code = "eleven", when = "11*d_model^2", points = 1, text = { en = "Nearly." } }]
+
+[[question]]
+id = "h"
+kind = "symbolic"
+points = 4
+answer = "wide"
+reference = "parameters:wide"
+[[question.item]]
+id = "first"
+points = 2
+text = { en = "Shape" }
+form = "tuple"
+answer = "shape"
+accept = ["(3*d_model, 4*d_model)"]
+mistake = [{ code = "transposed", when = "(4*d_model, 3*d_model)", points = 1, text = { en = "Order." } }]
+[[question.item]]
+id = "sum"
+points = 2
+text = { en = "Sum" }
+
+[[question]]
+id = "i"
+kind = "symbolic"
+points = 6
+answer = "changed"
+reference = "parameters:changed"
+carry_forward = { from = "h.sum", expect = "n_layers*(4*d_model^2 + own)", points = 4 }
+[[question.item]]
+id = "formula"
+points = 6
+text = { en = "Changed" }
+assume = ["heads"]
+mistake = [
+  { code = "attention-forgotten", when = "16*n_layers*d_model^2", points = 1, text = { en = "Attention?" } },
+  { code = "own-only", when = "n_layers*own", points = 1, text = { en = "Only the MLP?" } },
+  { code = "layers-forgotten", when = "4*d_model^2 + own", points = 2, text = { en = "Layers?" } },
+]
+"""
+
+REFERENCES = {
+    "b": "8*d_model**2",
+    "d": "4*d_head*d_model*n_heads + 8*d_model**2",
+    "e": "12*d_model**2",
+    "h": "16*d_model**2",
+    "i": "20*d_model**2*n_layers",
+}
+LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
+DRAW = Draw(b"secret")
+
+
+def _checks() -> dict[str, SymbolicCheck]:
+    rubric = parse(RUBRIC)
+    return {question.id: SymbolicCheck(question, rubric) for question in rubric.questions}
+
+
+CHECKS = _checks()
+
+
+def altered(old: str, new: str) -> Rubric:
+    """The rubric with one place changed."""
+    text = RUBRIC.decode()
+    assert old in text
+    return parse(text.replace(old, new, 1).encode())
+
+
+def judged(
+    check: SymbolicCheck,
+    question: str,
+    source: str,
+    *,
+    values: Mapping[str, object] | None = None,
+    observations: tuple[tuple[Observation, ...], ...] | None = None,
+    earlier: Mapping[str, ItemResult] | None = None,
+    cell_type: str = "code",
+    changed: bool = True,
+) -> dict[str, ItemResult]:
+    """Results by item; ``values`` are what the box holds for the names the plan asks for."""
+    answer = Answer(f"{question}-answer", cell_type, source, changed)
+    if observations is None:
+        asked = [scenario.name for scenario in check.plan(answer, DRAW)]
+        observations = tuple((Observation(ok=True, value=(values or {}).get(name)),) for name in asked)
+    reference = REFERENCES.get(question)
+    expected = ((Observation(ok=True, value=Opaque("Add", reference)),),) if reference else ()
+    results = check.judge(Evidence(answer, observations, expected, earlier or {}))
+    return {result.item: result for result in results}
+
+
+def formula(question: str, name: str, text: str) -> ItemResult:
+    """The result of a question's item ``formula`` for a text assigned in the source."""
+    return judged(CHECKS[question], question, f"{name} = {text!r}")["formula"]
+
+
+def own(text: str) -> dict[str, ItemResult]:
+    """The student's own result of (h), as (i) sees it."""
+    results = judged(CHECKS["h"], "h", f"shape = '(1, 2)'\nwide = {text!r}")
+    return {f"h.{item}": result for item, result in results.items()}

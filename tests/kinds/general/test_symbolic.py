@@ -1,0 +1,182 @@
+"""The kind ``symbolic``: from formulas to marks and words."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.messages import render
+from autograder.records import (
+    Status,
+)
+from tests.algebra.examples import NOTATIONS
+from tests.kinds.general.symbolic_exam import CHECKS, LAYER, altered, formula, judged, own
+from tests.support.cases import each
+
+
+@each("text", NOTATIONS["8*d_model^2"])
+def test_every_notation_passes(text: str) -> None:
+    """However the reference's formula is written, it earns full points and is read back."""
+    result = formula("b", "mlp", text)
+    assert (Status.PASSED, Decimal(2)) == (result.status, result.points)
+    assert result.reading
+    assert not result.code
+
+
+def test_other_right_answers() -> None:
+    """What the rubric accepts besides the reference is right as well."""
+    assert Status.PASSED is formula("b", "mlp", "8d² + 5d").status
+
+
+@each(
+    ("question", "source", "code", "points"),
+    [
+        ("b", "mlp = '4d²'", "one-matrix", "0.5"),
+        ("b", "mlp = '2*d_model*d_model'", "no-expansion", "0"),
+        ("b", "mlp = '16d²'", "diagnosis.factor-too-large", "0"),
+        ("b", "mlp = '8d'", "diagnosis.power-too-small", "0"),
+        ("b", "mlp = '8d^2 + n_voc'", "diagnosis.extra-term", "0"),
+        ("b", "mlp = 'd^3/(d + 1)'", "formula.wrong", "0"),
+        ("b", "mlp = '8*dmodell^2'", "unreadable.unknown-name-near", "0"),
+        ("b", "mlp = '8*zebra^2'", "unreadable.unknown-name", "0"),
+        ("b", "mlp = '8 2'", "unreadable.two-numbers", "0"),
+        ("c", "projection = 'd_k*d'", "one-head", "0"),
+        ("d", "layer = '3*h*d*d_k + 8d²'", "no-output", "1"),
+        ("d", "layer = '12*d_model^2'", "early", "1"),
+        ("d", "layer = '4*d*d + 8*h*d_k*d'", "early", "1"),
+        ("d", "layer = '11*d_model^2'", "diagnosis.symbol-missing", "0"),
+        ("e", "simplified = '11 d^2'", "eleven", "1"),
+        ("e", "simplified = '11 (h d_k)^2'", "eleven", "1"),
+        ("e", "simplified = '3 h d_k d + 8 d^2'", "eleven", "1"),
+    ],
+)
+def test_wrong_by_name(question: str, source: str, code: str, points: str) -> None:
+    """Wrong formulas have the code and the points of the first mistake that fits."""
+    result = judged(CHECKS[question], question, source)["formula"]
+    assert (Status.FAILED, code, Decimal(points)) == (result.status, result.code, result.points)
+    for language in ("en", "de"):
+        assert render(result.student, language)
+
+
+def test_named_mistakes_speak_the_rubrics_words() -> None:
+    """A named mistake shows the text of the rubric, in the language asked for if it is there."""
+    message = formula("b", "mlp", "4d²").student
+    assert ("One.", "Eine.") == (render(message, "en"), render(message, "de"))
+
+
+def test_remarks_cost_nothing() -> None:
+    """The assumption used early in (c) is right, with a word."""
+    result = formula("c", "projection", "d_model^2")
+    assert (Status.PASSED, Decimal(2), "assumed-early") == (result.status, result.points, result.code)
+    assert "Early." == render(result.student, "en")
+    assert "" == formula("c", "projection", "h d_k d").code
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (f"layer = {LAYER}", Status.PASSED),
+        (f"P_layer = {LAYER}", Status.PASSED),
+        (f"{LAYER} = 4*h*d*d_k + 8d^2", Status.PASSED),
+        ("f(d) = 4*h*d*d_k + 8d^2", Status.PASSED),
+        ("4*h*d*d_k + 8d^2 = 8d^2 + 4*h*d", Status.FAILED),
+        (f"exp(exp(exp(exp(n)))) = {LAYER}", Status.NEEDS_REVIEW),
+        ("exp(exp(exp(exp(n))))", Status.NEEDS_REVIEW),
+    ],
+)
+def test_chains_of_equations(text: str, status: Status) -> None:
+    """A name before the formula is dropped; the sides of an equation must be equal."""
+    assert status is formula("d", "layer", text).status
+
+
+@each(
+    ("text", "status", "code"),
+    [
+        ("d_model = n_heads*d_head", Status.PASSED, ""),
+        ("d_head = d_model/n_heads", Status.PASSED, ""),
+        ("n_heads = d/d_k", Status.PASSED, ""),
+        ("Eq(d_model, d_head*n_heads)", Status.PASSED, ""),
+        ("d_k = d", Status.FAILED, "equal-widths"),
+        ("d_k = 2*d", Status.FAILED, "diagnosis.factor-forgotten"),
+        ("d_k^2 = n_voc + d^2", Status.FAILED, "formula.relation-wrong"),
+        ("n_heads*d_head", Status.FAILED, "unreadable.relation-expected"),
+        ("sqrt(d^2) = h*d_k", Status.NEEDS_REVIEW, "formula.undecided"),
+        ("d^2 = (h*d_k)^2", Status.NEEDS_REVIEW, "formula.undecided"),
+    ],
+)
+def test_relations(text: str, status: Status, code: str) -> None:
+    """The assumption of (e) is right in any arrangement; the two answers of one cell do not mix."""
+    source = f"assumption = {text!r}\nsimplified = '12*d^2'"
+    results = judged(CHECKS["e"], "e", source)
+    assert (status, code) == (results["relation"].status, results["relation"].code)
+    assert Status.PASSED is results["formula"].status
+
+
+@each(
+    ("literal", "status", "code"),
+    [
+        ("'(3*d_model, 4*d_model)'", Status.PASSED, ""),
+        ("('3*d_model', '4*d_model')", Status.PASSED, ""),
+        ("['3 d', '4 d']", Status.PASSED, ""),
+        ("'3d × 4d'", Status.PASSED, ""),
+        ("'4d × 3d'", Status.FAILED, "transposed"),
+        ("'3d × 12d'", Status.FAILED, "formula.tuple-entries"),
+        ("'12 d²'", Status.FAILED, "formula.tuple-product"),
+        ("'12 d'", Status.FAILED, "formula.tuple-length"),
+        ("'3d, 4d, 1'", Status.FAILED, "formula.tuple-length"),
+        ("(3, 4)", Status.FAILED, "formula.tuple-entries"),
+        ("((1, 2), 3)", Status.FAILED, "formula.not-a-formula"),
+        ("()", Status.NO_ANSWER, "no-answer"),
+    ],
+)
+def test_shapes(literal: str, status: Status, code: str) -> None:
+    """Shapes are tuples of formulas, as one text or as a tuple of texts and numbers."""
+    result = judged(CHECKS["h"], "h", f"shape = {literal}\nwide = '16d²'")["first"]
+    assert (status, code) == (result.status, result.code)
+
+
+def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
+    """Of several right tuples the nearest counts, and right entries are not complained about."""
+    rubric = altered('accept = ["(3*d_model, 4*d_model)"]', 'accept = ["(1, 2)", "(3*d_model, 4*d_model)"]')
+    check = SymbolicCheck(rubric.question("h"), rubric)
+    student = judged(check, "h", "shape = '3d × 12d'\nwide = '16d²'")["first"].student
+    assert "Not right: 12*d_model." == render(student, "en")
+
+
+def test_an_order_without_a_name_of_its_own() -> None:
+    """Right entries in another order are said to be that, and not at each position wrong."""
+    rubric = altered('code = "transposed", when = "(4*d_model, 3*d_model)"', 'code = "x", when = "(1, 2)"')
+    check = SymbolicCheck(rubric.question("h"), rubric)
+    source = "shape = '4d × 3d'\nwide = '16d²'"
+    assert judged(check, "h", source)["first"].code == "formula.tuple-order"
+
+
+@each(
+    ("earlier", "text", "code", "points"),
+    [
+        ("16d²", "20 L d²", "", "6"),
+        ("16d²", "20 L h^2 d_k^2", "", "6"),
+        ("16d²", "16 L d²", "attention-forgotten", "1"),
+        ("16d²", "20 d²", "layers-forgotten", "2"),
+        ("24d²", "28 L d²", "formula.carried-forward", "4"),
+        ("24d²", "20 L d²", "", "6"),
+        ("24d²", "16 L d²", "diagnosis.factor-too-small", "0"),
+        ("24d²", "24 L d²", "own-only", "1"),
+        ("24d²", "28 d²", "layers-forgotten", "2"),
+        ("12d²", "16 L d²", "formula.carried-forward", "4"),
+        ("8 n^2", "L*(4 d^2 + 8 n^2)", "formula.carried-forward", "4"),
+        ("8*", "16 L d²", "diagnosis.factor-too-small", "0"),
+    ],
+)
+def test_carrying_forward(earlier: str, text: str, code: str, points: str) -> None:
+    """(i) is judged against the student's own (h); "attention forgotten" needs a right (h)."""
+    result = judged(CHECKS["i"], "i", f"changed = {text!r}", earlier=own(earlier))["formula"]
+    assert (code, Decimal(points)) == (result.code, result.points)
+
+
+def test_nothing_to_carry_forward() -> None:
+    """Without an earlier answer only the reference counts."""
+    assert Status.PASSED is judged(CHECKS["i"], "i", "changed = '20 L d²'")["formula"].status
+    assert Decimal(0) == judged(CHECKS["i"], "i", "changed = '28 L d²'")["formula"].points

@@ -1,0 +1,229 @@
+"""The kind ``symbolic``: what an earlier result of the student's own does to a later question."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.checks.base import Evidence
+from autograder.errors import RubricError
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.records import Answer, ItemResult, Message, Status
+from autograder.rubric import Rubric, parse
+from tests.support.cases import each
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "chain"
+points = 17
+[assignment.symbols]
+n_layers = { aliases = ["L"] }
+d_model = { aliases = ["d"] }
+
+[[question]]
+id = "pairs"
+kind = "symbolic"
+points = 2
+answer = "pairs"
+[question.symbols]
+n = { aliases = ["N"] }
+l = { aliases = ["e_1"] }
+[[question.item]]
+id = "formula"
+points = 1
+text = { en = "Pairs" }
+accept = ["n*d_model*e"]
+[[question.item]]
+id = "relation"
+points = 1
+text = { en = "Relation" }
+form = "relation"
+answer = "relation"
+accept = ["n = l"]
+
+[[question]]
+id = "h"
+kind = "symbolic"
+points = 4
+answer = "wide"
+carry_forward = { from = "pairs.formula", expect = "d_model*own/n", points = 1.5 }
+[question.symbols]
+n = { aliases = ["m"] }
+l = {}
+e = { aliases = ["E"] }
+[[question.item]]
+id = "sum"
+points = 4
+text = { en = "Sum" }
+accept = ["16*d_model^2"]
+mistake = [{ code = "unchanged", when = "8*d_model^2", points = 1, text = { en = "Unchanged?" } }]
+
+[[question]]
+id = "i"
+kind = "symbolic"
+points = 6
+answer = "changed"
+carry_forward = { from = "h.sum", expect = "n_layers*(4*d_model^2 + own)", points = 4 }
+[[question.item]]
+id = "formula"
+points = 6
+text = { en = "Changed" }
+accept = ["20*n_layers*d_model^2"]
+mistake = [
+  { code = "attention-forgotten", when = "16*n_layers*d_model^2", points = 1, text = { en = "Attention?" } },
+  { code = "own-only", when = "n_layers*own", points = 3, text = { en = "Only the MLP?" } },
+]
+
+[[question]]
+id = "count"
+kind = "count"
+points = 1
+answer = "count"
+[[question.item]]
+id = "value"
+points = 1
+text = { en = "Count" }
+value = 7
+
+[[question]]
+id = "j"
+kind = "symbolic"
+points = 4
+answer = "twice"
+carry_forward = { from = "i.formula", expect = "2*own" }
+[[question.item]]
+id = "formula"
+points = 4
+text = { en = "Twice" }
+accept = ["40*n_layers*d_model^2"]
+mistake = [{ code = "once", when = "20*n_layers*d_model^2", points = 1, text = { en = "Twice?" } }]
+"""
+
+
+def rubric(old: str = "", new: str = "") -> Rubric:
+    """The rubric with one place changed."""
+    assert old in RUBRIC
+    return parse(RUBRIC.replace(old, new, 1).encode())
+
+
+READ = rubric()
+CHECKS = {one.id: SymbolicCheck(one, READ) for one in READ.questions if one.kind == "symbolic"}
+
+
+def judged(question: str, text: str, earlier: ItemResult | None = None) -> ItemResult:
+    """The first item's result for a text, after an earlier result."""
+    check = CHECKS[question]
+    source = f"{READ.question(question).answer} = {text!r}"
+    known = {} if earlier is None else {f"{earlier.question}.{earlier.item}": earlier}
+    return check.judge(Evidence(Answer("a", "code", source, changed=True), (), (), known))[0]
+
+
+def result(status: Status, reading: str, code: str = "") -> ItemResult:
+    """A result of h.sum."""
+    return ItemResult("h", "sum", status, Decimal(0), Decimal(4), Message("formula.wrong"), "", code, reading)
+
+
+def test_a_name_of_the_earlier_question_keeps_its_meaning() -> None:
+    """``e`` was Euler's number there and is a symbol here: the result is that of the earlier question."""
+    earlier = judged("pairs", "n*d*e/2")
+    assert earlier.reading == "n*d_model*e/2"
+    assert judged("h", "d*n*d*E/2/n", earlier).code != "formula.carried-forward"
+    assert judged("h", "d*n*d*exp(1)/2/n", earlier).code == "formula.carried-forward"
+
+
+def test_names_that_are_not_known_here_are_not_carried() -> None:
+    """A result in a symbol that this question does not have is none that can be built upon."""
+    judgement = judged("i", "16*L*d^2", result(Status.FAILED, "w*d_model^2"))
+    assert (Status.FAILED, Decimal(0)) == (judgement.status, judgement.points)
+    assert judgement.code.startswith("diagnosis.")
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "",
+        "(8*d_model, 2)",
+        "d_model = n_layers",
+        "124,000,000 parameters",
+        "O(d_model)",
+        "((",
+        "8*d_model^2 <",
+    ],
+)
+def test_what_is_no_formula_is_not_carried(reading: str) -> None:
+    """Nothing can be built on a text that is no formula, and the right answer is right all the same."""
+    earlier = result(Status.FAILED, reading)
+    assert Status.PASSED is judged("i", "20*L*d^2", earlier).status
+    assert judged("i", "L*(4*d^2 + 8*d^2)", earlier).points == 0
+
+
+@pytest.mark.parametrize("reading", ["1/(d_model - d_model)", "0", "2^(d_model^n_layers)", "d_model!"])
+def test_strange_earlier_results_do_no_harm(reading: str) -> None:
+    """An earlier result without a value, or nothing, neither raises nor earns points."""
+    earlier = result(Status.FAILED, reading)
+    assert Status.PASSED is judged("i", "20*L*d^2", earlier).status
+    assert judged("i", "12*L*d^2", earlier).points == 0
+
+
+@pytest.mark.parametrize(
+    ("reading", "text", "status", "points"),
+    [
+        ("24*d_model^2", "20*L*d^2", Status.PASSED, "6"),
+        ("24*d_model^2", "28*L*d^2", Status.NEEDS_REVIEW, "0"),  # 6 points or 4
+        ("24*d_model^2", "24*L*d^2", Status.FAILED, "3"),  # 3 either way
+        ("16*d_model^2", "16*L*d^2", Status.NEEDS_REVIEW, "0"),  # the mistake, or the own result alone
+        ("24*d_model^2", "5*L", Status.FAILED, "0"),
+    ],
+)
+def test_an_earlier_result_that_a_person_decides(
+    reading: str, text: str, status: Status, points: str
+) -> None:
+    """Where it matters whether the earlier result is right, the later one waits for the same person."""
+    judgement = judged("i", text, result(Status.NEEDS_REVIEW, reading))
+    assert (status, Decimal(points)) == (judgement.status, judgement.points)
+
+
+@pytest.mark.parametrize(("text", "status"), [("20*L*d^2", Status.PASSED), ("28*L*d^2", Status.NEEDS_REVIEW)])
+def test_our_own_fault_before_costs_nothing_here(text: str, status: Status) -> None:
+    """Where we could not run the earlier cell, an answer may be right given what stands there."""
+    assert status is judged("i", text, result(Status.NEEDS_REVIEW, "")).status
+
+
+def test_a_result_carried_forward_is_not_blamed_on_the_next_step() -> None:
+    """What was carried forward is no right formula: a named mistake of the next step is not told."""
+    earlier = judged("i", "28*L*d^2", result(Status.FAILED, "24*d_model^2"))
+    assert (earlier.code, earlier.points) == ("formula.carried-forward", Decimal(4))
+    assert judged("j", "56*L*d^2", earlier).points == 4
+    full = ItemResult(
+        "i", "formula", Status.PASSED, Decimal(6), Decimal(6), Message("x"), "",
+        "formula.carried-forward", "28*n_layers*d_model^2",
+    )  # fmt: skip
+    assert judged("j", "20*L*d^2", full).code != "once"
+    right = ItemResult(
+        "i", "formula", Status.PASSED, Decimal(6), Decimal(6), Message("x"), "", "", "20*n_layers*d_model^2"
+    )
+    assert judged("j", "20*L*d^2", right).code == "once"
+
+
+@each(
+    ("question", "old", "new", "message"),
+    [
+        ("i", 'from = "h.sum"', 'from = "i.formula"', "in an earlier question, got 'i.formula'"),
+        ("i", 'from = "h.sum"', 'from = "j.formula"', "formula in an earlier question"),
+        ("i", 'from = "h.sum"', 'from = "pairs.relation"', r"formula, pairs.relation\[symbol\], h.sum"),
+        ("i", 'from = "h.sum"', 'from = "pairs.relation[zz]"', "'zz' is no symbol there"),
+        ("i", 'from = "h.sum"', 'from = "pairs.formula[d]"', "there are: pairs.formula, "),
+        ("j", 'from = "i.formula"', 'from = "count.value"', "formula in an earlier question"),
+        ("i", 'own)", points = 4', 'own)", points = -4', "points: expected from 0"),
+        ("i", 'own)", points = 4', 'own)", points = 0.125', "at most two decimals"),
+        ("h", 'id = "sum"\npoints = 4', 'id = "sum"\npoints = 4\nanswer = "x"', "no item reads 'wide'"),
+        ("h", 'aliases = ["m"] }\nl = {}', 'aliases = ["l"] }', "'l' is a symbol there, and stands for 'n'"),
+    ],
+)
+def test_sources_that_cannot_be_carried_are_refused(question: str, old: str, new: str, message: str) -> None:
+    """A later question, another form or another kind would silently never be carried forward."""
+    read = rubric(old, new)
+    with pytest.raises(RubricError, match=message):
+        SymbolicCheck(read.question(question), read)

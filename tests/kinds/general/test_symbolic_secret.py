@@ -1,0 +1,88 @@
+"""Verdicts on formulas and shapes follow from the course secret, and from nothing that anybody can know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from autograder.algebra.values.points import Points
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.planning.drawing import SAMPLE
+from autograder.kinds.general.shape import ShapeCheck
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.records import Answer, Status
+from autograder.rubric import parse
+from autograder.stream import derived
+
+SYMBOLS = """
+version = 1
+[assignment]
+name = "exam"
+points = 1
+[assignment.symbols]
+n = {}
+d = {}
+p = { domain = "probability" }
+[[question]]
+id = "q"
+points = 1
+answer = "answer"
+"""
+FORMULA = """
+kind = "symbolic"
+[[question.item]]
+id = "item"
+points = 1
+text = { en = "What is asked" }
+accept = ["4*n*d"]
+"""
+ENTROPY = FORMULA.replace("4*n*d", "-(p*ln(p) + (1-p)*ln(1-p))")
+SHAPE = """
+kind = "shape"
+[[question.item]]
+id = "item"
+points = 1
+text = { en = "What is asked" }
+value = ["4*n*d"]
+"""
+KINDS: Mapping[str, type[SymbolicCheck | ShapeCheck]] = {"symbolic": SymbolicCheck, "shape": ShapeCheck}
+
+
+def check_of(question: str) -> SymbolicCheck | ShapeCheck:
+    """The check of a rubric with this question."""
+    rubric = parse((SYMBOLS + question).encode())
+    return KINDS[rubric.questions[0].kind](rubric.questions[0], rubric)
+
+
+def status(check: SymbolicCheck | ShapeCheck, text: object, draw: Draw | None) -> Status:
+    """What becomes of an answer that stands in the source."""
+    answer = Answer("q-answer", "code", f"answer = {text!r}", changed=True)
+    (result,) = check.judge(Evidence(answer, (), draw=draw))
+    return result.status
+
+
+@pytest.mark.parametrize("question", [FORMULA, SHAPE], ids=["formula", "shape"])
+def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
+    """A formula that agrees where the code alone says is told as wrong where the secret says."""
+    check = check_of(question)
+    known = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
+                   derived(SAMPLE.seed, "points")).exact[0]  # fmt: skip
+    forged = f"4*n*d + (n - {known['n']})"
+    text = forged if isinstance(check, SymbolicCheck) else (forged,)
+    assert Status.PASSED is status(check, text, None)
+    assert Status.FAILED is status(check, text, Draw(b"a secret"))
+    assert Status.FAILED is status(check, text, Draw(b"another secret"))
+
+
+def test_a_verdict_does_not_follow_from_what_was_judged_before() -> None:
+    """Two checks that judge in another order, also with other secrets between, agree about all answers."""
+    texts = ["-p*ln(p) - (1-p)*ln(1-p)", "-ln(p^p*(1-p)^(1-p))", "p*ln(p)", "max(p, 1-p)", "ln(p", "p^n"]
+    draws = [Draw(bytes([number])) for number in range(6)]
+    one, other = check_of(ENTROPY), check_of(ENTROPY)
+    forward = {(text, draw): status(one, text, draw) for draw in draws for text in texts}
+    backward = {(text, draw): status(other, text, draw) for text in reversed(texts) for draw in draws}
+    assert forward == backward
+    for text in texts:
+        assert 1 == len({forward[text, draw] for draw in draws})
+    assert Status.PASSED is forward[texts[0], draws[0]] is forward[texts[1], draws[0]]

@@ -1,0 +1,162 @@
+"""The kind ``symbolic``: symbols of one question beside those of the assignment."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autograder.checks.base import Draw, Evidence
+from autograder.errors import RubricError
+from autograder.feedback.typeset import Typesetter
+from autograder.kinds import forms
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.notebook.student_check import build_student_check
+from autograder.records import Answer, ItemResult, Status
+from autograder.rubric import Rubric, parse
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "exam"
+points = 3
+[assignment.symbols]
+d_model = { aliases = ["d", "D"] }
+n_heads = { aliases = ["h"] }
+d_head = {}
+[assignment.assume]
+heads = "d = h*d_head"
+
+[[question]]
+id = "width"
+kind = "symbolic"
+points = 1
+answer = "width"
+[[question.item]]
+id = "formula"
+points = 1
+text = { en = "Width" }
+accept = ["8*d^2"]
+
+[[question]]
+id = "cost"
+kind = "symbolic"
+points = 2
+answer = "cost"
+[question.symbols]
+d_model = { aliases = ["D"] }
+d = {}
+n = { aliases = ["N", "λ"] }
+binomial = { domain = "function", aliases = ["C"] }
+[[question.item]]
+id = "formula"
+points = 2
+text = { en = "Cost" }
+accept = ["C(n, 2)*d + d_model"]
+assume = ["heads"]
+"""
+
+
+def rubric(old: str = "", new: str = "") -> Rubric:
+    """The rubric with one place changed."""
+    assert old in RUBRIC
+    return parse(RUBRIC.replace(old, new, 1).encode())
+
+
+def made(old: str, new: str) -> SymbolicCheck:
+    """The check of the question with symbols of its own, in that rubric."""
+    read = rubric(old, new)
+    return SymbolicCheck(read.question("cost"), read)
+
+
+def judged(question: str, text: str) -> ItemResult:
+    """The result of a text."""
+    read = rubric()
+    check = SymbolicCheck(read.question(question), read)
+    check.plan(answer := Answer("a", "code", f"{question} = {text!r}", changed=True), Draw(b"secret"))
+    return check.judge(Evidence(answer, (), (), {}))[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "reading"),
+    [
+        ("width", "8 d^2", "8*d_model^2"),
+        ("width", "8 D^2", "8*d_model^2"),
+        ("cost", "n(n-1)/2*d + D", "n*(n - 1)/2*d + d_model"),
+        ("cost", "C(N,2) d + d_model", "binomial(n, 2)*d + d_model"),
+        ("cost", r"\binom{\lambda}{2} d + h d_head", "binomial(n, 2)*d + n_heads*d_head"),
+    ],
+)
+def test_a_name_means_what_its_question_says(question: str, text: str, reading: str) -> None:
+    """The same letter is an alias in one question and a symbol in another; relations keep their meaning."""
+    result = judged(question, text)
+    assert (Status.PASSED, reading) == (result.status, result.reading)
+
+
+@pytest.mark.parametrize("text", ["8*n", "C(d, 2)"])
+def test_other_questions_do_not_have_them(text: str) -> None:
+    """A symbol of one question is not known in another."""
+    result = judged("width", text)
+    assert (Status.FAILED, "unreadable.unknown-name") == (result.status, result.code)
+
+
+def test_the_two_are_never_mixed_up() -> None:
+    """The assignment's symbol and the question's own one differ."""
+    assert Status.FAILED is judged("cost", "C(n, 2)*D + d").status
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('d_model = { aliases = ["D"] }\nd = {}', "d = {}", "'d' already stands for 'd_model'"),
+        ('n = { aliases = ["N", "λ"] }', 'n = { aliases = ["D"] }', "'D' already stands for 'd_model'"),
+        ('aliases = ["C"]', 'aliases = ["n"]', "'n' already stands for"),
+        ("binomial = { domain", "choose = { domain", "only a function can be"),
+        (
+            'answer = "cost"\n',
+            'answer = "cost"\ncarry_forward = { from = "width.formula", expect = "own" }\n',
+            None,
+        ),
+        ("d = {}", "d = { domian = 1 }", "domian"),
+    ],
+)
+def test_what_is_ambiguous_in_one_question_is_refused(old: str, new: str, message: str | None) -> None:
+    """A spelling stands for one symbol within a question; across questions it may differ."""
+    if message is None:
+        assert made(old, new).kind == "symbolic"
+        return
+    with pytest.raises(RubricError, match=message):
+        made(old, new)
+
+
+def test_an_earlier_result_in_other_symbols_is_not_carried_forward() -> None:
+    """What is a symbol of its own there and another's alias here would be misread: the rubric is refused."""
+    text = RUBRIC.replace("points = 3\n", "points = 4\n", 1)
+    text += """
+[[question]]
+id = "later"
+kind = "symbolic"
+points = 1
+answer = "later"
+carry_forward = { from = "cost.formula", expect = "2*own" }
+[[question.item]]
+id = "formula"
+points = 1
+text = { en = "Later" }
+accept = ["2*d_model"]
+"""
+    read = parse(text.encode())
+    with pytest.raises(RubricError, match="'d' is a symbol there, and stands for 'd_model' here"):
+        SymbolicCheck(read.question("later"), read)
+
+
+def test_the_students_check_and_the_page_know_them() -> None:
+    """What students are shown before and after uses the question's own symbols."""
+    read = rubric()
+    source = build_student_check(read, forms=forms()).decode()
+    line = next(line for line in source.splitlines() if line.startswith("SPECIFICATION = "))
+    questions = json.loads(json.loads(line.partition(" = ")[2]))["questions"]
+    assert "n" in questions["cost"]["symbols"]
+    assert "n" not in questions["width"]["symbols"]
+    markup = Typesetter(read.symbols(read.question("cost"))).markup("binomial(n, 2)*d")
+    assert "<mi>d</mi>" in str(markup)

@@ -1,0 +1,273 @@
+"""A kind of somebody else's: a package that registers one is found, asked, judged, told and documented."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = {
+    "riddles/__init__.py": '''
+"""The kind ``riddle``: one word, whatever its letters' case."""
+
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from autograder.checks.base import Draw, Evidence
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.results import Finding, repeated_value, failed, observations_at
+from autograder.checks.kind import Kind
+from autograder.records import Answer, Call, Scenario
+from autograder.rubric import Item
+
+
+class RiddleQuestion(Struct, frozen=True):
+    """Options of a ``riddle`` question: there are none of its own."""
+
+
+class RiddleItem(Struct, frozen=True):
+    """Options of an item of a ``riddle`` question."""
+
+    word: str
+    """The right word."""
+
+
+class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
+    """Reads a variable and compares a word."""
+
+    kind: ClassVar[str] = "riddle"
+    question_type = RiddleQuestion
+    item_type = RiddleItem
+
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        return (Scenario("riddle", (Call(self.question.answer, read=True),)),)
+
+    def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
+        name = self.question.answer
+        value, finding = repeated_value(observations_at(evidence.observed, 0), 0, 1, name, name)
+        if finding is not None or str(value).casefold() == options.word.casefold():
+            return finding
+        return failed("riddle.wrong", word=str(value))
+
+
+KIND = Kind(RiddleCheck, form="value", aliases=("puzzle",))
+''',
+    "riddles/sentences.py": 'SENTENCES = {"riddle.wrong": "It is not “{word}”."}',
+    "riddles/locale/de/LC_MESSAGES/autograder.po": """
+msgid ""
+msgstr "Content-Type: text/plain; charset=utf-8\\n"
+
+msgctxt "riddle.wrong"
+msgid "It is not “{word}”."
+msgstr "„{word}“ ist es nicht."
+""",
+    "riddles/template.md": """
+```toml rubric
+[[question]]
+id = "riddle"
+kind = "riddle"
+points = 1
+title = { en = "A riddle", de = "Ein Rätsel" }
+answer = "word"
+
+[[question.item]]
+id = "word"
+points = 1
+text = { en = "The word", de = "Das Wort" }
+word = "echo"
+```
+
+```markdown prompt
+What answers without a mouth?
+```
+
+```python answer
+### BEGIN SOLUTION
+word = "echo"
+### END SOLUTION
+```
+""",
+    "riddles/reference.md": "# `riddle`: one word\n\n`word` is the right one.\n",
+    "riddles-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: riddles\nVersion: 1.0\n",
+    "riddles-1.0.dist-info/entry_points.txt": "[autograder.kinds]\nriddle = riddles:KIND\n",
+}
+"""A package as it lies where it was installed."""
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "test"
+points = 1
+languages = ["en", "de"]
+title = { en = "Test", de = "Test" }
+[[question]]
+id = "q"
+kind = "riddle"
+points = 1
+title = { en = "A riddle", de = "Ein Rätsel" }
+answer = "word"
+[[question.item]]
+id = "word"
+points = 1
+text = { en = "The word", de = "Das Wort" }
+word = "echo"
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder on the path in which the package is installed."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, content in FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content.lstrip("\n"), "utf-8")
+    return folder
+
+
+def told(place: Path, code: str) -> object:
+    """What a program prints as JSON that finds the package beside ours."""
+    lines = f"import json, sys\nsys.path.insert(0, {str(place)!r})\nRUBRIC = {RUBRIC!r}\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", lines], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "" == done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_it_is_found_beside_ours(place: Path) -> None:
+    """It has its name, and nothing of ours is lost."""
+    names = told(place, "from autograder.kinds import registered\nprint(json.dumps([*registered()]))")
+    assert isinstance(names, list)
+    assert "riddle" in names
+    assert {"symbolic", "choice", "memorisation"} < set(names)
+
+
+def test_it_judges_and_its_sentences_are_told(place: Path) -> None:
+    """A right word passes, another one is told in the kind's own words, a blank cell has no answer."""
+    results = told(
+        place,
+        """
+from autograder.checks.base import Draw, Evidence
+from autograder.kinds import make_check
+from autograder.messages import render
+from autograder.records import Answer, Observation
+from autograder.rubric import parse
+
+rubric = parse(RUBRIC.encode())
+check = make_check(rubric.questions[0], rubric)
+found = []
+for word, changed in (("Echo", True), ("wind", True), ("", False)):
+    answer = Answer("q", "code", f"word = {word!r}", changed)
+    seen = ((Observation(ok=True, value=word),),)
+    (result,) = check.judge(Evidence(answer, seen, draw=Draw(b"a secret")))
+    sentence = render(result.student, "de") if result.status.name == "FAILED" else ""
+    found.append([result.status.name, str(result.points), sentence])
+print(json.dumps(found))
+""",
+    )
+    assert [["PASSED", "1", ""], ["FAILED", "0", "„wind“ ist es nicht."], ["NO_ANSWER", "0", ""]] == results
+
+
+def test_an_error_in_its_options_is_named(place: Path) -> None:
+    """Its options are read as strictly as ours."""
+    message = told(
+        place,
+        """
+from autograder.errors import RubricError
+from autograder.kinds import make_check
+from autograder.rubric import parse
+
+rubric = parse(RUBRIC.replace("word = ", "wort = ").encode())
+try:
+    make_check(rubric.questions[0], rubric)
+except RubricError as error:
+    print(json.dumps(str(error)))
+""",
+    )
+    assert "question 'q', item 'word': unknown key 'wort'; did you mean 'word'" in str(message)
+
+
+def test_editors_templates_and_the_reference_know_it(place: Path) -> None:
+    """The schema has its options, `autograder new` its template, the documentation its page."""
+    found = told(
+        place,
+        """
+from autograder.authoring.pages import pages
+from autograder.authoring.schema import schema
+from autograder.authoring.templates import load
+
+made = pages("")
+print(json.dumps([
+    "question-riddle" in schema()["$defs"],
+    load("puzzle", "module").kind,
+    made["kinds/riddle.md"],
+    "[`riddle`](kinds/riddle.md) | one word" in made["rubric.md"],
+]))
+""",
+    )
+    assert [True, "riddle", FILES["riddles/reference.md"], True] == found
+
+
+def test_its_code_counts_among_what_results_depend_on(place: Path) -> None:
+    """Another word in its module makes a class be graded again; only where a rubric asks such a question."""
+    code = """
+from autograder.assignment import packages
+print(json.dumps([packages((), ("riddle", "count")), packages((), ("count",))]))
+"""
+    before = told(place, code)
+    module = place / "riddles" / "__init__.py"
+    text = module.read_text("utf-8")
+    try:
+        module.write_text(f"{text}# another word\n", "utf-8")
+        after = told(place, code)
+    finally:
+        module.write_text(text, "utf-8")
+    assert isinstance(before, list)
+    assert isinstance(after, list)
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+@pytest.mark.sandbox
+def test_a_student_is_graded_with_it(place: Path, tmp_path: Path) -> None:
+    """From the template to marks: generated, verified, handed in and graded."""
+    done = told(
+        place,
+        f"""
+import pathlib
+from autograder import assignment, generate
+from autograder.authoring import start
+from autograder.course import Course
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.messages import render
+from autograder.sandbox.pool import Pool
+from autograder.verify import verify
+
+folder = pathlib.Path({str(tmp_path)!r})
+start(folder, "one", ["riddle"])
+course = Course.at(folder)
+generate.generate(course, "one")
+loaded = assignment.load(course, "one")
+release = json.loads(loaded.release_bytes["one"])
+
+def sit(word):
+    for cell in release["cells"]:
+        if cell["metadata"].get("nbgrader", {{}}).get("solution"):
+            cell["source"] = f"word = {{word!r}}"
+    results = grader.grade(SubmittedFiles("ada", {{"one": json.dumps(release).encode()}})).score.items
+    return [[one.status.name, str(one.points), render(one.student, "de")] for one in results]
+
+with Pool() as pool:
+    verified = verify(loaded, pool)
+    grader = Grader(loaded, pool)
+    print(json.dumps([[one.got for one in verified.findings], sit("Echo"), sit("wind")]))
+""",
+    )
+    right, wrong = [["PASSED", "1", "Richtig."]], [["FAILED", "0", "„wind“ ist es nicht."]]
+    assert [["no trial at all"], right, wrong] == done

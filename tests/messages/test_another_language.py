@@ -1,0 +1,250 @@
+"""A language is one file: with it, whatever students read is in that language, with no English left."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import numpy as np
+import pytest
+
+from autograder import rubric as rubrics
+from autograder.feedback.render import render
+from autograder.gradebook.book import comment_texts
+from autograder.messages import catalogue, languages, sentence, sentences, template
+from autograder.messages.translating import names
+from autograder.notebook.build import fill_title_page
+from autograder.notebook.document import parse
+from autograder.notebook.release import load_release
+from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
+from autograder.paper import make_sheet
+from autograder.paper import render as printed
+from autograder.records import Cell, CellRun, Ending, ExecutedNotebook, Graded, LimitEvent, LimitKind
+from autograder.rubric import Rubric
+from autograder.student.rendering import as_text
+from autograder.student.saved_notebook import report_on
+from autograder.timestamps import Timing, Window
+from autograder.wording import written_number
+from tests.feedback import examples
+from tests.notebook.test_student_check import KINDS, TEXT, question
+from tests.rubric.test_exam import GOOD
+from tests.support.pseudo import LANGUAGE, accented, english, write
+
+BERLIN = ZoneInfo("Europe/Berlin")
+END = datetime.datetime(2026, 2, 12, 11, 30, tzinfo=BERLIN)
+WINDOW = Window(END - datetime.timedelta(minutes=90), END, "Europe/Berlin")
+ZONE = frozenset({"Europe", "Berlin", "UTC"})
+NAMES = frozenset(
+    {
+        *("task", "mha", "ada", "grace", "model", "layers", "exam", "intro", "why", "answer", "formula"),
+        *("plain", "masked", "mask", "mlp", "parameters", "all", "heads", "Decoder", "MultiHeadAttention"),
+        *("TypeError", "text", "application", "check", "formla", "array", "dmodell", "wte", "reduced", "min"),
+        *("None", "NoneType", "str", "float", "int", "tuple", "list", "dict", "ndarray", "function"),
+        *("method", "builtin"),
+    }
+)
+"""What the exam, its students and its notebooks bring: names, types, media types, units."""
+
+
+@pytest.fixture(scope="module")
+def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of languages with the invented one alone."""
+    folder = tmp_path_factory.mktemp("locale")
+    write(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def another_language(locale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalogue has English and the invented language."""
+    monkeypatch.setattr(catalogue, "LOCALE", locale)
+    assert ("en", LANGUAGE) == languages()
+
+
+def spoken(toml: str) -> Rubric:
+    """A rubric whose texts are in the invented language, too."""
+    said = re.sub(
+        r'\ben = ("[^"]*")', lambda found: f"en = {found[1]}, {LANGUAGE} = {accented(found[1])}", toml
+    )
+    said = re.sub(r', de = "[^"]*"', "", said).replace('"en", "de"]', f'"en", "{LANGUAGE}"]')
+    return rubrics.parse(said.encode(), "examples")
+
+
+RUBRIC = spoken(examples.TOML)
+
+
+def told(graded: Graded) -> Graded:
+    """A result whose own sentences are in the invented language, too."""
+    items = []
+    for one in graded.score.items:
+        texts = one.student.text
+        more = {**texts, LANGUAGE: accented(texts["en"])} if texts else {}
+        items.append(msgspec.structs.replace(one, student=msgspec.structs.replace(one.student, text=more)))
+    return msgspec.structs.replace(graded, score=msgspec.structs.replace(graded.score, items=tuple(items)))
+
+
+class Words(HTMLParser):
+    """What people read of a page: its text, and the texts of pictures and frames; not code and its output."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._inside: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in {"alt", "title", "aria-label"}]
+        if tag not in {"img", "meta", "br"}:
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._inside and self._inside.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not {"pre", "code", "style", "math"} & set(self._inside):
+            self.found.append(data)
+
+
+def read(page: str) -> str:
+    """The words of a page."""
+    return " ".join(Words(page).found)
+
+
+def every_ending() -> Graded:
+    """A notebook in which cells ended in every way, and met every limit."""
+    runs = [CellRun(ending=one) for one in Ending]
+    runs += [CellRun(met=(LimitEvent(one, seen=True),), truncated=True) for one in LimitKind]
+    cells = tuple(Cell(f"x = {number}") for number in range(len(runs)))
+    return examples.graded("ada", (), ExecutedNotebook("exam", cells, tuple(runs)), isolation="reduced")
+
+
+@pytest.mark.parametrize("made", [examples.good, examples.middling, every_ending])
+def test_the_feedback_page_speaks_it(made: Callable[[], Graded]) -> None:
+    """Headings, verdicts, sums, limits that were met, and when it was handed in."""
+    late = datetime.timedelta(minutes=5)
+    page = render(
+        told(made()),
+        RUBRIC,
+        language=LANGUAGE,
+        submitted_at=END + late,
+        timing=Timing(WINDOW, late=late),
+    )
+    text = read(page)
+    assert f'<html lang="{LANGUAGE}">' in page
+    assert accented("Question by question") in text
+    assert [] == english(text, NAMES | ZONE)
+
+
+def test_comments_in_formgrader_speak_it() -> None:
+    """The automatic comments beside answers."""
+    commented = {
+        ("exam", name) for question in RUBRIC.questions for name in (question.answer_cell, question.id)
+    }
+    for graded in (told(examples.good()), told(examples.middling())):
+        texts = comment_texts(graded.score, RUBRIC, commented, LANGUAGE)
+        assert texts
+        assert [] == english(" ".join(texts.values()), NAMES)
+
+
+def test_every_sentence_is_said_in_it() -> None:
+    """No code is looked up anywhere else than in the catalogue."""
+    for code in sentences():
+        given = dict.fromkeys(names(template(code, "en")), END if "%" in template(code, "en") else "7")
+        assert [] == english(sentence(code, LANGUAGE, **given)), code
+
+
+@pytest.mark.parametrize("solutions", [False, True])
+def test_the_sheet_on_paper_speaks_it(*, solutions: bool) -> None:
+    """The sheet for students, and the one for graders."""
+    released = examples.release()
+    for text in ("# Exam", "Answer every question.", "YOUR ANSWER HERE", "YOUR CODE HERE"):
+        released = released.replace(text.encode(), accented(text).encode())
+    key = {"exam": released} if solutions else None
+    page = printed(make_sheet(RUBRIC, {"exam": released}, language=LANGUAGE, key=key))
+    header = " ".join(re.findall(r'content: "([^"]*)"', page))
+    assert accented("Page") in header
+    ids = {part for name, _, _ in examples.FAULTS for part in name.split("_")}
+    assert [] == english(header + read(page), NAMES | ids)
+
+
+def test_the_title_page_speaks_it() -> None:
+    """Times and tasks of an exam."""
+    rubric = spoken(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]'))
+    places = f"<!-- exam times {LANGUAGE} -->\n\n<!-- exam tasks {LANGUAGE} -->"
+    text = fill_title_page(places, rubric, WINDOW, "cell 1")
+    assert accented("Permitted aids") in text
+    assert [] == english(text, ZONE)
+
+
+QUESTIONS = spoken(TEXT + "".join(question(name, *rest) for name, rest in KINDS.items()))
+STATES: list[dict[str, Any]] = [
+    {},
+    dict.fromkeys((answer for _, answer, _ in KINDS.values()), None),
+    dict.fromkeys((answer for _, answer, _ in KINDS.values()), "7 **"),
+    dict.fromkeys((answer for _, answer, _ in KINDS.values()), 3.5),
+    {"size": "8*dmodell", "rule": "d_model = 2*n_heads", "pair": ["d"], "total": "1.024", "shape": (None, 2)},
+    {
+        "size": "8*d",
+        "total": "12",
+        "shape": (2, "n_heads"),
+        "memory": "4 MB",
+        "counts": {"wte": 1},
+        "rows": [(1,)],
+    },
+    {"double": np.array, "tick": "a", "counts": {"wte": ...}},
+]
+ASKED = frozenset({"exam", *KINDS, *(part for _, answer, _ in KINDS.values() for part in answer.split())})
+
+
+@pytest.mark.parametrize("values", STATES)
+def test_the_check_beside_the_notebook_speaks_it(values: dict[str, Any]) -> None:
+    """The file that students run, on answers in every state, with the time that is left."""
+    source = build_student_check(QUESTIONS, "exam", LANGUAGE, window=WINDOW)
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(compile(source, FILE_NAME, "exec"), namespace)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("check(); check('formla')", {"check": namespace["check"], **values})
+    said = printed.getvalue()
+    assert len(said) > 500
+    assert [] == english(said, ASKED | NAMES | ZONE)
+
+
+ANSWERS = ("mlp_parameters = 2**", "all_layers = 7", "x = (", "class Decoder: ...")
+
+
+def test_the_command_that_checks_a_file_speaks_it() -> None:
+    """What ``autograder check`` says of a saved notebook."""
+    release = load_release(examples.release(), "exam")
+    source = build_student_check(RUBRIC, "exam", LANGUAGE, [release])
+    specification = read_specification(source.decode(), FILE_NAME)
+    tree = json.loads(examples.release())
+    for number, cell in enumerate(tree["cells"]):
+        if cell["metadata"]["nbgrader"]["solution"]:
+            cell["source"] = ("mlp_parameters = 2**", "all_layers = 7", "x = (", "class Decoder: ...")[
+                number % 4
+            ]
+    del tree["cells"][0]
+    paper = report_on(parse(json.dumps(tree).encode()).cells, specification, "exam", LANGUAGE)
+    said = as_text(paper.reports, [line.text for line in paper.cells])
+    assert [] == english(said, NAMES)
+
+
+def test_a_language_that_the_library_knows_brings_its_numbers() -> None:
+    """Decimal signs are those of the language; English ones where nothing is known of it."""
+    assert ["2.5", "2,5", "2,5", "2.5"] == [
+        written_number(Decimal("2.50"), language) for language in ("en", "de", "fr", LANGUAGE)
+    ]
+    assert "−1000" == written_number(Decimal("-1E+3"), "de")

@@ -1,0 +1,141 @@
+"""A box that is closed is gone, however it ended, and so is a sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+
+import pytest
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from tests.conftest import start_sandbox
+from tests.sandbox.contract import LIMITS
+from tests.support.leftovers import descendants, fresh_seeds, settled, traces, zygote_pid
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+
+SEEDS = fresh_seeds(1_000)
+DAEMON = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        os.setpgid(0, 0)
+        if os.fork() == 0:
+            open(f'/tmp/{os.getpid()}', 'w').write('still here')
+            while True: time.sleep(1)
+        os._exit(0)
+"""
+ENDS = {
+    "honest": "x = 1",
+    "daemons": DAEMON,
+    "threads": "from threading import Timer\nfor _ in 'abc': Timer(9, print).start()",
+    "exit with daemons": DAEMON + "os._exit(0)",
+    "crash": "import os\nos.abort()",
+    "stopped": "import os\nos.kill(os.getpid(), 19)",
+    "closed pipes": "import os\nos.closerange(0, 64)",
+    "at exit": "import atexit, time\natexit.register(time.sleep, 99)",
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_spare_box(plain_sandbox: NamespaceSandbox) -> None:
+    """What the shared sandbox has opened ahead is not this test's doing."""
+    plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
+
+
+@pytest.mark.parametrize("source", ENDS.values(), ids=ENDS.keys())
+def test_a_closed_box_leaves_nothing(plain_sandbox: NamespaceSandbox, source: str) -> None:
+    """Processes, descriptors, control groups and mounts are as before the box was opened."""
+    before = traces()
+    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    with contextlib.suppress(BoxEnded):
+        box.run_cell(source, seconds=0.5)
+    box.close()
+    assert before == settled(before)
+
+
+def test_a_box_that_is_never_asked_leaves_nothing(plain_sandbox: NamespaceSandbox) -> None:
+    """Opening and closing alone is clean, and closing again changes nothing."""
+    before = traces()
+    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    assert box.close() == box.close()
+    assert before == settled(before)
+
+
+def test_a_closed_sandbox_leaves_nothing_even_with_open_boxes() -> None:
+    """Closing a sandbox ends its boxes; closing those afterwards, and all of it twice, is harmless."""
+    before = traces()
+    sandbox = start_sandbox(Environment())
+    boxes = [sandbox.open(LIMITS) for _ in range(2)]
+    boxes[0].run_cell(DAEMON, seconds=5)
+    sandbox.close()
+    for box in boxes:
+        box.close()
+    sandbox.close()
+    assert before == settled(before)
+    with pytest.raises(SandboxFault):
+        sandbox.open(LIMITS)
+    assert before == settled(before)
+
+
+def test_a_killed_zygote_takes_its_boxes_along() -> None:
+    """Whichever process of the zygote dies, nothing of it and of its boxes survives, and it is our fault."""
+    for victim in (0, -1):
+        before = traces()
+        sandbox = start_sandbox(Environment())
+        box = sandbox.open(LIMITS)
+        box.run_cell(DAEMON, seconds=5)
+        zygote = [zygote_pid(sandbox), *descendants(zygote_pid(sandbox))[:1]]
+        os.kill(zygote[victim], signal.SIGKILL)
+        with pytest.raises(SandboxFault):
+            box.run_cell("while True: pass", seconds=5)
+        box.close()
+        sandbox.close()
+        assert before == settled(before)
+
+
+def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSandbox) -> None:
+    """Out of descriptors is our fault, said as such, and costs none."""
+    before = traces()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for spare in range(1, 12):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before.descriptors + spare, hard))
+        try:
+            plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
+        except SandboxFault:
+            pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert before == settled(before), spare
+    assert plain_sandbox.alive()
+
+
+def test_a_spare_box_is_closed_with_its_sandbox() -> None:
+    """The box that is opened ahead after two of a kind ends with the sandbox, used or not."""
+    before = traces()
+    sandbox = start_sandbox(Environment())
+    for _ in range(3):
+        sandbox.open(LIMITS).close()
+    sandbox.close()
+    assert before == settled(before)
+
+
+def test_limits_that_cannot_be_set_are_our_fault(plain_sandbox: NamespaceSandbox) -> None:
+    """A box that cannot be confined is never a student's failure."""
+    before = traces()
+    with pytest.raises(SandboxFault, match="the box could not be"):
+        plain_sandbox.open(Limits(scratch_mb=-1), seed=next(SEEDS))
+    assert before == settled(before)
+
+
+def test_files_that_do_not_fit_are_our_fault(plain_sandbox: NamespaceSandbox) -> None:
+    """A submission's extra files beyond the scratch space are reported, and the box is closed."""
+    before = traces()
+    with pytest.raises(SandboxFault, match="files could not be put"):
+        plain_sandbox.open(LIMITS, seed=next(SEEDS), files={"large.bin": bytes(LIMITS.scratch_mb + 1 << 20)})
+    assert before == settled(before)

@@ -1,0 +1,173 @@
+"""A saved notebook is looked at without running it: what is answered, how it reads, which cells changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder import generate
+from autograder import rubric as rubrics
+from autograder.course import Course
+from autograder.errors import CourseError, NotebookError
+from autograder.notebook.document import parse
+from autograder.notebook.student_check import FILE_NAME, read_specification
+from autograder.student.report import MISSING, PERSON, PROBLEM, READY
+from autograder.student.saved_notebook import NotebookReport, report_on
+
+NAME = "dl4nlp-exam"
+Change = Callable[[list[dict[str, Any]]], None]
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    """The exam as it is handed out."""
+    course = Course.at(Path(__file__).parents[2])
+    return generate.build(course, rubrics.load(course.rubric(NAME)))
+
+
+@pytest.fixture(scope="module")
+def specification(files: dict[str, bytes]) -> dict[str, Any]:
+    """What students' own check knows."""
+    return read_specification(files[FILE_NAME].decode(), FILE_NAME)
+
+
+@pytest.fixture
+def seen(files: dict[str, bytes], specification: dict[str, Any]) -> Callable[[Change], NotebookReport]:
+    """What is said of the exam after a change to its cells."""
+
+    def see(change: Change) -> NotebookReport:
+        tree = json.loads(files[f"{NAME}.ipynb"])
+        change(tree["cells"])
+        return report_on(parse(json.dumps(tree).encode()).cells, specification, NAME, "en")
+
+    return see
+
+
+def cell(cells: list[dict[str, Any]], grade_id: str) -> dict[str, Any]:
+    """The cell of this grade_id."""
+    return next(one for one in cells if one["metadata"].get("nbgrader", {}).get("grade_id") == grade_id)
+
+
+def lines(paper: NotebookReport, question: str) -> list[tuple[str, str]]:
+    """State and words of each line about a question."""
+    (report,) = [one for one in paper.reports if one.question == question]
+    return [(line.state, line.text + line.reading) for line in report.lines]
+
+
+def answered(grade_id: str, source: str) -> Change:
+    """A change that writes an answer."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        cell(cells, grade_id)["source"] = source
+
+    return change
+
+
+def test_the_untouched_release_has_no_answer(seen: Callable[[Change], NotebookReport]) -> None:
+    """Nothing is written anywhere, and every given cell is as it was handed out."""
+    paper = seen(lambda _: None)
+    assert {MISSING} == {report.state for report in paper.reports}
+    assert len(paper.reports) > 30
+    assert [(READY, "All given cells are as they were handed out.")] == [line[:2] for line in paper.cells]
+    assert not paper.is_complete
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("mlp_parameters = '8 d²'", (READY, "mlp_parameters is read as 8*d_model^2")),
+        (
+            "mlp_parameters = None",
+            (MISSING, "mlp_parameters is still empty (None). Replace it by your answer"),
+        ),
+        ("mlp_parameters = '8*'", (PROBLEM, "mlp_parameters: Your formula could not be read at ▸ in “8*▸”")),
+        ("mlp = '8*d^2'", (MISSING, "mlp_parameters is given no value in the answer cell.")),
+        ("mlp_parameters = 8 *", (PROBLEM, "The answer cell is not valid Python: line 1.")),
+        ("%matplotlib inline\nmlp_parameters = 8 *", (PROBLEM, "not valid Python: line 2.")),
+        (
+            "mlp_parameters = str(8)",
+            (READY, "mlp_parameters is given a value that only running the cell tells"),
+        ),
+        ("mlp_parameters = __import__('os').system('touch /tmp/x')", (READY, "only running the cell tells")),
+        ("mlp_parameters = [1, 2]", (PROBLEM, "mlp_parameters is of type list")),
+    ],
+)
+def test_a_formula_is_read_from_the_cell(
+    seen: Callable[[Change], NotebookReport], source: str, expected: tuple[str, str]
+) -> None:
+    """A literal is read as the grader reads it; anything else is left to the notebook."""
+    ((state, text),) = lines(seen(answered("task3-b-answer", source)), "task3-b")
+    assert expected[0] == state
+    assert expected[1] in text
+
+
+def test_code_is_found_by_its_definition(seen: Callable[[Change], NotebookReport]) -> None:
+    """A class is there as soon as the cell defines it."""
+    paper = seen(answered("task5-a-answer", "class Decoder:\n    def forward(self, x):\n        return x"))
+    assert [(READY, "Decoder is there (class)")] == lines(paper, "task5-a")
+
+
+def test_a_text_is_there_as_soon_as_something_is_written(seen: Callable[[Change], NotebookReport]) -> None:
+    """Written answers are told from untouched cells, and left to people."""
+    written = seen(answered("task1-a", "Because."))
+    assert [(READY, "Something is written. A person reads this answer.")] == lines(written, "task1-a")
+    assert [(MISSING, "Nothing is written yet.")] == lines(seen(answered("task1-a", "  ")), "task1-a")
+
+
+def test_changed_deleted_and_copied_cells_are_named(seen: Callable[[Change], NotebookReport]) -> None:
+    """Each has a sentence of its own, which says what becomes of it."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        cell(cells, "task1")["source"] += "!"
+        cells.remove(cell(cells, "task2"))
+        cells.append(cell(cells, "task3"))
+        cells.remove(cell(cells, "task3-b-answer"))
+
+    paper = seen(change)
+    assert [
+        (PROBLEM, "The given cell task1 was changed. The original is used in its place; nothing is lost."),
+        (PROBLEM, "The given cell task2 was deleted. The original is put back; nothing is lost."),
+        (PROBLEM, "The cell task3 stands 2 times. Only one of them can count; delete the copies."),
+    ] == [line[:2] for line in paper.cells]
+    assert "The answer cell task3-b-answer is missing." in lines(paper, "task3-b")[0][1]
+
+
+def test_cells_without_checksums_are_not_called_changed(seen: Callable[[Change], NotebookReport]) -> None:
+    """Some programs drop metadata; then nothing is claimed."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        for one in cells:
+            one["metadata"].get("nbgrader", {}).pop("checksum", None)
+
+    (line,) = seen(change).cells
+    assert PERSON == line.state
+    assert "cannot be told" in line.text
+
+
+def test_another_assignment_is_told_apart(specification: dict[str, Any]) -> None:
+    """A notebook without any cell of the assignment is not looked at further."""
+    foreign = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "1", "metadata": {}}]}
+    with pytest.raises(NotebookError, match="is no notebook of 'dl4nlp-exam'") as caught:
+        report_on(parse(json.dumps(foreign).encode()).cells, specification, "other", "en")
+    assert "other-assignment" == caught.value.code
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "SPECIFICATION = 7",
+        'SPECIFICATION = "[]"',
+        'SPECIFICATION = "{\\"questions\\": {\\"q\\": 7}}"',
+        "SPECIFICATION = __import__('os').abort()",
+        "SPECIFICATION = " + "[" * 5000,
+    ],
+)
+def test_a_damaged_check_file_is_refused(content: str) -> None:
+    """Students can write into it; it is read as data, and what does not fit is named."""
+    with pytest.raises(CourseError, match=r"here: is not the coursecheck.py of an assignment"):
+        read_specification(content, "here")
