@@ -4,16 +4,15 @@ They take a `Course`, names and options, give frozen records, and raise our own 
 and nothing knows of a command line: how far the work has come, and what staff should know at once, is told
 to a `Listener`. Which gradebook a course has is said in `autograder.app.stores` alone.
 
-======================  =================================================================================
-module                  use cases
-======================  =================================================================================
-`preparing`             an assignment before it is sat: release, hand out, validate, verify, print
-`classes`               a class: grade it, where everybody stands, pages
-`run_statistics`               statistics of a run
-`formulas`              how a formula is read and judged
-`inspection`               what can be said of a notebook before it is handed in, and of this machine's
-sandbox ======================
-=================================================================================
+==================  =====================================================================================
+module              use cases
+==================  =====================================================================================
+`preparing`         an assignment before it is sat: release, hand out, validate, verify, print
+`classes`           a class: grade it, where everybody stands, pages
+`run_statistics`    statistics of a run
+`formulas`          how a formula is read and judged
+`inspection`        what can be said of a notebook before it is handed in, and of this machine's sandbox
+==================  =====================================================================================
 
 Heavy libraries are imported by these modules: a front end that must start at once imports them when needed.
 """

@@ -21,7 +21,7 @@ from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell
 from autograder.grades import CellName, PersonMark, automatic_points
 from autograder.records import Score
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, EnteredMarks, Student
+from autograder.store import AnswerName, Decision, EnteredMarks, Student, settle
 
 
 class CellScore(Struct, frozen=True):
@@ -217,15 +217,16 @@ def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName,
         if key not in rows:
             continue
         identifier, manual, pending = rows[key]
-        points = float(decision.points)
-        if manual not in (None, points, before.get(key)):
+        found = settle(PersonMark(_exact(manual), again=bool(pending)), decision, _exact(before.get(key)))
+        if found.kept:
             kept.append(key)
-        elif (manual, bool(pending)) != (points, False):
-            values = {"manual_score": points, "needs_manual_grade": False}
+        elif found.written:
+            values = {"manual_score": float(decision.points), "needs_manual_grade": False}
             connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
-            _remember(connection, assignment, key, points)
+            _remember(connection, assignment, key, float(decision.points))
             written += 1
-    _comment(connection, assignment, {key: one.comment for key, one in given.items() if one.comment})
+    theirs = {key: one.comment for key, one in given.items() if one.comment and key not in kept}
+    _comment(connection, assignment, theirs)
     return EnteredMarks(written, tuple(kept))
 
 

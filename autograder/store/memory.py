@@ -15,7 +15,17 @@ from autograder.limits import budgets
 from autograder.notebook.release import load_release
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student, bounded, decode
+from autograder.store import (
+    AnswerName,
+    Decision,
+    EnteredMarks,
+    GradedEntry,
+    Key,
+    Student,
+    bounded,
+    decode,
+    settle,
+)
 
 _Automatic = tuple[Decimal | None, bool]
 """Points, None while nothing of the cell is decided; and whether something of it waits for a person."""
@@ -159,14 +169,12 @@ class MemoryStore:
                 if cell not in kept.automatic.get(student, {}):
                     continue
                 mark = kept.given[student].get(cell, PersonMark())
-                if mark.points not in (None, decision.points, kept.decided.get(answer)):
-                    stays.append(answer)
-                    decided = mark
-                else:
-                    written += mark.points != decision.points or mark.again
+                found = settle(mark, decision, kept.decided.get(answer))
+                stays += [answer] if found.kept else []
+                if found.written:
+                    written += 1
                     kept.decided[answer] = decision.points
-                    decided = replace(mark, points=decision.points, again=False)
-                kept.given[student][cell] = replace(decided, comment=mark.comment or decision.comment)
+                kept.given[student][cell] = found.mark
         return EnteredMarks(written, tuple(stays))
 
     def restore(

@@ -411,6 +411,24 @@ def test_what_somebody_gave_themselves_stays(opened: Opened) -> None:
     assert (GRACE,) == opened.store.decide("exam", decision).kept
 
 
+def test_a_mark_that_agrees_with_a_decision_stays_its_givers(opened: Opened) -> None:
+    """Somebody gave what a decision gives: when the decision is corrected, theirs is not."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    opened.give("grace", WHY, PersonMark(Decimal(1)))
+    for points, kept in (("1", ()), ("0.5", (GRACE,)), ("1", ())):
+        decision = {GRACE: Decision(WHY[1], "g", Decimal(points))}
+        assert EnteredMarks(0, kept) == opened.store.decide("exam", decision)
+        assert PersonMark(Decimal(1)) == opened.store.marks("exam")["grace"][WHY]
+
+
+def test_a_decision_says_nothing_beside_another_mark(opened: Opened) -> None:
+    """Its comment explains its own points, and would be untrue beside those that somebody gave."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    opened.give("grace", WHY, PersonMark(Decimal("0.25")))
+    opened.store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1), "All of it is right.")})
+    assert PersonMark(Decimal("0.25")) == opened.store.marks("exam")["grace"][WHY]
+
+
 def test_a_decision_settles_a_mark_that_is_to_be_looked_at_again(store: Store) -> None:
     """A new submission with the same answer is decided at once; without a decision it waits."""
     keep(store, middling(), RUBRIC, MOMENT)
