@@ -294,6 +294,23 @@ def test_growth_is_shown_with_its_letter() -> None:
     assert ["O(n^2)", "Θ(log(n))", "O(log(n))"] == [found and found[1] for found in labels]
 
 
+@pytest.mark.parametrize(
+    ("kind", "stated", "right", "shown"),
+    [
+        ("quantity", 'unit = "MB"\n', "value = 500", "500 MB"),
+        ("quantity", 'unit = "MB"\n', 'value = "0.5 GB"', "0.5 GB"),
+        ("value", "", "value = 500", "500"),
+    ],
+)
+def test_a_right_number_has_its_unit(kind: str, stated: str, right: str, shown: str) -> None:
+    """A number that is stated alone counts in the question's unit; nothing else gets one."""
+    asked = rubric(kind, stated, right)
+    notes = item_guide(
+        asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), Typesetter({})
+    ).notes
+    assert shown == plain(notes[0].text).strip()
+
+
 def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
     """Beside the points of each of the question's boxes, on both sheets, and beside no others."""
     from msgspec.structs import replace
