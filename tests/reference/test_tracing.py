@@ -182,8 +182,12 @@ def test_what_follows_from_own_shapes() -> None:
 @pytest.mark.parametrize("shape", [[], [0], [1 << 40], [1 << 20, 1 << 20], [3] * 16])
 def test_own_shapes_of_any_sort(shape: list[int]) -> None:
     """Whatever shape stands in a line, the run ends with shapes and no exception, and takes no memory."""
-    for line in shapes.traced({"listing": "attention"})["right"]:
-        shapes.traced({"listing": "attention"}, {line: shape})
+    lines = shapes.traced({"listing": "attention"})["right"]
+    assert lines
+    for line in lines:
+        follows = shapes.traced({"listing": "attention"}, {line: shape})["follows"]
+        assert follows.keys() <= lines.keys() - {line}
+        assert all(one is None or all(isinstance(size, int) for size in one) for one in follows.values())
 
 
 def augmented(x: Tensor) -> Tensor:
