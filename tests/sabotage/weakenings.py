@@ -523,8 +523,13 @@ STORE = (
         "a list of decisions overwrites a person's mark",
         (
             Edit(
-                _MARKS,
-                "if manual not in (None, points, before.get(key)):",
+                "autograder/store/__init__.py",
+                "if mark.points not in (None, decision.points, decided):",
+                "if False:",
+            ),
+            Edit(
+                "autograder/store/__init__.py",
+                "if mark.points is not None and mark.points != decided:",
                 "if False:",
             ),
         ),

@@ -17,7 +17,7 @@ from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, settled, traces, zygote_pid
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 SEEDS = fresh_seeds(1_000)
 DAEMON = """

@@ -24,7 +24,7 @@ from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, zygote_pid
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.alone
 
 SEEDS = fresh_seeds(70_000)
 

@@ -29,7 +29,7 @@ from tests.conftest import Levels
 from tests.sandbox.test_confinement import STUBBORN_DAEMONS, zygotes
 from tests.support.leftovers import fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 SEEDS = fresh_seeds(70_000)
 SMALL = Limits(memory_mb=256, processes=16, scratch_mb=8, scratch_files=64, descriptors=64)
