@@ -106,9 +106,8 @@ def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Set
     comment = mark.comment or decision.comment
     if mark.points not in (None, decision.points, decided):
         return Settled(mark, kept=True)
-    if (
-        mark.points is not None and mark.points != decided
-    ):  # somebody gave the same themselves: it stays theirs
+    # Somebody gave the same themselves: it stays theirs.
+    if mark.points is not None and mark.points != decided:
         return Settled(replace(mark, comment=comment))
     written = mark.points != decision.points or mark.again
     return Settled(replace(mark, points=decision.points, again=False, comment=comment), written=written)
