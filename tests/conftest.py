@@ -35,6 +35,8 @@ settings.load_profile("suite")
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
+TRIED_AGAIN = 2
+"""Times that a test is run again that is held against a clock."""
 NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
@@ -53,7 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     A worker that has nothing left takes over the end of what another one has: so all end together, and none
     of the long files is divided between workers, each of which would make its fixtures.
+
+    What is held against a clock is tried again: a machine that was busy elsewhere tells nothing about us. No
+    other test is: what holds by chance does not hold.
     """
+    for item in items:
+        if item.get_closest_marker("timed"):
+            item.add_marker(pytest.mark.flaky(reruns=TRIED_AGAIN))
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

@@ -189,6 +189,7 @@ def test_a_suggestion_is_no_mark(name: str) -> None:
     }
 
 
+@pytest.mark.timed
 @each(
     "unit",
     [

@@ -130,6 +130,7 @@ def growth(function: Callable[[str], Any], once: str, twice: str) -> float:
     return min(found)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_twice_the_text_takes_twice_the_time(name: str) -> None:
     """For every piece, bare and after the beginning of something longer.
@@ -154,6 +155,7 @@ def test_twice_the_text_takes_twice_the_time(name: str) -> None:
     assert {} == slow
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("kind", ["symbolic", "shape", "count"])
 def test_a_formula_is_read_quickly(kind: str) -> None:
     """Formulas are cut at 2000 characters; the longest take less than two seconds, whatever stands there."""

@@ -160,6 +160,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
         assert found is None or found.code
 
 
+@pytest.mark.timed
 @each(
     "text",
     [

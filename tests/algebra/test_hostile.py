@@ -18,7 +18,7 @@ from tests.algebra.examples import VOCABULARY
 from tests.algebra.hostile import DECIDED, REFUSED
 from tests.algebra.verdicts import JudgingKey
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.timed]
 
 Reader = Callable[[str, Vocabulary], Tree]
 PLAIN = Comparer(Points(VOCABULARY.domains, b"a test"))

@@ -158,6 +158,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.timed
 @each("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_costly_statements_end_quickly(text: str) -> None:
     """Whatever is handed in, it is compared, refused or left open in little time."""

@@ -162,6 +162,7 @@ def test_a_dimension_that_was_not_asked_for_is_kept() -> None:
     assert (("second", 1),) == reading.dimension
 
 
+@pytest.mark.timed
 @each(
     ("text", "code"),
     [

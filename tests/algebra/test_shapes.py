@@ -112,6 +112,7 @@ def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
     assert all(COMPARER.equal(Num(size), axis) for size, axis in zip(sizes, read, strict=True))
 
 
+@pytest.mark.timed
 @each(
     ("text", "code", "sign"),
     [

@@ -70,6 +70,7 @@ def test_many_soups_are_read_or_refused() -> None:
                 assert -1 <= error.offset <= len(text)
 
 
+@pytest.mark.timed
 @each(
     "piece",
     [

@@ -43,6 +43,7 @@ def test_every_kind_has_a_template() -> None:
     assert list(registered()) == list(known_kinds())
 
 
+@pytest.mark.timed
 @pytest.mark.sandbox
 def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
     """The new assignment verifies without findings: every automatic item is lost by a trial."""

@@ -67,6 +67,7 @@ def test_visible_text_stays_as_it_is(text: str) -> None:
     assert printable_text(text) == printable_text(printable_text(text))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text", ["W" * 10**6, "\x1b[" * 10**6, "\x1b]" * 10**6, "\r" * 10**6, "\u0301" * 10**6]
 )

@@ -306,6 +306,7 @@ def test_a_release_without_a_grade_cell_is_refused(path: Path) -> None:
         book.prepare(RUBRIC, broken)
 
 
+@pytest.mark.timed
 def test_a_class_of_sixty_takes_seconds(book: Gradebook, path: Path) -> None:
     """Sixty students are recorded, with copies of their notebooks, in well under five seconds."""
     started = time.thread_time()

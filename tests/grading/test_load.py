@@ -22,7 +22,7 @@ from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.session import Session
 from tests.checks.asking import DRAW, answer, check_of
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.timed]
 
 QUESTION = """
 [[question]]

@@ -75,6 +75,7 @@ def test_a_second_name_of_a_file_is_refused_where_only_one_is_allowed(tmp_path: 
     assert b"{}" == read_file(submission, only_name=True)
 
 
+@pytest.mark.timed
 def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
     """A pipe without a writer is refused at once."""
     path = tmp_path / "pipe.ipynb"

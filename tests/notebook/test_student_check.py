@@ -455,6 +455,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     assert specification["questions"]["q"]["names"] == {"x": "any"}
 
 
+@pytest.mark.timed
 def test_a_long_hostile_text_costs_no_time(say: Callable[..., str]) -> None:
     """Texts that make careless patterns slow are answered within two seconds in all."""
     start = time.thread_time()

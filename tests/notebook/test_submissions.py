@@ -107,6 +107,7 @@ def test_a_copy_that_took_another_cells_place_is_run_there(release: Release) -> 
     assert program.index("shape-prompt") + 1 == program.index("shape-answer")
 
 
+@pytest.mark.timed
 def test_fifty_megabytes_of_outputs_are_read_quickly(release: Release, release_bytes: bytes) -> None:
     """An honest 50 MB notebook full of outputs becomes a submission in at most three seconds."""
     tree = json.loads(release_bytes)
@@ -132,6 +133,7 @@ def test_memory_bombs_are_refused(filler: str, times: int, code: str, release: R
     assert caught.value.code == code
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("filler", ['\\"', "\\", '"', '""', '"\\'])
 def test_hostile_quotes_cost_no_time(filler: str, release: Release) -> None:
     """Unclosed strings and runs of quotes are refused in at most three seconds, whatever their length."""
@@ -142,6 +144,7 @@ def test_hostile_quotes_cost_no_time(filler: str, release: Release) -> None:
     assert time.thread_time() - start < 3
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("filler", ["\n", " \n", "$", "$a", "a ", "a = ", "def ", "\r", "\t"])
 def test_hostile_sources_cost_no_time(filler: str, release: Release, release_bytes: bytes) -> None:
     """A megabyte of anything in an answer cell, its type flipped, is read in at most five seconds."""

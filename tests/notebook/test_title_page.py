@@ -156,6 +156,7 @@ def test_details_are_read_without_running_anything() -> None:
     assert list(expected) == list(details(cells))
 
 
+@pytest.mark.timed
 @each(
     "source",
     [

@@ -79,6 +79,7 @@ def test_a_failing_browser_is_a_sentence(
     assert not made.exists()
 
 
+@pytest.mark.timed
 def test_a_browser_that_hangs_is_ended(browser: Callable[..., Path], tmp_path: Path) -> None:
     """When time is up the browser and what it started are gone."""
     browser(f"sleep 300 & echo $! > {tmp_path}/child; wait")

@@ -90,6 +90,7 @@ def alike(number: int, of: str) -> list[Any]:
     return [{"$": "tuple", "v": [one, "a"]} for one in inner]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("of", "number"), [("integers", 9), ("tuples", 9), ("floats", 12), ("integers", 60_000)]
 )
@@ -196,6 +197,7 @@ def test_what_came_before_its_time_was_looked_at_is_not_late(
     assert (True, 1) == (answers[0].ok, answers[0].value)
 
 
+@pytest.mark.timed
 @pytest.mark.sandbox
 def test_a_reply_may_not_trickle_past_its_time(plain_sandbox: NamespaceSandbox) -> None:
     """A byte that always lies in the pipe does not keep a box alive after its time."""

@@ -93,6 +93,7 @@ def test_a_closed_pipe_is_told_from_a_late_one(pipe: tuple[int, int]) -> None:
         receive(read)
 
 
+@pytest.mark.timed
 def test_a_frame_that_trickles_meets_the_deadline(pipe: tuple[int, int]) -> None:
     """One deadline for the whole frame, not one per byte."""
     read, write = pipe
@@ -113,6 +114,7 @@ def test_a_frame_that_trickles_meets_the_deadline(pipe: tuple[int, int]) -> None
     assert 0.25 < time.monotonic() - started < 1.5  # all of it would take 1.8 seconds
 
 
+@pytest.mark.timed
 def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, int]) -> None:
     """A full pipe does not block the trusted side."""
     started = time.monotonic()

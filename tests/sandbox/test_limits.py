@@ -17,7 +17,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.conftest import start_sandbox
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = [pytest.mark.timed, pytest.mark.sandbox, pytest.mark.alone]
 
 SMALL = Limits(memory_mb=128, processes=16, scratch_mb=8, scratch_files=64, descriptors=32)
 COUNT = """

@@ -19,6 +19,7 @@ from autograder.sandbox.outside.cgroups.version2 import Version2
 from tests.sandbox.test_ordinary_user import SCRIPT, UID
 
 pytestmark = [
+    pytest.mark.timed,
     pytest.mark.alone,
     pytest.mark.sandbox,
     pytest.mark.skipif(

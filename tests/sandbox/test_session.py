@@ -187,6 +187,7 @@ def test_what_loses_its_boxes_again_gets_no_other() -> None:
     assert 2 == MAX_LOST_BOXES == len(fake.boxes)
 
 
+@pytest.mark.timed
 def test_lost_boxes_make_the_time_no_longer() -> None:
     """What they took is gone; where it would have been enough, a person decides and nothing is lost."""
     fake = lossy(0.2, times=1)
@@ -351,6 +352,7 @@ def test_no_cell_and_no_call_gets_more_than_what_is_left() -> None:
     assert 4 < fake.boxes[0].seconds[3] <= 5
 
 
+@pytest.mark.timed
 def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
     """However many scenarios take nearly their whole time, the submission's deadline holds."""
     slow = [scenario(str(number)) for number in range(100)]

@@ -175,6 +175,7 @@ def test_a_box_that_nobody_could_watch_leaves_no_group(isolation: Isolation) -> 
     assert before == settled(before)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("kind", ["pipe", "folder"])
 def test_only_regular_files_are_given_to_boxes(tmp_path: Path, kind: str) -> None:
     """A pipe that lies in a release is refused by name, at once: the zygote would wait for its writer."""

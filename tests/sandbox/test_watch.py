@@ -17,7 +17,7 @@ from autograder.sandbox.outside import watch
 from autograder.sandbox.outside.cgroups import Counts
 from autograder.sandbox.outside.watch import Watch
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.timed]
 
 LIMITS = Limits(processor_seconds=10, processes=4)
 ABSENT = 1 << 30

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.sandbox.outside.watchdog import Watchdog
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.timed]
 
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:

@@ -93,6 +93,7 @@ def test_without_parts_the_whole_answer_counts() -> None:
     assert [(True, ((0, 4),))] == [(one.holds, one.spans) for one in whole]
 
 
+@pytest.mark.timed
 def test_an_endless_search_ends() -> None:
     """A pattern that would never come back is given up, as cue and as heading; others are still told."""
     text = ("a" * 1000 + "!") * 1000
@@ -107,6 +108,7 @@ def test_an_endless_search_ends() -> None:
     assert len(quick.spans) <= 100
 
 
+@pytest.mark.timed
 def test_many_slow_parts_share_one_limit() -> None:
     """An answer of eighty parts, each slow but not too slow, has no eighty times the time."""
     text = ("x" + "a" * 250 + "!") * 80

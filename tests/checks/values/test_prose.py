@@ -215,6 +215,7 @@ def test_groups_are_those_who_wrote_the_same() -> None:
     assert [("alan", "grace", "kurt"), ("ada", "emmy")] == prose.groups(texts)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text",
     ["a" * 200_000, "a " * 100_000, "*a" * 100_000, "ä\u0301" * 100_000, "`" * 200_000, "._" * 100_000],
