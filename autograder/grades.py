@@ -24,7 +24,7 @@ CellName = tuple[str, str]
 
 
 class PersonMark(Struct, frozen=True):
-    """What people gave one cell in formgrader."""
+    """What people gave one cell."""
 
     points: Decimal | None = None
     """The mark that stands in place of the automatic one; None: there is none."""

@@ -92,7 +92,7 @@ def enter_decisions(
     entered = store.decide(name, given)
     lines = [f"marks entered: {entered.written}; groups of equal answers: {used}"]
     lines += [
-        f"{student}, {cell}: somebody gave another mark in formgrader, which stays"
+        f"{student}, {cell}: somebody gave another mark in {store.front_end.marking}, which stays"
         for student, _, cell in entered.kept
     ]
     attention = any("not applied" in line for line in refused)

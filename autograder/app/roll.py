@@ -68,7 +68,7 @@ def read_roll(assignment: Assignment, store: Store) -> Roll:
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
     notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
     wrong = [*misplaced_notebooks(course, name, notebooks), *misnamed_files(course)]
-    remarks = list(_gone(name, gone, store.listed(name)))
+    remarks = list(_gone(name, gone, store))
     waiting = sorted(handed_in - everybody.keys())
     if waiting:
         remarks.append(f"handed in, but not graded yet: {name_list(waiting)}; run: autograder grade {name}")
@@ -78,7 +78,7 @@ def read_roll(assignment: Assignment, store: Store) -> Roll:
     return Roll(results, gone, (*wrong, *remarks), bool(wrong))
 
 
-def _gone(name: str, gone: Mapping[str, Graded], listed: Collection[str]) -> Iterator[str]:
+def _gone(name: str, gone: Mapping[str, Graded], store: Store) -> Iterator[str]:
     if not gone:
         return
     told = name_list(
@@ -89,12 +89,9 @@ def _gone(name: str, gone: Mapping[str, Graded], listed: Collection[str]) -> Ite
         "and count nowhere: not in grades, means, decisions or new pages. Put the folder back to count them "
         "again"
     )
-    still = [student for student in gone if student in listed]
-    if still:
-        yield (
-            f"formgrader and nbgrader export still list {name_list(still)}, whose folders are gone; "
-            "nbgrader db student remove --force takes a student out there, with all assignments"
-        )
+    listed, people = store.listed(name), store.front_end
+    if still := [student for student in gone if student in listed]:
+        yield f"{people.lists} still list {name_list(still)}, whose folders are gone; {people.remove}"
 
 
 def _strangers(name: str, handed_in: Iterable[str], roster: Mapping[str, str]) -> Iterator[str]:

@@ -144,7 +144,7 @@ def grades(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show points and grades, with what people gave in formgrader and bonus points.
+    """Show points and grades, with what people gave and bonus points.
 
     Nothing is written, but for automatic scores in the gradebook that are not ours: they are put back.
     """

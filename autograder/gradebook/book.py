@@ -18,7 +18,7 @@ from autograder.gradebook.autograded import write_autograded
 from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Graded, ItemResult, Score
 from autograder.rubric import Question, Rubric
-from autograder.store import AnswerName, Decision, EnteredMarks, GradedEntry, Key, Student
+from autograder.store import AnswerName, Decision, EnteredMarks, FrontEnd, GradedEntry, Key, Student
 from autograder.tables import name_list
 
 CONFIGURATION = "nbgrader_config.py"
@@ -49,6 +49,12 @@ class Gradebook:
     Raises:
         GradebookError: it cannot be opened, or its tables are of another version of nbgrader.
     """
+
+    front_end = FrontEnd(
+        "formgrader",
+        "formgrader and nbgrader export",
+        "nbgrader db student remove --force takes a student out there, with all assignments",
+    )
 
     def __init__(self, database: Path | str, course: Path | None = None) -> None:
         self._name = Path(database).name
@@ -165,6 +171,11 @@ class Gradebook:
         """See `Store.marks`: what people gave in formgrader."""
         with self._read(f"the marks of {assignment!r} could not be read") as connection:
             return marks.read_marks(connection, assignment)
+
+    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+        """See `Store.give`: as formgrader writes it."""
+        with self._write() as connection:
+            marks.give(connection, assignment, (student, *cell), mark)
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """See `Store.decide`."""

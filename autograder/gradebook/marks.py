@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from nbgrader.api import new_uuid
 
+from autograder.errors import GradebookError
 from autograder.gradebook import tables
 from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell
 from autograder.grades import CellName, PersonMark, automatic_points
@@ -202,6 +203,39 @@ def read_marks(connection: sa.Connection, assignment: str) -> dict[str, dict[Cel
         mark = cells.get((notebook, cell), PersonMark())
         cells[notebook, cell] = PersonMark(mark.points, mark.extra, mark.again, text)
     return found
+
+
+def give(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
+    """Write what a person gave one cell.
+
+    Raises:
+        GradebookError: there is no such cell of this student, or nbgrader keeps no comments of it.
+    """
+    points: dict[str, Any] = {"manual_score": None, "extra_credit": float(mark.extra) or None}
+    if mark.points is not None:  # without, the cell waits for a person as it did before
+        points |= {"manual_score": float(mark.points), "needs_manual_grade": mark.again}
+    _set(connection, assignment, answer, tables.GRADE, points)
+    if mark.comment:
+        _set(connection, assignment, answer, tables.COMMENT, {"manual_comment": mark.comment})
+
+
+def _set(
+    connection: sa.Connection,
+    assignment: str,
+    answer: AnswerName,
+    table: sa.Table,
+    values: Mapping[str, Any],
+) -> None:
+    student, notebook, cell = answer
+    query = _of_class(table, assignment, table.c.id).where(
+        tables.SUBMISSION.c.student_id == student,
+        tables.NOTEBOOK.c.name == notebook,
+        tables.CELL.c.name == cell,
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise GradebookError(f"{student!r} has no cell {cell!r} in {assignment!r} for a {table.name}")
+    connection.execute(sa.update(table).where(table.c.id == row.id).values(values))
 
 
 def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:

@@ -113,12 +113,28 @@ def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Set
     return Settled(replace(mark, points=decision.points, again=False, comment=comment), written=written)
 
 
+class FrontEnd(Struct, frozen=True):
+    """Where people see the class and give marks, for sentences to staff."""
+
+    marking: str
+    """Its name: "somebody gave another mark in …"."""
+    lists: str
+    """What lists everybody who was ever graded: "… still list …"."""
+    remove: str
+    """How somebody is taken out there."""
+
+
 class Store(Protocol):
     """What is kept of a course. Safe to use from several threads once the assignment is prepared.
 
     Every method is whole or not at all, and raises GradebookError where the store refused; nothing was
-    changed then. Times are kept in UTC. A person's mark is never written or removed but by `decide`.
+    changed then. Times are kept in UTC. A person's mark is written by `give` and `decide` alone, and never
+    removed.
     """
+
+    @property
+    def front_end(self) -> FrontEnd:
+        """Where its users give marks."""
 
     def __enter__(self) -> Self:
         """The store itself."""
@@ -216,6 +232,13 @@ class Store(Protocol):
 
         Raises:
             GradebookError: the store refused.
+        """
+
+    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+        """Enter what a person gave one cell; it stands until a person changes it.
+
+        Raises:
+            GradebookError: the student has no result, there is no such cell, or the store refused.
         """
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:

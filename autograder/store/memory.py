@@ -19,6 +19,7 @@ from autograder.store import (
     AnswerName,
     Decision,
     EnteredMarks,
+    FrontEnd,
     GradedEntry,
     Key,
     Student,
@@ -43,6 +44,8 @@ class _Kept:
 
 class MemoryStore:
     """Fulfils `autograder.store.Store`; people give their marks by `give`."""
+
+    front_end = FrontEnd("this run", "this run", "the next run forgets them")
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -148,15 +151,11 @@ class MemoryStore:
             return {student: dict(cells) for student, cells in given.items() if cells}
 
     def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
-        """A person gives a mark, as in another store's own front end.
-
-        Raises:
-            KeyError: the student, or the cell, is not known.
-        """
+        """See `Store.give`."""
         with self._lock:
-            kept = self._kept[assignment]
-            if cell not in kept.automatic[student]:
-                raise KeyError(cell)
+            kept = self._kept.get(assignment, _Kept())
+            if cell not in kept.automatic.get(student, {}):
+                raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             kept.given[student][cell] = mark
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:

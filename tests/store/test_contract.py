@@ -21,7 +21,7 @@ from autograder.gradebook import Gradebook
 from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Graded, Status
 from autograder.rubric import Rubric
-from autograder.store import Decision, EnteredMarks, Store, Student
+from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
 from autograder.store.memory import MemoryStore
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 from tests.store.recording import entry, keep
@@ -45,6 +45,9 @@ class Opened(msgspec.Struct, frozen=True):
 
     store: Store
     give: Give
+    """As where its users do so, beside the program."""
+    again: Callable[[], Store] | None = None
+    """Opens it anew, as the next command does; None: it forgets everything at the end."""
 
 
 def in_formgrader(path: Path) -> Give:
@@ -80,7 +83,7 @@ def unprepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
         return
     path = tmp_path / "gradebook.db"
     with Gradebook(path) as book:
-        yield Opened(book, in_formgrader(path))
+        yield Opened(book, in_formgrader(path), lambda: Gradebook(path))
 
 
 @pytest.fixture
@@ -119,12 +122,12 @@ def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bo
 
 
 def test_the_protocol_is_small_and_documented() -> None:
-    """Eleven methods; the page about stores says of each who calls it and what matters."""
+    """Twelve methods; the page about stores says of each who calls it and what matters."""
     page = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
     table = page.partition("## What it must keep")[2].partition("\n\nPoints")[0]
     named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if "| `" in row))
-    methods = [name for name in vars(Store) if not name.startswith("_")]
-    assert 11 == len(methods)
+    methods = [name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"]
+    assert 12 == len(methods)
     assert sorted(methods) == sorted(named)
     assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]
 
@@ -132,7 +135,8 @@ def test_the_protocol_is_small_and_documented() -> None:
 @pytest.mark.parametrize("implementation", [Gradebook, MemoryStore])
 def test_every_store_is_called_alike(implementation: type[Store]) -> None:
     """Each method has the protocol's parameters, defaults and types."""
-    for name in (one for one in vars(Store) if not one.startswith("_")):
+    assert isinstance(implementation.front_end, FrontEnd)
+    for name in (name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"):
         expected = inspect.signature(getattr(Store, name))
         assert expected == inspect.signature(getattr(implementation, name)), name
 
@@ -350,6 +354,56 @@ def test_a_persons_mark_stands(opened: Opened) -> None:
     opened.give("grace", WHY, mark)
     keep(opened.store, middling(), RUBRIC, MOMENT)
     assert {"grace": {WHY: mark}} == opened.store.marks("exam")
+
+
+def test_a_mark_given_through_the_store_is_one_given_beside_it(opened: Opened) -> None:
+    """The same by either way, whatever was given; and a mark can be changed, also to none."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    for mark in (
+        PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said."),
+        PersonMark(Decimal(1), Decimal("-0.5"), comment="Well said."),
+        PersonMark(extra=Decimal(1), comment="On second thoughts."),
+    ):
+        seen = []
+        for give in (lambda *one: opened.store.give("exam", *one), opened.give):
+            give("grace", WHY, mark)
+            seen.append((opened.store.marks("exam"), totals(opened.store)))
+        assert ({"grace": {WHY: mark}}, seen[0]) == (seen[0][0], seen[1])
+
+
+def test_a_mark_for_nothing_is_refused(store: Store) -> None:
+    """The error names student and cell, and nothing is written."""
+    keep(store, middling(), RUBRIC, MOMENT)
+    mark = PersonMark(Decimal(1))
+    for student, cell in (("zoe", WHY), ("grace", ("exam", "no-such-cell"))):
+        with pytest.raises(GradebookError, match=f"{student!r} has no cell {cell[1]!r} in 'exam'"):
+            store.give("exam", student, cell, mark)
+    with pytest.raises(GradebookError, match="in 'another'"):
+        store.give("another", "grace", WHY, mark)
+    assert {} == store.marks("exam")
+
+
+def test_the_next_command_finds_what_this_one_kept(opened: Opened) -> None:
+    """Results, marks, whom people see and what came from decisions; runs are counted on."""
+    if opened.again is None:
+        pytest.skip("not applicable: it forgets everything at the end, and says so")
+    store = opened.store
+    for graded in (good(), middling()):
+        keep(store, graded, RUBRIC, MOMENT)
+    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"), "Which two?")})
+    store.give("exam", "grace", FORMULA, PersonMark(Decimal("0.25")))
+    run = store.begin(RUBRIC, "e" * 64, "namespaces")
+    before = (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
+    with opened.again() as again:
+        again.prepare(RUBRIC, RELEASES)
+        assert before == (again.results("exam"), again.marks("exam"), again.listed("exam"), totals(again))
+        assert good() == again.find(entry(good(), RUBRIC).key)
+        again.finish(run)
+        assert run != again.begin(RUBRIC, "e" * 64, "namespaces")
+        keep(again, better(middling()), RUBRIC, MOMENT)
+        again.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
+        marks = again.marks("exam")["grace"]
+        assert (Decimal(1), True) == (marks[WHY].points, marks[FORMULA].again)
 
 
 def test_a_new_submission_asks_for_the_mark_again(opened: Opened) -> None:
