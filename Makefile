@@ -104,7 +104,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "installing into $(VENV); this takes some minutes, once"
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
 	    $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install $(PIP_FLAGS) pip; }
-	$(BIN)/python -m pip install $(PIP_FLAGS) --constraint constraints.txt --editable '.[course,dev]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) --constraint constraints.txt --editable '.[course,service,dev]'
 	@touch $@
 
 clean:

@@ -127,6 +127,10 @@ class GradebookError(AutograderError):
     """nbgrader's database refused, or disagrees with the rubric."""
 
 
+class ServiceError(AutograderError):
+    """The service cannot do it: its database, its configuration, or what it was asked for."""
+
+
 class SandboxError(AutograderError):
     """Base of the errors of the sandbox."""
 

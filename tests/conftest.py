@@ -12,7 +12,7 @@ import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -24,6 +24,7 @@ from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
 from autograder.sandbox.runtime import current_runtime
+from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
 from tests.support.secrecy import fixed
 
@@ -32,6 +33,9 @@ from tests.support.secrecy import fixed
 settings.register_profile("suite", deadline=None, database=None, derandomize=True)
 settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
@@ -177,6 +181,27 @@ def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with launching.forked_zygotes(request.getfixturevalue("zygote_templates")):
         yield
+
+
+@pytest.fixture(scope="session")
+def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+    """The service's database, with its tables, and Django configured for it in this process."""
+    from autograder.service import postgres, setup
+
+    with postgres.EmbeddedPostgres(tmp_path_factory.mktemp("database")) as running:
+        setup.configure(setup.Wanted(running.url))
+        setup.migrate()
+        yield running
+        setup.close()
+
+
+@pytest.fixture
+def service_course(service_database: EmbeddedPostgres) -> CourseRecord:
+    """An empty course of the service."""
+    from autograder.service.models import CourseRecord
+
+    number = CourseRecord.objects.count() + 1
+    return CourseRecord.objects.create(slug=f"course-{number}", title=f"Course {number}", secret=fixed(32))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,6 +35,7 @@ LAYERS = (
     {"verify"},
     {"demo"},
     {"app"},
+    {"service"},
     {"cli"},
 )
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
@@ -361,7 +362,11 @@ def test_one_module_names_the_store() -> None:
 
 def test_files_fit_a_reader() -> None:
     """No file is longer than 600 lines."""
-    lengths = {name: path.read_text("utf-8").count("\n") for name, path in FILES.items()}
+    lengths = {
+        name: path.read_text("utf-8").count("\n")
+        for name, path in FILES.items()
+        if ".migrations." not in name  # Django writes them
+    }
     assert {} == {name: length for name, length in lengths.items() if length > MOST_LINES_IN_A_FILE}
 
 

@@ -129,26 +129,37 @@ def _moment(handin: Handin) -> datetime:
     return handin.submitted_at or datetime.min.replace(tzinfo=UTC)
 
 
-def load(course: Course, rubric: Rubric) -> Schedule | None:
-    """When an assignment is sat; None where ``exams.toml`` says nothing of it.
+def stated(course: Course, name: str) -> Any:
+    """What ``exams.toml`` says of an assignment, as it is written; None where it says nothing.
 
     Raises:
-        CourseError: the file cannot be read, names an assignment that does not exist, or states impossible
-            times; names the place.
+        CourseError: the file cannot be read, or names an assignment that does not exist.
     """
     path = course.exams
     if not path.exists():
         return None
     try:
         written = tomllib.loads(atomic.read(path).decode("utf-8"))
+        tables.check_known_keys(written, (*course.assignments(), name), str(path))
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CourseError(f"{path}: not valid TOML: {error}") from error
+    except RubricError as error:
+        raise CourseError(str(error)) from error
+    return written.get(name)
+
+
+def load(course: Course, rubric: Rubric) -> Schedule | None:
+    """When an assignment is sat; None where ``exams.toml`` says nothing of it.
+
+    Raises:
+        CourseError: as in `stated`; or the times are impossible ones, and the error names the place.
+    """
     name = rubric.assignment.name
+    table = stated(course, name)
     try:
-        tables.check_known_keys(written, (*course.assignments(), name), str(path))
-        return read(written[name], rubric, f"{path}: [{name}]") if name in written else None
+        return None if table is None else read(table, rubric, f"{course.exams}: [{name}]")
     except RubricError as error:
         raise CourseError(str(error)) from error
 

@@ -20,6 +20,7 @@ from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE
 from autograder.notebook.files import read_file
 from autograder.records import Graded
+from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
@@ -200,7 +201,7 @@ class _Recorder:
         Raises:
             GradebookError: not one of the last `MOST_REFUSED` could be recorded.
         """
-        group = [(handin, key, _timed(graded, handin.timing)) for handin, key, graded in group]
+        group = [(handin, key, with_timing(graded, handin.timing)) for handin, key, graded in group]
         rubrics = self._assignment.rubric_of
         try:
             entries = [
@@ -226,7 +227,7 @@ class _Recorder:
             yield Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, problem)
 
 
-def _timed(graded: Graded, timing: Timing | None) -> Graded:
+def with_timing(graded: Graded, timing: Timing | None) -> Graded:
     """The result with the remarks about its time, in the place of older ones."""
     others = [note for note in graded.score.notes if note.code not in timestamps.NOTES]
     notes = (*(timing.notes() if timing else ()), *others)
@@ -236,10 +237,7 @@ def _timed(graded: Graded, timing: Timing | None) -> Graded:
 def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
     if handin.timing and handin.timing.refused:
-        late = NotebookError(LATE, "handed in after the end")
-        return SubmittedFiles(
-            handin.student, {one.name: late for one in assignment.rubric.assignment.notebooks}
-        )
+        return refused_files(handin.student, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes] = {}
     for notebook in assignment.rubric.assignment.notebooks:
@@ -249,6 +247,12 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
             if not isinstance(content, NotebookError):
                 files[name] = content
     return SubmittedFiles(handin.student, notebooks, files)
+
+
+def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
+    """What stands in place of a submission that came too late, where late ones are refused."""
+    late = NotebookError(LATE, "handed in after the end")
+    return SubmittedFiles(student, {one.name: late for one in rubric.assignment.notebooks})
 
 
 def _content(folder: Path, name: str) -> bytes | NotebookError:

@@ -22,6 +22,7 @@ def test_no_verdict_is_wrong() -> None:
         assert outcomes["refused"] < PAIRS // 50
 
 
+@pytest.mark.timed
 def test_no_input_breaks_or_stalls_anything() -> None:
     """Every text is read or refused at a place inside it, within the limits of time and memory."""
     found = check_inputs(INPUTS, SEED)

@@ -266,9 +266,8 @@ def test_the_reference_digest_follows_every_change(course: Course) -> None:
     assert 4 == len(set(digests))
 
 
-NO_RUBRIC: Any = None
 PIPES: dict[str, Callable[[Course], object]] = {
-    "exams.toml": lambda course: schedule.load(course, NO_RUBRIC),
+    "exams.toml": lambda course: schedule.stated(course, "exam"),
     "roster.csv": lambda course: read_rows(course.root / "roster.csv", "the roster", ("id",), needed=("id",)),
     "rubrics/exam.toml": lambda course: load_rubric(course.root / "rubrics/exam.toml"),
     "variants/manifest.json": lambda course: manifest.load(course.root / "variants", b""),

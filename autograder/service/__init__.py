@@ -1,0 +1,23 @@
+"""The service behind the pages: hand in, grade, keep; a database that any number of machines share.
+
+PostgreSQL is the record here, and nbgrader's gradebook.db one of its projections.
+
+==================  =====================================================================================
+module              holds
+==================  =====================================================================================
+`postgres`          the database that comes along, started below the course folder (`launch` starts it)
+`setup`             Django's settings, in code, and the migrations
+`models`            the tables
+`blobs`             bytes by their digest: notebooks, data, releases
+`versions`          assignments as they were released, out of a folder and into one again
+`attempts`          hand in, claim, keep the result, give back; the sweep that loses nothing
+`tasks`, `worker`   the queue (Procrastinate) and who empties it
+`receipts`          what a student gets for handing in, signed
+`store`             the database as a store (`autograder.store`)
+`audit`             who did what, chained
+`people`            accounts, roles, what each may do
+==================  =====================================================================================
+
+Whoever hands in has a row in `models.Attempt` before a receipt is made. That row is the truth: a job of the
+queue may get lost, the row is found by the next sweep.
+"""

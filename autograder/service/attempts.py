@@ -1,0 +1,263 @@
+"""What was handed in: received, claimed by a worker, kept, given back. Nothing that has a receipt is lost.
+
+An attempt waits, runs under a lease, and is graded or failed. A lease that ended may be taken by another
+worker; what the first one brings later is not kept. So each attempt has one result, whoever died meanwhile.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.db.models import Max, Q, QuerySet
+from django.utils import timezone
+
+from autograder.course import Handin, name_fault, schedule
+from autograder.course.schedule import Schedule
+from autograder.errors import NotebookError, ServiceError
+from autograder.grading.batch import refused_files, with_timing
+from autograder.grading.pipeline import SubmittedFiles
+from autograder.records import Graded
+from autograder.rubric import Rubric
+from autograder.service import blobs, tasks
+from autograder.service.models import Account, Attempt, AttemptFile, Offer, State
+from autograder.service.receipts import Signer
+from autograder.service.store import DatabaseStore
+from autograder.store import GradedEntry, Key
+
+LEASE = timedelta(seconds=60)
+"""How long a worker has an attempt; it is made longer while it lives."""
+MOST_TRIES = 3
+MOST_BYTES = 64 << 20
+"""Of all files of one attempt together."""
+OVERDUE = timedelta(seconds=5)
+"""After so long an attempt that waits is given to the queue again."""
+
+
+def hand_in(
+    offer: Offer, student: str, files: Mapping[str, bytes], signer: Signer, by: Account | None = None
+) -> Attempt:
+    """Receive what a student hands in: kept, signed for, and in the queue, all or nothing.
+
+    Args:
+        offer: what it is for.
+        student: whose it is.
+        files: by name; names without folders.
+        signer: of the receipt.
+        by: who sent it; None: it was imported.
+
+    Raises:
+        ServiceError: a name is not usable, all are too large together, or there were too many attempts.
+    """
+    _check(student, files)
+    digests = dict(zip(files, blobs.put(files.values()), strict=True))
+    with transaction.atomic():
+        with connection.cursor() as cursor:  # numbers of one student's attempts have no gap and no double
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [offer.pk, student])
+        known = Attempt.objects.filter(offer=offer, student=student)
+        number = (known.aggregate(last=Max("number"))["last"] or 0) + 1
+        if number > offer.most_attempts:
+            raise ServiceError(f"there were {offer.most_attempts} attempts already, which is the most")
+        attempt = Attempt(
+            offer=offer,
+            version_id=offer.version_id,
+            student=student,
+            number=number,
+            digest=_submitted(student, files).digest(),
+            submitted_at=timezone.now(),
+            by=by,
+        )
+        attempt.receipt = signer.sign(
+            {
+                "course": offer.course.slug,
+                "assignment": offer.assignment,
+                "student": student,
+                "attempt": number,
+                "id": str(attempt.pk),
+                "received": attempt.submitted_at.isoformat(timespec="milliseconds"),
+                "digest": attempt.digest,
+                "files": digests,
+            }
+        )
+        attempt.save(force_insert=True)
+        AttemptFile.objects.bulk_create(
+            AttemptFile(attempt=attempt, name=name, blob_id=digest) for name, digest in digests.items()
+        )
+        tasks.defer(attempt.pk)
+    return attempt
+
+
+def _check(student: str, files: Mapping[str, bytes]) -> None:
+    if fault := name_fault(student):
+        raise ServiceError(f"{student!r} cannot be a student's id: {fault}")
+    if not files:
+        raise ServiceError("no file was handed in")
+    for name in files:
+        if fault := name_fault(name):
+            raise ServiceError(f"{name!a} cannot be a file's name: {fault}")
+    size = sum(map(len, files.values()))
+    if size > MOST_BYTES:
+        raise ServiceError(f"the files have {size >> 20} MB together; at most {MOST_BYTES >> 20} are taken")
+
+
+def _submitted(student: str, files: Mapping[str, bytes]) -> SubmittedFiles:
+    """As it was handed in, whatever the rubric wants of it."""
+    notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
+    return SubmittedFiles(
+        student, notebooks, {name: data for name, data in files.items() if not name.endswith(".ipynb")}
+    )
+
+
+def contents(attempt: Attempt) -> dict[str, bytes]:
+    """The files of an attempt, by name."""
+    files = dict(attempt.files.values_list("name", "blob_id"))
+    found = blobs.get(files.values())
+    return {name: found[digest] for name, digest in files.items()}
+
+
+def to_grade(attempt: Attempt, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
+    """What a grader gets: the notebooks that the rubric asks for, and the files that go with them."""
+    timing = timed(attempt, rubric).timing
+    if timing and timing.refused:
+        return refused_files(attempt.student, rubric)
+    notebooks: dict[str, bytes | NotebookError] = {}
+    along: dict[str, bytes] = {}
+    for notebook in rubric.assignment.notebooks:
+        name = f"{notebook.name}.ipynb"
+        missing = NotebookError("missing", f"{name} was not handed in")
+        notebooks[notebook.name] = files.get(name, missing)
+        along |= {one: files[one] for one in notebook.take_along if one in files}
+    return SubmittedFiles(attempt.student, notebooks, along)
+
+
+def claim(identifier: uuid.UUID) -> Attempt | None:
+    """Take an attempt, if it waits or its lease has ended; None where there is nothing to do.
+
+    One that was tried as often as it may be fails.
+    """
+    now = timezone.now()
+    free = Q(state=State.WAITING) | Q(state=State.RUNNING, leased_until__lt=now)
+    with transaction.atomic():
+        attempt = Attempt.objects.select_for_update().filter(free, pk=identifier).first()
+        if attempt is None:
+            return None
+        if attempt.tries >= MOST_TRIES:
+            attempt.state = State.FAILED
+            attempt.problem = attempt.problem or "the worker ended each time; nothing says why"
+        else:
+            attempt.state, attempt.tries = State.RUNNING, attempt.tries + 1
+            attempt.lease, attempt.leased_until = uuid.uuid4(), now + LEASE
+        attempt.save()
+    return attempt if attempt.state == State.RUNNING else None
+
+
+def prolong(attempt: Attempt) -> bool:
+    """Keep the lease; False: another one has it."""
+    mine = Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING)
+    return bool(mine.update(leased_until=timezone.now() + LEASE))
+
+
+def give_back(attempt: Attempt, problem: str) -> None:
+    """Let somebody else try; after the last try it has failed, and says why."""
+    state = State.FAILED if attempt.tries >= MOST_TRIES else State.WAITING
+    Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING).update(
+        state=state, problem=problem, lease=None, leased_until=None
+    )
+
+
+def retry(attempt: Attempt) -> None:
+    """Try a failed attempt again, as a person asked for."""
+    with transaction.atomic():
+        failed = Attempt.objects.filter(pk=attempt.pk, state=State.FAILED)
+        if failed.update(state=State.WAITING, tries=0, problem=""):
+            tasks.defer(attempt.pk)
+
+
+def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> bool:
+    """Keep the result of an attempt, and let it count if this is the one that does; once.
+
+    Args:
+        attempt: as it was claimed.
+        graded: what came of it.
+        rubric: that the student was asked by.
+        environment: digest of what computed it.
+
+    Returns:
+        False: another worker has it by now, and nothing was kept.
+    """
+    with transaction.atomic():
+        mine = Attempt.objects.select_for_update().filter(pk=attempt.pk, lease=attempt.lease)
+        row = mine.filter(state=State.RUNNING).first()
+        if row is None:
+            return False
+        store = DatabaseStore(row.offer.course)
+        key = Key.of(row.student, graded.digest, rubric, environment)
+        row.result_id = store.keep(GradedEntry(key, graded, rubric, row.submitted_at))
+        row.state, row.graded_at, row.problem = State.GRADED, timezone.now(), ""
+        row.lease = row.leased_until = None
+        row.save()
+        with connection.cursor() as cursor:  # two attempts of one student may be done at once
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, row.student])
+        handin = counting(row.offer, row.student, rubric)
+        if handin is not None and handin.folder.name == str(row.pk):
+            timed = with_timing(graded, handin.timing)
+            store.record([GradedEntry(key, timed, rubric, row.submitted_at)])
+    return True
+
+
+def counting(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
+    """The attempt of a student that counts, as the schedule has it; its folder's name is the attempt's id.
+
+    Where there are no times it is the last one. None: nothing was handed in.
+    """
+    attempts = Attempt.objects.filter(offer=offer, student=student).exclude(state=State.FAILED)
+    handins = [_handin(one) for one in attempts.order_by("-number")]
+    if not handins:
+        return None
+    times = schedule_of(offer, rubric)
+    return times.counting(handins, timezone.now()) if times else handins[0]
+
+
+def timed(attempt: Attempt, rubric: Rubric) -> Handin:
+    """An attempt, with how it stands to the time allowed."""
+    times = schedule_of(attempt.offer, rubric)
+    return times.counting([_handin(attempt)], timezone.now()) if times else _handin(attempt)
+
+
+def schedule_of(offer: Offer, rubric: Rubric) -> Schedule | None:
+    """When an assignment may be handed in; None: there is no end.
+
+    Raises:
+        RubricError: the times are impossible ones.
+    """
+    return schedule.read(offer.times, rubric, offer.assignment) if offer.times else None
+
+
+def _handin(attempt: Attempt) -> Handin:
+    return Handin(attempt.student, Path(str(attempt.pk)), attempt.submitted_at)
+
+
+def sweep() -> int:
+    """Give to the queue again what has neither a result nor, by all signs, a job; how many there were."""
+    now = timezone.now()
+    forgotten = Q(state=State.WAITING, submitted_at__lt=now - OVERDUE)
+    left = Q(state=State.RUNNING, leased_until__lt=now)
+    found = list(
+        Attempt.objects.filter(forgotten | left).order_by("submitted_at").values_list("pk", flat=True)
+    )
+    return sum(tasks.defer(identifier) for identifier in found)
+
+
+def grade_again(attempts: QuerySet[Attempt]) -> int:
+    """Grade attempts anew, by what their offers say now; how many."""
+    with transaction.atomic():
+        found = list(attempts.select_for_update().filter(state=State.GRADED))
+        for attempt in found:
+            Attempt.objects.filter(pk=attempt.pk).update(
+                state=State.WAITING, tries=0, version=attempt.offer.version_id
+            )
+            tasks.defer(attempt.pk)
+    return len(found)

@@ -1,0 +1,302 @@
+"""The tables of the service. `Attempt` is the truth about a submission, whatever became of its job.
+
+Times are UTC. Points are exact decimals, written as text: a mark has as many digits as a person typed.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import Q
+
+
+class Account(AbstractUser):
+    """Somebody who can sign in. What they may do follows from their memberships (`Member`)."""
+
+    language = models.CharField(max_length=8, blank=True)
+
+
+class Blob(models.Model):
+    """Bytes by their SHA-256: notebooks, data, files of releases. Never changed, kept once."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    size = models.BigIntegerField()
+    data = models.BinaryField()
+
+
+class CourseRecord(models.Model):
+    """A course. Its secret is here because workers need it, and have nothing but the database."""
+
+    slug = models.SlugField(max_length=64, unique=True)
+    title = models.CharField(max_length=200)
+    secret = models.BinaryField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+
+class Version(models.Model):
+    """An assignment as it was taken over from a folder: rubric, sources, references, release, variants."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="versions")
+    assignment = models.CharField(max_length=128)
+    number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    rubric_version = models.IntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        """Numbers count from one; the same files are the same version."""
+
+        constraints = (
+            models.UniqueConstraint(fields=["course", "assignment", "number"], name="version_number"),
+            models.UniqueConstraint(fields=["course", "assignment", "digest"], name="version_digest"),
+        )
+
+
+class VersionFile(models.Model):
+    """One file of a version, by its path in the course folder."""
+
+    version = models.ForeignKey(Version, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=500)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+
+    class Meta:
+        """A path occurs once."""
+
+        constraints = (models.UniqueConstraint(fields=["version", "path"], name="version_path"),)
+
+
+class Offer(models.Model):
+    """An assignment that a course offers: which version, when, and what students see of it."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="offers")
+    assignment = models.CharField(max_length=128)
+    version = models.ForeignKey(Version, models.PROTECT, related_name="+")
+    title = models.CharField(max_length=200)
+    visible = models.BooleanField(default=False)
+    """Students see it and can hand in."""
+    published_at = models.DateTimeField(null=True)
+    """Since when students see their marks; None: not."""
+    times = models.JSONField(default=dict)
+    """A table as in exams.toml (`autograder.course.schedule`); empty: no end."""
+    most_attempts = models.PositiveIntegerField(default=50)
+
+    class Meta:
+        """A course offers an assignment once."""
+
+        constraints = (models.UniqueConstraint(fields=["course", "assignment"], name="offer_assignment"),)
+
+
+class Role(models.TextChoices):
+    """What somebody is in a course; each may do what those before it may, but for the student's own."""
+
+    STUDENT = "student"
+    TA = "ta"
+    HEAD_TA = "head-ta"
+    INSTRUCTOR = "instructor"
+    ADMINISTRATOR = "administrator"
+
+
+class Member(models.Model):
+    """Somebody in a course, with or without an account yet."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="members")
+    account = models.ForeignKey(Account, models.PROTECT, null=True, related_name="memberships")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    student = models.CharField(max_length=128, blank=True)
+    """The id of a student; empty for others."""
+    first_name = models.CharField(max_length=150, blank=True)
+    last_name = models.CharField(max_length=150, blank=True)
+    email = models.EmailField(blank=True)
+
+    class Meta:
+        """An account, and a student's id, occur once in a course."""
+
+        constraints = (
+            models.UniqueConstraint(
+                fields=["course", "account"], condition=Q(account__isnull=False), name="member_account"
+            ),
+            models.UniqueConstraint(
+                fields=["course", "student"], condition=~Q(student=""), name="member_student"
+            ),
+            models.CheckConstraint(condition=Q(role="student") ^ Q(student=""), name="member_student_id"),
+        )
+
+
+class State(models.TextChoices):
+    """What becomes of an attempt."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    GRADED = "graded"
+    FAILED = "failed"
+    """It was tried as often as it may be; `Attempt.problem` says why. A person can try it again."""
+
+
+class Attempt(models.Model):
+    """Something that was handed in. It has a result, or a live job, or is failed for a reason."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    offer = models.ForeignKey(Offer, models.PROTECT, related_name="attempts")
+    version = models.ForeignKey(Version, models.PROTECT, related_name="+")
+    student = models.CharField(max_length=128)
+    number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    """Of the files handed in (`autograder.grading.pipeline.SubmittedFiles.digest`)."""
+    submitted_at = models.DateTimeField()
+    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+    receipt = models.TextField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    tries = models.PositiveSmallIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True)
+    lease = models.UUIDField(null=True)
+    """Who has it now: a result that comes with another one is too late."""
+    problem = models.TextField(blank=True)
+    graded_at = models.DateTimeField(null=True)
+    result = models.ForeignKey("StoredResult", models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        """Numbers count from one for each student."""
+
+        constraints = (
+            models.UniqueConstraint(fields=["offer", "student", "number"], name="attempt_number"),
+            models.CheckConstraint(
+                condition=Q(state="graded", result__isnull=False) | ~Q(state="graded"), name="attempt_result"
+            ),
+        )
+        indexes = (
+            models.Index(fields=["state", "leased_until"], name="attempt_open"),
+            models.Index(fields=["offer", "student"], name="attempt_of"),
+        )
+
+
+class AttemptFile(models.Model):
+    """One file of an attempt."""
+
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=255)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+
+    class Meta:
+        """A name occurs once."""
+
+        constraints = (models.UniqueConstraint(fields=["attempt", "name"], name="attempt_file"),)
+
+
+class StoredRun(models.Model):
+    """A run of a grader; one without an end was interrupted."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    assignment = models.CharField(max_length=128)
+    rubric_version = models.IntegerField()
+    rubric = models.CharField(max_length=64)
+    environment = models.CharField(max_length=64)
+    isolation = models.CharField(max_length=32)
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+
+class StoredResult(models.Model):
+    """A result under all that it depends on (`autograder.store.Key`)."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    student = models.CharField(max_length=128)
+    assignment = models.CharField(max_length=128)
+    submission = models.CharField(max_length=64)
+    rubric_version = models.IntegerField()
+    rubric = models.CharField(max_length=64)
+    environment = models.CharField(max_length=64)
+    run = models.ForeignKey(StoredRun, models.PROTECT, null=True, related_name="+")
+    recorded_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True)
+    graded = models.BinaryField()
+    whole = models.BooleanField(default=True)
+    """False: its notebooks are gone, since the student has newer results (`Budgets.attempts`)."""
+
+    class Meta:
+        """One result under one key."""
+
+        constraints = (
+            models.UniqueConstraint(
+                fields=[
+                    "course",
+                    "assignment",
+                    "student",
+                    "submission",
+                    "rubric_version",
+                    "rubric",
+                    "environment",
+                ],
+                name="result_key",
+            ),
+        )
+
+
+class CurrentResult(models.Model):
+    """Which result of a student counts."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    assignment = models.CharField(max_length=128)
+    student = models.CharField(max_length=128)
+    result = models.ForeignKey(StoredResult, models.PROTECT, related_name="+")
+
+    class Meta:
+        """One for each student."""
+
+        constraints = (
+            models.UniqueConstraint(fields=["course", "assignment", "student"], name="current_result"),
+        )
+
+
+class CellPlace(models.Model):
+    """A grade cell of an assignment, as rubric and release have it."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    assignment = models.CharField(max_length=128)
+    notebook = models.CharField(max_length=128)
+    cell = models.CharField(max_length=128)
+
+    class Meta:
+        """A cell occurs once."""
+
+        constraints = (
+            models.UniqueConstraint(fields=["course", "assignment", "notebook", "cell"], name="cell_place"),
+        )
+
+
+class CellMark(models.Model):
+    """What one student's cell got: automatically, and from people."""
+
+    place = models.ForeignKey(CellPlace, models.CASCADE, related_name="marks")
+    student = models.CharField(max_length=128)
+    automatic = models.CharField(max_length=40, null=True)
+    pending = models.BooleanField(default=True)
+    """Some of it waits for a person."""
+    points = models.CharField(max_length=40, null=True)
+    extra = models.CharField(max_length=40, default="0")
+    again = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+    decided = models.CharField(max_length=40, null=True)
+    touched = models.BooleanField(default=False)
+    """A person gave something, or took it back."""
+
+    class Meta:
+        """One row for each student and cell."""
+
+        constraints = (models.UniqueConstraint(fields=["place", "student"], name="cell_mark"),)
+        indexes = (models.Index(fields=["student"], name="cell_mark_student"),)
+
+
+class AuditEntry(models.Model):
+    """Who did what, when; each entry holds the digest of the one before (`autograder.service.audit`)."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, null=True, related_name="+")
+    at = models.DateTimeField()
+    who = models.CharField(max_length=150)
+    action = models.CharField(max_length=64)
+    subject = models.CharField(max_length=300)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    previous = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64, unique=True)

@@ -1,0 +1,77 @@
+"""What a student gets for handing in: what arrived, when, and the service's signature (Ed25519, RFC 8032).
+
+A receipt is one line of JSON. Whoever has the service's public key can tell that nothing of it was changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from autograder.errors import ServiceError
+
+FORMAT = "autograder-receipt-1"
+_SIGNATURE = "signature"
+
+
+class Signer:
+    """Signs receipts.
+
+    Args:
+        key: 32 bytes of a private key.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(key)
+
+    @property
+    def public(self) -> str:
+        """The public key, to verify with: 32 bytes in base64."""
+        return _text(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+    def sign(self, facts: Mapping[str, Any]) -> str:
+        """A receipt of these facts."""
+        stated = {"format": FORMAT, **facts}
+        return _line({**stated, _SIGNATURE: _text(self._key.sign(_line(stated).encode()))})
+
+
+def verify(receipt: str, public: str) -> dict[str, Any]:
+    """The facts of a receipt.
+
+    Raises:
+        ServiceError: it is none, or it was not signed with this key, or it was changed.
+    """
+    try:
+        stated = json.loads(receipt)
+        signature = base64.b64decode(stated.pop(_SIGNATURE), validate=True)
+        known = stated["format"] == FORMAT
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ServiceError("this is no receipt: expected the line of JSON that was downloaded") from error
+    if not known:
+        raise ServiceError(f"this receipt is of another format: expected {FORMAT}, got {stated['format']!r}")
+    try:
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
+    except ValueError as error:
+        raise ServiceError("the public key is not one: expected 32 bytes in base64") from error
+    try:
+        key.verify(signature, _line(stated).encode())
+    except InvalidSignature as error:
+        raise ServiceError(
+            "the signature does not fit: the receipt was changed, or another service signed it"
+        ) from error
+    return dict(stated)
+
+
+def _line(facts: Mapping[str, Any]) -> str:
+    """The one way in which facts are written, so that signatures can be compared."""
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

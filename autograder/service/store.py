@@ -1,0 +1,340 @@
+"""The service's database as a store (`autograder.store`): one course of it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Self
+
+import msgspec
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+from msgspec.structs import replace
+
+from autograder.errors import CourseError, GradebookError
+from autograder.grades import CellName, CellPoints, PersonMark, automatic_points
+from autograder.limits import Budgets, budgets
+from autograder.notebook.release import load_release
+from autograder.records import Graded
+from autograder.rubric import Rubric
+from autograder.service.models import (
+    CellMark,
+    CellPlace,
+    CourseRecord,
+    CurrentResult,
+    Member,
+    Role,
+    StoredResult,
+    StoredRun,
+)
+from autograder.store import (
+    AnswerName,
+    Decision,
+    EnteredMarks,
+    FrontEnd,
+    GradedEntry,
+    Key,
+    Student,
+    bounded,
+    decode,
+    encode,
+    settle,
+)
+
+
+class DatabaseStore:
+    """Fulfils `autograder.store.Store` for one course. Any number of processes may use it at once.
+
+    Args:
+        course: the course's row.
+    """
+
+    front_end = FrontEnd(
+        "the service", "the pages of the course", "an instructor takes somebody out on the class list"
+    )
+
+    def __init__(self, course: CourseRecord) -> None:
+        self._course = course
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The connection belongs to the process."""
+
+    @contextlib.contextmanager
+    def _whole(self, what: str) -> Iterator[None]:
+        """A transaction; what the database refuses becomes a GradebookError that begins with ``what``."""
+        try:
+            with transaction.atomic():
+                yield
+        except DatabaseError as error:
+            raise GradebookError(f"{what}: {error}") from error
+
+    def prepare(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
+        """See `Store.prepare`."""
+        name = rubric.assignment.name
+        wanted = _wanted(rubric, releases)
+        with self._whole(f"assignment {name!r} could not be prepared"):
+            CourseRecord.objects.select_for_update().get(pk=self._course.pk)
+            cells = CellPlace.objects.filter(course=self._course, assignment=name)
+            present = {(one.notebook, one.cell): one for one in cells}
+            gone = [one for place, one in present.items() if place not in wanted]
+            marked = CellMark.objects.filter(place__in=gone, touched=True).select_related("place")
+            for mark in marked[:1]:
+                raise GradebookError(
+                    f"cell {mark.place.cell!r} is no longer in the release, but carries marks or comments of "
+                    "a human; put the cell back, or take the marks away first"
+                )
+            CellPlace.objects.filter(pk__in=[one.pk for one in gone]).delete()
+            new = CellPlace.objects.bulk_create(
+                CellPlace(course=self._course, assignment=name, notebook=notebook, cell=cell)
+                for notebook, cell in sorted(wanted - present.keys())
+            )
+            students = sorted(self.listed(name))
+            CellMark.objects.bulk_create(
+                CellMark(place=place, student=student) for place in new for student in students
+            )
+
+    def enrol(self, students: Iterable[Student]) -> None:
+        """See `Store.enrol`."""
+        with self._whole("the class list could not be entered"):
+            for student in students:
+                fields = ("first_name", "last_name", "email")
+                values = {name: value for name in fields if (value := getattr(student, name))}
+                Member.objects.update_or_create(
+                    course=self._course,
+                    student=student.id,
+                    defaults=values,
+                    create_defaults={"role": Role.STUDENT, **values},
+                )
+
+    def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
+        """See `Store.begin`."""
+        with self._whole("the run could not be noted"):
+            run = StoredRun.objects.create(
+                course=self._course,
+                assignment=rubric.assignment.name,
+                rubric_version=rubric.version,
+                rubric=rubric.digest,
+                environment=environment,
+                isolation=isolation,
+            )
+        return int(run.pk)
+
+    def finish(self, run: int) -> None:
+        """See `Store.finish`."""
+        with self._whole("the run could not be noted"):
+            StoredRun.objects.filter(course=self._course, pk=run).update(finished_at=timezone.now())
+
+    def find(self, key: Key) -> Graded | None:
+        """See `Store.find`."""
+        with self._whole("the result could not be read"):
+            rows = StoredResult.objects.filter(course=self._course, whole=True, **_columns(key))
+            stored = rows.values_list("graded", flat=True).first()
+        return None if stored is None else decode(bytes(stored))
+
+    def record(
+        self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
+    ) -> Mapping[str, str]:
+        """See `Store.record`. Comments are written when a page is made, in its reader's language."""
+        del language
+        with self._whole("the marks could not be recorded"):
+            for entry in sorted(entries, key=lambda one: one.key.student):  # so that nobody waits in a circle
+                self._mark(entry, self.keep(entry, run))
+        return {}
+
+    def keep(self, entry: GradedEntry, run: int | None = None) -> int:
+        """Keep a result beside the one that counts; returns the number of its row.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+        stored = bounded(entry.graded, budgets(entry.rubric.assignment.limits).stored_mb)
+        with self._whole("the result could not be kept"):
+            row, new = StoredResult.objects.select_for_update().get_or_create(
+                course=self._course,
+                **_columns(entry.key),
+                defaults={
+                    "graded": stored,
+                    "run_id": run,
+                    "recorded_at": timezone.now(),
+                    "submitted_at": _aware(entry.submitted_at),
+                },
+            )
+            if not new and bytes(row.graded) != stored:
+                row.graded, row.run_id, row.recorded_at, row.whole = stored, run, timezone.now(), True
+                row.save()
+            self._prune(row)
+        return int(row.pk)
+
+    def _prune(self, latest: StoredResult) -> None:
+        """Take the notebooks out of a student's older results."""
+        of_student = {"course": self._course, "assignment": latest.assignment, "student": latest.student}
+        current = CurrentResult.objects.filter(**of_student).values_list("result", flat=True).first()
+        rows = StoredResult.objects.filter(**of_student, whole=True).order_by("-recorded_at", "-pk")
+        for row in [one for one in rows if one.pk not in (current, latest.pk)][Budgets().attempts - 1 :]:
+            graded = decode(bytes(row.graded))
+            row.graded = encode(replace(graded, notebooks=())) if graded is not None else b""
+            row.whole = False
+            row.save(update_fields=["graded", "whole"])
+
+    def _mark(self, entry: GradedEntry, result: int) -> None:
+        """Let a result count, and write its automatic marks."""
+        name, student = entry.key.assignment, entry.key.student
+        places = list(CellPlace.objects.filter(course=self._course, assignment=name))
+        if not places:
+            raise GradebookError(f"assignment {name!r} is not known; prepare it first")
+        current, new = CurrentResult.objects.select_for_update().get_or_create(
+            course=self._course, assignment=name, student=student, defaults={"result_id": result}
+        )
+        before = current.result_id
+        resubmitted = not new and current.result.submission != entry.key.submission
+        if before != result:
+            CurrentResult.objects.filter(pk=current.pk).update(result_id=result)
+        rows = {row.place_id: row for row in CellMark.objects.filter(place__in=places, student=student)}
+        cells = automatic_points(entry.graded.score, entry.rubric)
+        changed, added = [], []
+        for place in places:
+            row = rows.get(place.pk) or CellMark(place=place, student=student)
+            wrote = _write(row, cells.get((place.notebook, place.cell)), resubmitted=resubmitted)
+            if row.pk is None:
+                added.append(row)
+            elif wrote:
+                changed.append(row)
+        CellMark.objects.bulk_create(added)
+        CellMark.objects.bulk_update(changed, ["automatic", "pending", "again"])
+
+    def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
+        """See `Store.results`."""
+        with self._whole("the results could not be read"):
+            rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
+            if rubric:
+                rows = rows.filter(result__rubric=rubric)
+            stored = list(rows.values_list("student", "result__graded"))
+        found = {student: decode(bytes(graded)) for student, graded in sorted(stored)}
+        return {student: graded for student, graded in found.items() if graded is not None}
+
+    def listed(self, assignment: str) -> frozenset[str]:
+        """See `Store.listed`."""
+        with self._whole("the submissions could not be read"):
+            rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
+            return frozenset(rows.values_list("student", flat=True))
+
+    def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
+        """See `Store.marks`."""
+        with self._whole("the marks could not be read"):
+            rows = CellMark.objects.filter(
+                place__course=self._course, place__assignment=assignment, touched=True
+            ).select_related("place")
+            found: dict[str, dict[CellName, PersonMark]] = {}
+            for row in rows:
+                found.setdefault(row.student, {})[row.place.notebook, row.place.cell] = _given(row)
+        return found
+
+    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+        """See `Store.give`."""
+        with self._whole("the mark could not be entered"):
+            row = self._rows(assignment, [(student, *cell)]).get((student, *cell))
+            if row is None:
+                raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
+            _enter(row, mark)
+            row.save()
+
+    def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
+        """See `Store.decide`."""
+        written, kept = 0, []
+        with self._whole("the decisions could not be entered"):
+            rows = self._rows(assignment, given)
+            for answer, decision in given.items():
+                row = rows.get(answer)
+                if row is None:
+                    continue
+                found = settle(_given(row), decision, _exact(row.decided))
+                kept += [answer] if found.kept else []
+                if found.written:
+                    written += 1
+                    row.decided = str(decision.points)
+                _enter(row, found.mark)
+            CellMark.objects.bulk_update(
+                rows.values(), ["points", "extra", "again", "comment", "decided", "touched"]
+            )
+        return EnteredMarks(written, tuple(kept))
+
+    def _rows(self, assignment: str, answers: Iterable[AnswerName]) -> dict[AnswerName, CellMark]:
+        """The rows of answers, locked; in one order, so that nobody waits in a circle."""
+        wanted = set(answers)
+        found = (
+            CellMark.objects.select_for_update(of=("self",))
+            .filter(
+                place__course=self._course,
+                place__assignment=assignment,
+                student__in={student for student, _, _ in wanted},
+            )
+            .select_related("place")
+            .order_by("pk")
+        )
+        rows = {(row.student, row.place.notebook, row.place.cell): row for row in found}
+        return {answer: row for answer, row in rows.items() if answer in wanted}
+
+    def restore(
+        self,
+        results: Mapping[str, Graded],
+        rubrics: Mapping[str, Rubric],
+        releases: Mapping[str, bytes],
+        language: str = "",
+    ) -> tuple[str, ...]:
+        """See `Store.restore`; nothing else writes here."""
+        del results, rubrics, releases, language
+        return ()
+
+
+def _wanted(rubric: Rubric, releases: Mapping[str, bytes]) -> set[CellName]:
+    wanted = {(one.notebook, cell) for one in rubric.questions for cell in one.cells()}
+    for notebook in rubric.assignment.notebooks:
+        try:
+            released = load_release(releases[notebook.name], notebook.name).by_id
+        except (KeyError, CourseError) as error:
+            raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
+        for place, cell in sorted(wanted):
+            if place == notebook.name and not (cell in released and released[cell].grade):
+                raise GradebookError(f"notebook {place!r} has no cell {cell!r} marked as graded")
+    return wanted
+
+
+def _columns(key: Key) -> dict[str, object]:
+    return msgspec.structs.asdict(key)
+
+
+def _aware(moment: datetime.datetime | None) -> datetime.datetime | None:
+    if moment is None or moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=datetime.UTC)
+
+
+def _exact(stored: str | None) -> Decimal | None:
+    return None if stored is None else Decimal(stored)
+
+
+def _given(row: CellMark) -> PersonMark:
+    return PersonMark(_exact(row.points), Decimal(row.extra), row.again, row.comment)
+
+
+def _enter(row: CellMark, mark: PersonMark) -> None:
+    row.points = None if mark.points is None else str(mark.points)
+    row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
+    row.touched = mark != PersonMark()
+
+
+def _write(row: CellMark, cell: CellPoints | None, *, resubmitted: bool) -> bool:
+    """Bring a row's automatic mark up to date; whether anything changed."""
+    if cell is None:
+        return False
+    points = str(cell.points) if cell.settled else None
+    before = (row.automatic, row.pending, row.again)
+    if row.points is not None and (resubmitted or _exact(row.automatic) != _exact(points)):
+        row.again = True
+    row.automatic, row.pending = points, cell.pending
+    return before != (row.automatic, row.pending, row.again)

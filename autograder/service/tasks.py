@@ -1,0 +1,77 @@
+"""The queue: a job says which attempt to look at, and nothing else. The attempt's row is the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import procrastinate
+from django.db import transaction
+from procrastinate.contrib.django import app
+from procrastinate.exceptions import AlreadyEnqueued
+
+from autograder.errors import describe_error
+
+LOG = logging.getLogger("autograder.service.tasks")
+QUEUE = "grading"
+_TASK = "grade"
+_AGAIN_SECONDS = 1.0
+"""After so long a database that went away is asked again."""
+
+
+def defer(attempt: uuid.UUID) -> bool:
+    """Put an attempt into the queue, with the transaction that is open; False: it is there already."""
+    job = app.configure_task(_TASK, queue=QUEUE, queueing_lock=str(attempt))
+    try:
+        with transaction.atomic():  # what is refused must not end the caller's transaction
+            job.defer(attempt=str(attempt))
+    except AlreadyEnqueued:
+        return False
+    return True
+
+
+def empty_queue(grade: Callable[[uuid.UUID], None], concurrency: int, stop: threading.Event) -> None:
+    """Call ``grade`` for each job until ``stop`` is set; what runs by then is finished first.
+
+    A database that goes away is waited for.
+    """
+    while not stop.is_set():
+        try:
+            asyncio.run(_work(grade, concurrency, stop))
+        except Exception as error:  # noqa: BLE001 - the database went away, or is not there yet
+            LOG.warning("the queue cannot be reached: %s", describe_error(error))
+            stop.wait(_AGAIN_SECONDS)
+
+
+async def _work(grade: Callable[[uuid.UUID], None], concurrency: int, stop: threading.Event) -> None:
+    connector: Any = app.connector
+    worker = procrastinate.App(connector=connector.get_worker_connector())
+
+    @worker.task(name=_TASK, queue=QUEUE)
+    def _grade(attempt: str) -> None:
+        grade(uuid.UUID(attempt))
+
+    async with worker.open_async():
+        working = asyncio.create_task(
+            worker.run_worker_async(
+                queues=[QUEUE],
+                concurrency=concurrency,
+                install_signal_handlers=False,
+                delete_jobs="always",  # the attempt's row says what became of it
+                fetch_job_polling_interval=1.0,
+            )
+        )
+        stopped = asyncio.create_task(asyncio.to_thread(_wait, stop, working.done))
+        await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
+        working.cancel()  # it takes no more jobs, and ends when the running ones are done
+        await asyncio.gather(working, return_exceptions=not working.done())
+        await stopped
+
+
+def _wait(stop: threading.Event, ended: Callable[[], bool]) -> None:
+    while not (ended() or stop.wait(0.1)):
+        pass

@@ -1,0 +1,156 @@
+"""Assignments as they were released: taken out of a course folder, and laid out into one again.
+
+A worker has nothing but the database. It lays a version out below a folder of its own, and loads it from
+there as the command line does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+import msgspec
+from django.db import transaction
+from django.db.models import Max
+
+from autograder import atomic
+from autograder import rubric as rubrics
+from autograder.course import PRIVATE, Course, schedule
+from autograder.errors import CourseError, ServiceError
+from autograder.notebook.files import read_file
+from autograder.service import blobs
+from autograder.service.models import CourseRecord, Offer, Version, VersionFile
+from autograder.service.store import DatabaseStore
+
+MOST_BYTES = 512 << 20
+"""Of all files of a version together."""
+
+
+def take(record: CourseRecord, course: Course, name: str) -> Version:
+    """Take over an assignment whose release was generated. The same files again are the same version.
+
+    Raises:
+        CourseError: a file cannot be read, or all are too large together.
+        RubricError: the rubric is not valid.
+        ServiceError: the course in the database has another secret.
+    """
+    if course.secret() != bytes(record.secret):
+        raise ServiceError(
+            f"{course.root}: its secret is not that of the course {record.slug!r} in the database; variants "
+            "and hidden inputs would not be the same"
+        )
+    rubric = rubrics.load(course.rubric(name))
+    if not course.release(name).is_dir():
+        raise CourseError(f"{course.release(name)}: not released yet; run: autograder generate {name}")
+    contents = dict(_files(course, name))
+    listing = {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()}
+    digest = hashlib.sha256(json.dumps(listing, sort_keys=True).encode()).hexdigest()
+    with transaction.atomic():
+        CourseRecord.objects.select_for_update().get(pk=record.pk)
+        known = Version.objects.filter(course=record, assignment=name)
+        if found := known.filter(digest=digest).first():
+            return found
+        number = (known.aggregate(last=Max("number"))["last"] or 0) + 1
+        version = Version.objects.create(
+            course=record, assignment=name, number=number, digest=digest, rubric_version=rubric.version
+        )
+        blobs.put(contents.values())
+        VersionFile.objects.bulk_create(
+            VersionFile(version=version, path=path, blob_id=one) for path, one in listing.items()
+        )
+    return version
+
+
+def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
+    """All files that an assignment consists of, by path; links are not followed."""
+    folders = [
+        course.sources / name,
+        course.reference,
+        course.release(name),
+        course.variants(name),
+        *(course.root / "personal").glob(f"*/{name}"),
+    ]
+    found = [course.rubric(name)]
+    for folder in folders:
+        found += [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    total = 0
+    for path in found:
+        if "__pycache__" in path.parts or atomic.PARTIAL.fullmatch(path.name):
+            continue
+        try:
+            data = atomic.read(path, most=MOST_BYTES)
+        except OSError as error:
+            raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        total += len(data)
+        if total > MOST_BYTES:
+            raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB together")
+        yield path.relative_to(course.root).as_posix(), data
+
+
+def offer(record: CourseRecord, course: Course, name: str) -> Offer:
+    """Offer an assignment of a folder, or its new version, with a row for each cell that is marked.
+
+    Times are those of exams.toml, where the offer is new. What was handed in keeps the version that it was
+    graded by, until it is graded again (`attempts.grade_again`).
+
+    Raises:
+        As `take`.
+        GradebookError: a cell is gone that a person marked.
+    """
+    version = take(record, course, name)
+    rubric = rubrics.load(course.rubric(name))
+    schedule.load(course, rubric)  # impossible times are told now, and not to the first who hands in
+    times = msgspec.to_builtins(schedule.stated(course, name) or {})
+    releases = {
+        one.name: read_file(course.release(name) / f"{one.name}.ipynb") for one in rubric.assignment.notebooks
+    }
+    with transaction.atomic():
+        DatabaseStore(record).prepare(rubric, releases)
+        made, new = Offer.objects.select_for_update().get_or_create(
+            course=record,
+            assignment=name,
+            defaults={
+                "version": version,
+                "title": next(iter(rubric.assignment.title.values()), name),
+                "times": times,
+            },
+        )
+        if not new and made.version_id != version.pk:
+            made.version = version
+            made.save(update_fields=["version"])
+    return made
+
+
+def lay_out(version: Version, folder: Path) -> Course:
+    """Write the files of a version into an empty folder, with the course's secret.
+
+    Raises:
+        ServiceError: a path of it would lie elsewhere.
+    """
+    files = dict(version.files.values_list("path", "blob_id"))
+    contents = blobs.get(files.values())
+    for path, digest in files.items():
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts:
+            raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
+        place = folder / pure
+        place.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(place, contents[digest])
+    for name in ("assignments", "rubrics"):
+        (folder / name).mkdir(exist_ok=True)
+    private = folder / PRIVATE
+    private.mkdir(mode=0o700, exist_ok=True)
+    atomic.write(private / "secret", bytes(version.course.secret), mode=0o600)
+    return Course.at(folder)
+
+
+def released(version: Version, student: str) -> Mapping[str, bytes]:
+    """What a student gets: their own release where variants were handed out, else the common one."""
+    for below in (f"personal/{student}/{version.assignment}/", f"release/{version.assignment}/"):
+        files = dict(version.files.filter(path__startswith=below).values_list("path", "blob_id"))
+        if files:
+            contents = blobs.get(files.values())
+            return {path.removeprefix(below): contents[digest] for path, digest in sorted(files.items())}
+    return {}

@@ -1,0 +1,194 @@
+"""Grades what was handed in: claims an attempt, lays its assignment out, grades it, keeps the result.
+
+Any number of workers on any number of machines; each needs the database, this package and a sandbox.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from django.db import close_old_connections, connections
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.errors import describe_error
+from autograder.grading.pipeline import Grader
+from autograder.grading.scoring import SANDBOX_FAULT
+from autograder.records import Graded
+from autograder.sandbox.levels import Isolation, environment_digest
+from autograder.sandbox.outside import orphans
+from autograder.sandbox.pool import Pool
+from autograder.service import attempts, tasks, versions
+from autograder.service.models import Attempt, Version
+
+LOG = logging.getLogger("autograder.service.worker")
+MOST_KEPT = 4
+"""Versions of assignments that a worker has ready at a time; each keeps a sandbox."""
+SWEEP_SECONDS = 5.0
+
+
+class _Ready(Struct, frozen=True, eq=False):
+    """A version that can be graded at once."""
+
+    folder: Path
+    grader: Grader
+    pool: Pool
+    environment: str
+
+    def close(self) -> None:
+        self.pool.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Worker:
+    """Grades attempts, several at a time; a context manager.
+
+    Args:
+        isolation: how student code is confined.
+    """
+
+    def __init__(self, isolation: Isolation = Isolation.NAMESPACES) -> None:
+        self._isolation = isolation
+        self._ready: OrderedDict[int, _Ready] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: dict[int, threading.Lock] = {}
+        self._in_use: dict[int, int] = {}
+
+    def __enter__(self) -> Self:
+        orphans.sweep_groups()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for ready in self._ready.values():
+            ready.close()
+        self._ready.clear()
+
+    def grade(self, identifier: uuid.UUID) -> None:
+        """Grade one attempt, if it still waits. What goes wrong is noted with it; nothing is raised."""
+        close_old_connections()
+        attempt = attempts.claim(identifier)
+        if attempt is None:
+            return
+        started = time.monotonic()
+        try:
+            with _alive(attempt), self._of(attempt.version) as ready:
+                kept = self._graded(attempt, ready)
+        except Exception as error:  # noqa: BLE001 - whatever it is, somebody else may manage
+            LOG.warning("attempt %s could not be graded: %s", identifier, describe_error(error))
+            attempts.give_back(attempt, describe_error(error))
+            return
+        LOG.info(
+            "attempt %s %s in %.3f s",
+            identifier,
+            "graded" if kept else "was another's by then",
+            time.monotonic() - started,
+        )
+
+    def _graded(self, attempt: Attempt, ready: _Ready) -> bool:
+        assignment = ready.grader.assignment
+        handed = attempts.to_grade(attempt, assignment.rubric, attempts.contents(attempt))
+        graded = ready.grader.grade(handed)
+        if attempt.tries < attempts.MOST_TRIES and _fault(graded):
+            attempts.give_back(attempt, _fault(graded))
+            tasks.defer(attempt.pk)
+            return False
+        return attempts.keep(attempt, graded, assignment.rubric, ready.environment)
+
+    @contextlib.contextmanager
+    def _of(self, version: Version) -> Iterator[_Ready]:
+        """A version, made ready at its first use; those that were not used longest are let go."""
+        with self._lock:
+            making = self._making.setdefault(version.pk, threading.Lock())
+            self._in_use[version.pk] = self._in_use.get(version.pk, 0) + 1
+        try:
+            with making:
+                ready = self._ready.get(version.pk) or self._make(version)
+                with self._lock:
+                    self._ready[version.pk] = ready
+                    self._ready.move_to_end(version.pk)
+                    old = [one for one in self._ready if not self._in_use.get(one)]
+                    gone = [self._ready.pop(one) for one in old[: max(0, len(self._ready) - MOST_KEPT)]]
+            for one in gone:
+                one.close()
+            yield ready
+        finally:
+            with self._lock:
+                self._in_use[version.pk] -= 1
+
+    def _make(self, version: Version) -> _Ready:
+        folder = Path(tempfile.mkdtemp(prefix="autograder-course-"))
+        pool = Pool(isolation=self._isolation)
+        try:
+            folder.chmod(0o755)  # the sandbox binds single files of it; the secret has a folder of its own
+            loaded: Assignment = assignments.load(versions.lay_out(version, folder), version.assignment)
+            environment = environment_digest(loaded.digest(), self._isolation)
+            return _Ready(folder, Grader(loaded, pool), pool, environment)
+        except BaseException:
+            pool.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _fault(graded: Graded) -> str:
+    """Why the sandbox failed, where it did: another try, elsewhere, may go well."""
+    notes = (note.text for note in graded.score.notes if note.code == SANDBOX_FAULT)
+    return next(notes, "")
+
+
+@contextlib.contextmanager
+def _alive(attempt: Attempt) -> Iterator[None]:
+    """Prolong the lease for as long as this process lives and the attempt is worked on."""
+    done = threading.Event()
+
+    def prolong() -> None:
+        while not done.wait(attempts.LEASE.total_seconds() / 3):
+            with contextlib.suppress(Exception):  # the database may be away for a moment; the lease is not
+                attempts.prolong(attempt)
+        connections.close_all()
+
+    thread = threading.Thread(target=prolong, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
+    """Empty the queue until ``stop`` is set; what runs by then is finished first.
+
+    A database that goes away is waited for.
+
+    Args:
+        worker: entered.
+        concurrency: attempts at a time.
+        stop: ends it.
+    """
+    sweeping = threading.Thread(target=_sweep, args=(stop,), daemon=True)
+    sweeping.start()
+    tasks.empty_queue(worker.grade, concurrency, stop)
+    sweeping.join()
+
+
+def _sweep(stop: threading.Event) -> None:
+    """Whatever became of its job, an attempt that has no result comes into the queue again."""
+    while not stop.wait(SWEEP_SECONDS):
+        try:
+            close_old_connections()
+            if found := attempts.sweep():
+                LOG.info("%d attempts were given to the queue again", found)
+        except Exception as error:  # noqa: BLE001 - the next round tries again
+            LOG.warning("the sweep failed: %s", describe_error(error))
+    connections.close_all()

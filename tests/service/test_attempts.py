@@ -1,0 +1,400 @@
+"""What was handed in is received, claimed by one, kept once, and never lost."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.app import open_course
+from autograder.app.classes import grade
+from autograder.errors import ServiceError
+from autograder.records import Graded, Note, Score
+from autograder.service.receipts import verify
+from autograder.store.memory import MemoryStore
+from tests.service import course
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Attempt, CourseRecord, Offer
+
+NAME = small_course.NAME
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small course in a folder, released."""
+    return course.small(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def offer(service_course: CourseRecord, folder: Path) -> Offer:
+    """Its assignment, offered by the service."""
+    from autograder.course import Course
+
+    service_course.secret = Course.at(folder).secret()
+    service_course.save()
+    return course.offered(service_course, folder)
+
+
+@pytest.fixture
+def attempt(offer: Offer, folder: Path) -> Attempt:
+    """The first one of a student."""
+    return course.handed_in(offer, "ada", course.released(folder))
+
+
+def moved(attempt: Attempt, **fields: Any) -> Attempt:
+    """The attempt with other values in the database."""
+    type(attempt).objects.filter(pk=attempt.pk).update(**fields)
+    attempt.refresh_from_db()
+    return attempt
+
+
+def jobs(attempt: Attempt) -> int:
+    """How many jobs of it wait in the queue."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = %s",
+            [str(attempt.pk)],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def graded(attempt: Attempt) -> Graded:
+    """A result that waits for a person."""
+    return Graded(Score(attempt.student, NAME, 1, ()), digest=attempt.digest)
+
+
+def rubric_of(attempt: Attempt, folder: Path) -> Any:
+    """The rubric of the small course."""
+    from autograder import rubric
+
+    return rubric.load(open_course(folder).rubric(NAME))
+
+
+def test_a_receipt_is_made_of_what_arrived(offer: Offer, folder: Path) -> None:
+    """It names course, student, number, time and each file's digest, and the files come back as they were."""
+    from autograder.service import attempts
+
+    files = course.released(folder)
+    first, second = (course.handed_in(offer, "ada", files) for _ in range(2))
+    facts = verify(second.receipt, course.SIGNER.public)
+    assert (offer.course.slug, NAME, "ada", 2) == tuple(
+        facts[name] for name in ("course", "assignment", "student", "attempt")
+    )
+    assert (second.digest, str(second.pk), set(files)) == (facts["digest"], facts["id"], set(facts["files"]))
+    assert files == attempts.contents(second) == attempts.contents(first)
+    assert (1, 1, 1) == (jobs(first), jobs(second), course.handed_in(offer, "zoe", files).number)
+
+
+def test_a_submission_commits_with_its_job(
+    offer: Offer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the queue refuses, nothing is kept that would have no job."""
+    from autograder.service import tasks
+    from autograder.service.models import Attempt as Row
+
+    def refuse(_: uuid.UUID) -> bool:
+        raise RuntimeError("the queue is away")
+
+    monkeypatch.setattr(tasks, "defer", refuse)
+    with pytest.raises(RuntimeError, match="away"):
+        course.handed_in(offer, "ada", course.released(folder))
+    assert not Row.objects.filter(offer=offer).exists()
+
+
+@pytest.mark.parametrize(
+    ("student", "files", "told"),
+    [
+        ("../ada", {"a.ipynb": b"{}"}, "cannot be a student's id"),
+        ("ada", {}, "no file"),
+        ("ada", {"../a.ipynb": b"{}"}, "cannot be a file's name"),
+        ("ada", {".hidden": b"{}"}, "cannot be a file's name"),
+        ("ada", {"a\x00.ipynb": b"{}"}, "cannot be a file's name"),
+        ("ada", {"a.ipynb": bytes((64 << 20) + 1)}, "at most 64"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused(
+    offer: Offer, student: str, files: dict[str, bytes], told: str
+) -> None:
+    """With what is wrong; nothing of it is kept."""
+    with pytest.raises(ServiceError, match=told):
+        course.handed_in(offer, student, files)
+    assert not offer.attempts.exists()
+
+
+def test_attempts_are_capped(offer: Offer, folder: Path) -> None:
+    """The next one is refused, and the error says how many there may be."""
+    offer.most_attempts = 2
+    offer.save()
+    for _ in range(2):
+        course.handed_in(offer, "ada", course.released(folder))
+    with pytest.raises(ServiceError, match="2 attempts already"):
+        course.handed_in(offer, "ada", course.released(folder))
+
+
+def test_numbers_have_no_gap_and_no_double(offer: Offer, folder: Path) -> None:
+    """Also when one student hands in several times at once."""
+    from django.db import connections
+
+    files = course.released(folder)
+
+    def once(_: int) -> int:
+        try:
+            return course.handed_in(offer, "ada", files).number
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(range(1, 13)) == sorted(threads.map(once, range(12)))
+
+
+def test_one_worker_has_an_attempt(attempt: Attempt) -> None:
+    """However many ask for it at once."""
+    from django.db import connections
+
+    from autograder.service import attempts
+
+    start = threading.Barrier(4)
+
+    def once(_: int) -> bool:
+        try:
+            start.wait()
+            return attempts.claim(attempt.pk) is not None
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert [False, False, False, True] == sorted(threads.map(once, range(4)))
+
+
+def test_a_lease_that_ended_is_anothers(attempt: Attempt, folder: Path) -> None:
+    """The second has it; what the first brings later is not kept, and it cannot prolong or give back."""
+    from django.utils import timezone
+
+    from autograder.service import attempts
+
+    rubric = rubric_of(attempt, folder)
+    first = attempts.claim(attempt.pk)
+    assert first is not None
+    assert attempts.prolong(first)
+    moved(attempt, leased_until=timezone.now() - datetime.timedelta(seconds=1))
+    second = attempts.claim(attempt.pk)
+    assert second is not None
+    assert not attempts.prolong(first)
+    assert not attempts.keep(first, graded(attempt), rubric, "e" * 64)
+    attempts.give_back(first, "late")
+    attempt.refresh_from_db()
+    assert ("running", 2) == (attempt.state, attempt.tries)
+
+
+def test_the_last_try_fails_visibly_and_a_person_may_try_again(attempt: Attempt) -> None:
+    """With the reason; a try more than allowed is not begun, also where nobody could say why."""
+    from autograder.service import attempts
+
+    for number in range(3):
+        claimed = attempts.claim(attempt.pk)
+        assert claimed is not None, number
+        attempts.give_back(claimed, f"the sandbox failed {number}")
+    attempt.refresh_from_db()
+    assert ("failed", "the sandbox failed 2") == (attempt.state, attempt.problem)
+    assert attempts.claim(attempt.pk) is None
+    attempts.retry(attempt)
+    attempt.refresh_from_db()
+    assert ("waiting", 0, "") == (attempt.state, attempt.tries, attempt.problem)
+    moved(attempt, tries=3)
+    assert attempts.claim(attempt.pk) is None
+    attempt.refresh_from_db()
+    assert "failed" == attempt.state
+    assert "ended each time" in attempt.problem
+
+
+def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:
+    """A lost job, and a worker that died: both come into the queue again, once."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from autograder.service import attempts
+
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs")
+    attempts.sweep()
+    assert 0 == jobs(attempt)
+    moved(attempt, submitted_at=timezone.now() - datetime.timedelta(seconds=10))
+    attempts.sweep()
+    attempts.sweep()
+    assert 1 == jobs(attempt)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs")
+    assert attempts.claim(attempt.pk) is not None
+    attempts.sweep()
+    assert 0 == jobs(attempt)
+    moved(attempt, leased_until=timezone.now() - datetime.timedelta(seconds=1))
+    attempts.sweep()
+    assert 1 == jobs(attempt)
+
+
+def test_the_last_attempt_counts_in_whichever_order_they_are_graded(offer: Offer, folder: Path) -> None:
+    """One that is graded later, but was handed in earlier, stands beside it."""
+    from autograder.service import attempts
+    from autograder.service.store import DatabaseStore
+
+    files = course.released(folder)
+    first = course.handed_in(offer, "ada", files)
+    second = course.handed_in(offer, "ada", course.answered(folder, layers_answer="layers = 11"))
+    rubric = rubric_of(first, folder)
+    store = DatabaseStore(offer.course)
+    for one in (second, first):
+        claimed = attempts.claim(one.pk)
+        assert claimed is not None
+        assert attempts.keep(claimed, graded(one), rubric, "e" * 64)
+    assert {"ada": second.digest} == {who: found.digest for who, found in store.results(NAME).items()}
+    first.refresh_from_db()
+    assert ("graded", True) == (first.state, first.result_id is not None)
+
+
+@pytest.mark.parametrize(("rule", "counts"), [("review", 0), ("accept", 1), ("refuse", 0)])
+def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str, counts: int) -> None:
+    """The last one in time, or the last one where late ones are accepted; as for a folder's course."""
+    from django.utils import timezone
+
+    from autograder.service import attempts
+
+    now = timezone.now()
+    offer.times = {"end": (now - datetime.timedelta(minutes=30)).isoformat(), "late": rule}
+    offer.save()
+    both = [course.handed_in(offer, "ada", course.released(folder)) for _ in range(2)]
+    moved(both[0], submitted_at=now - datetime.timedelta(hours=1))
+    rubric = rubric_of(both[0], folder)
+    found = attempts.counting(offer, "ada", rubric)
+    assert found is not None
+    assert str(both[counts].pk) == found.folder.name
+    refused = attempts.to_grade(both[1], rubric, attempts.contents(both[1])).notebooks["code"]
+    assert (rule == "refuse") is (not isinstance(refused, bytes))
+
+
+def test_grading_again_follows_the_offer(offer: Offer, attempt: Attempt, folder: Path) -> None:
+    """What was graded waits again, with the version that is offered now; what failed stays for a person."""
+    from autograder.service import attempts
+
+    rubric = rubric_of(attempt, folder)
+    claimed = attempts.claim(attempt.pk)
+    assert claimed is not None
+    assert attempts.keep(claimed, graded(attempt), rubric, "e" * 64)
+    assert 1 == attempts.grade_again(offer.attempts.all())
+    attempt.refresh_from_db()
+    assert ("waiting", 0) == (attempt.state, attempt.tries)
+    assert 0 == attempts.grade_again(offer.attempts.all())
+
+
+# ---------------------------------------------------------------- the worker
+
+
+CLASS = {
+    "ada": {
+        "mlp_answer": 'mlp_parameters = "8*d_model^2"',
+        "layers_answer": "layers = 12",
+        "softmax_answer": "def softmax(scores):\n    e = numpy.exp(scores - scores.max(-1, keepdims=True))\n"
+        "    return e / e.sum(-1, keepdims=True)",
+        "thoughts": "Much.",
+    },
+    "bob": {"mlp_answer": 'mlp_parameters = "4*d_model^2"', "layers_answer": "layers = 13"},
+    "eve": {"layers_answer": "import os\nos._exit(0)", "activation_answer": 'activation = "gelu"'},
+    "nil": {},
+}
+
+
+@pytest.fixture
+def emptied(offer: Offer) -> Iterator[Any]:
+    """A function that lets workers empty the queue."""
+    from django.db import connections
+
+    from autograder.service.worker import Worker, run
+
+    def empty(workers: int = 1) -> None:
+        stop = threading.Event()
+
+        def work() -> None:
+            with Worker() as worker:
+                run(worker, concurrency=2, stop=stop)
+            connections.close_all()
+
+        threads = [threading.Thread(target=work) for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(1200):
+                if not offer.attempts.filter(state__in=("waiting", "running")).exists():
+                    break
+                stop.wait(0.1)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+    return empty
+
+
+@pytest.mark.sandbox
+@pytest.mark.long
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_workers_marks_are_those_of_the_command(
+    offer: Offer, folder: Path, tmp_path: Path, emptied: Any, workers: int
+) -> None:
+    """A class through the queue: every item, every note, as `autograder grade` has them from a folder."""
+    from autograder.service.store import DatabaseStore
+
+    submitted = folder / "submitted"
+    for student, answers in CLASS.items():
+        files = course.answered(folder, **answers)
+        course.handed_in(offer, student, files)
+        place = submitted / student / NAME
+        place.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            (place / name).write_bytes(data)
+    emptied(workers)
+    assert {("graded", "")} == set(offer.attempts.values_list("state", "problem"))
+    expected = MemoryStore()
+    grade(open_course(folder), NAME, store=lambda _, *, new: expected)
+    found = DatabaseStore(offer.course).results(NAME)
+    assert {who: one.score for who, one in expected.results(NAME).items()} == {
+        who: one.score for who, one in found.items()
+    }
+    assert {who: one.digest for who, one in expected.results(NAME).items()} == {
+        who: one.digest for who, one in found.items()
+    }
+    assert len({one.score.points for one in found.values()}) > 2
+
+
+@pytest.mark.sandbox
+def test_a_version_that_cannot_be_laid_out_fails_visibly(attempt: Attempt, emptied: Any) -> None:
+    """Three tries, then a reason that staff can read; the worker goes on."""
+    from autograder.service.models import VersionFile
+
+    VersionFile.objects.filter(version=attempt.version, path__startswith="rubrics/").delete()
+    for _ in range(3):
+        from autograder.service import attempts
+
+        emptied()
+        attempts.tasks.defer(attempt.pk)
+    attempt.refresh_from_db()
+    assert "failed" == attempt.state
+    assert "there is no such rubric" in attempt.problem
+
+
+def test_a_fault_of_the_sandbox_is_tried_elsewhere(attempt: Attempt) -> None:
+    """Another try, until the last; then the result stands as it is, and a person looks at it."""
+    from autograder.service import worker
+
+    fault = replace(graded(attempt).score, notes=(Note("sandbox-fault", "no memory"),))
+    assert "no memory" == worker._fault(Graded(fault))
+    assert "" == worker._fault(graded(attempt))

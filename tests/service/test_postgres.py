@@ -1,0 +1,135 @@
+"""The database that comes along: made once, found again, recovered after a kill, private."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from autograder.errors import ServiceError
+from autograder.service import setup
+from autograder.service.postgres import EmbeddedPostgres
+
+
+def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
+    """After an end, and after a kill of its first process; with checksums, and nothing on the network."""
+    folder = tmp_path / "database"
+    with EmbeddedPostgres(folder) as first:
+        with psycopg.connect(first.url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE kept (number integer)")
+            connection.execute("INSERT INTO kept VALUES (1)")
+            shown = [
+                connection.execute(f"SHOW {name}").fetchone()
+                for name in ("listen_addresses", "data_checksums")
+            ]
+            assert [("",), ("on",)] == shown
+        os.kill(first.pid, signal.SIGKILL)
+        while first.running():
+            time.sleep(0.05)
+        first.start()
+        with psycopg.connect(first.url, autocommit=True) as connection:
+            connection.execute("INSERT INTO kept VALUES (2)")
+    assert not first.running()
+    with EmbeddedPostgres(folder) as second, psycopg.connect(second.url) as connection:
+        assert [(1,), (2,)] == connection.execute("SELECT number FROM kept ORDER BY number").fetchall()
+
+
+def test_only_its_owner_reaches_it(tmp_path: Path) -> None:
+    """Folder and password are private, and a connection without the password is refused."""
+    folder = tmp_path / "database"
+    with EmbeddedPostgres(folder) as running:
+        modes = [
+            stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "password", folder / "socket")
+        ]
+        assert [0o700, 0o600, 0o700] == modes
+        password = (folder / "password").read_text()
+        with pytest.raises(psycopg.OperationalError, match="authentication"):
+            psycopg.connect(running.url.replace(password, "guessed"))
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(running.url.replace(f":{password}", ""))
+
+
+def test_a_folder_has_one_database_at_a_time(tmp_path: Path) -> None:
+    """The second one is told, and the first goes on."""
+    with EmbeddedPostgres(tmp_path / "database") as running:
+        with pytest.raises(ServiceError, match="another service has this database"):
+            EmbeddedPostgres(tmp_path / "database")
+        assert running.running()
+
+
+def test_a_folder_that_was_half_made_is_made_again(tmp_path: Path) -> None:
+    """A kill while it is made leaves nothing that the next start would stumble over."""
+    folder = tmp_path / "database"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "PG_VERSION").write_text("16\n")
+    with EmbeddedPostgres(folder) as running, psycopg.connect(running.url) as connection:
+        assert (1,) == connection.execute("SELECT 1").fetchone()
+
+
+def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
+    """A socket's path has at most 107 bytes; where the course's is longer it lies elsewhere, as private."""
+    folder = tmp_path / ("long" * 20) / "database"
+    with EmbeddedPostgres(folder) as running, psycopg.connect(running.url) as connection:
+        assert (1,) == connection.execute("SELECT 1").fetchone()
+
+
+def test_it_ends_with_its_service(tmp_path: Path) -> None:
+    """Also where the service is killed: nothing is left that would hold the folder."""
+    program = (
+        "import sys, time, pathlib\n"
+        "from autograder.service.postgres import EmbeddedPostgres\n"
+        "with EmbeddedPostgres(pathlib.Path(sys.argv[1])) as running:\n"
+        "    print(running.pid, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    folder = tmp_path / "database"
+    service = subprocess.Popen(
+        [sys.executable, "-c", program, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert service.stdout is not None
+    pid = int(service.stdout.readline())
+    service.kill()
+    service.wait()
+    service.stdout.close()
+    until = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+    with EmbeddedPostgres(folder) as again:
+        assert again.running()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "sqlite:///gradebook.db", "postgresql://host/name?nonsense=1", "mysql://user:secret@host/name"],
+)
+def test_what_is_no_url_of_postgresql_is_told(url: str) -> None:
+    """The error repeats nothing of it: it may hold a password."""
+    with pytest.raises(ServiceError, match="expected postgresql://user:password@host/name") as told:
+        setup.database(url)
+    assert "secret" not in str(told.value)
+
+
+def test_the_services_secrets_are_private(tmp_path: Path) -> None:
+    """Made once, readable by the owner alone; what others can read, or what is damaged, is refused."""
+    key = setup.kept_key(tmp_path / "service", "key")
+    path = tmp_path / "service" / "key"
+    assert (32, 0o600) == (len(key), stat.S_IMODE(path.stat().st_mode))
+    assert key == setup.kept_key(tmp_path / "service", "key")
+    path.chmod(0o644)
+    with pytest.raises(ServiceError, match="readable for others"):
+        setup.kept_key(tmp_path / "service", "key")
+    path.chmod(0o600)
+    path.write_bytes(b"short")
+    with pytest.raises(ServiceError, match="expected 32 bytes, found 5"):
+        setup.kept_key(tmp_path / "service", "key")

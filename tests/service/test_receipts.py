@@ -1,0 +1,57 @@
+"""Receipts: signed, and nothing of them can be changed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autograder.errors import ServiceError
+from autograder.service.receipts import Signer, verify
+
+SIGNER = Signer(bytes(range(32)))
+FACTS = {
+    "student": "ada",
+    "attempt": 3,
+    "received": "2031-02-03T04:05:06.789+00:00",
+    "files": {"a.ipynb": "f" * 64},
+}
+
+
+def test_a_receipt_says_what_was_signed() -> None:
+    """One line, with the facts, that the public key opens."""
+    receipt = SIGNER.sign(FACTS)
+    assert 1 == len(receipt.splitlines())
+    assert {"format": "autograder-receipt-1", **FACTS} == verify(receipt, SIGNER.public)
+    assert receipt == Signer(bytes(range(32))).sign(dict(reversed(FACTS.items())))
+
+
+@pytest.mark.parametrize("name", ["student", "attempt", "received", "files", "format"])
+def test_no_fact_can_be_changed(name: str) -> None:
+    """Whatever is changed, added or left out, the signature does not fit."""
+    stated = json.loads(SIGNER.sign(FACTS))
+    for changed in ({**stated, name: "other"}, {key: value for key, value in stated.items() if key != name}):
+        with pytest.raises(ServiceError):
+            verify(json.dumps(changed), SIGNER.public)
+
+
+def test_another_service_has_another_key() -> None:
+    """The error says that this one did not sign it."""
+    with pytest.raises(ServiceError, match="another service signed it"):
+        verify(SIGNER.sign(FACTS), Signer(bytes(32)).public)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "null", '{"signature": "x", "format": 1}', "a receipt", "1"]
+)
+def test_what_is_no_receipt_is_told(text: str) -> None:
+    """Whatever it is, an error says what was expected."""
+    with pytest.raises(ServiceError, match="receipt"):
+        verify(text, SIGNER.public)
+
+
+@pytest.mark.parametrize("key", ["", "x", "AAAA", "é"])
+def test_what_is_no_key_is_told(key: str) -> None:
+    """The same for the key."""
+    with pytest.raises(ServiceError, match="public key"):
+        verify(SIGNER.sign(FACTS), key)
