@@ -45,9 +45,11 @@ TELLING = frozenset(
         "messages",
         "paper",
         "personal",
+        "service",
         "store",
         "student",
         "verify",
+        "web",
     }
 )
 """Parts that do not decide about a result: they make what is handed out, whose bytes are part of the digest

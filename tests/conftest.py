@@ -187,11 +187,19 @@ def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
 def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
     """The service's database, with its tables, and Django configured for it in this process."""
     from autograder.service import postgres, setup
+    from autograder.web import site
+    from tests.service.course import SIGNER
 
     with postgres.EmbeddedPostgres(tmp_path_factory.mktemp("database")) as running:
-        setup.configure(setup.Wanted(running.url))
+        pages = site.Running(SIGNER, site.Loaded(), {})
+        setup.configure(
+            site.wanted(
+                running.url, secret_key="of the tests", addresses=("http://testserver",), running=pages
+            )
+        )
         setup.migrate()
         yield running
+        pages.loaded.close()
         setup.close()
 
 

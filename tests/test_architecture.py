@@ -36,6 +36,7 @@ LAYERS = (
     {"demo"},
     {"app"},
     {"service"},
+    {"web"},
     {"cli"},
 )
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""

@@ -15,6 +15,7 @@ from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.preparing import generate, new, print_, validate, verify
+from autograder.cli.serving import export, receipt, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
 
@@ -43,6 +44,11 @@ COMMANDS = (
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
+    (serve, "serve demo-course --demo"),
+    (worker, "worker --database-url postgresql://…"),
+    (submit, "submit exam.ipynb --to https://exams.example.org/app/c/dl/a/exam/"),
+    (receipt, "receipt receipt.json"),
+    (export, "export demo-course-2 --course demo-course"),
     (print_, "print dl4nlp-exam --language de --solutions"),
     (check, "check exam.ipynb"),
     (doctor, "doctor --json"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Self
 
@@ -172,10 +173,24 @@ class Gradebook:
         with self._read(f"the marks of {assignment!r} could not be read") as connection:
             return marks.read_marks(connection, assignment)
 
-    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+    def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
+        """See `Store.decided`."""
+        with self._read() as connection:
+            return marks.decided(connection, assignment)
+
+    def give(
+        self,
+        assignment: str,
+        student: str,
+        cell: CellName,
+        mark: PersonMark,
+        decided: Decimal | None = None,
+    ) -> None:
         """See `Store.give`: as formgrader writes it."""
         with self._write() as connection:
             marks.give(connection, assignment, (student, *cell), mark)
+            if decided is not None:
+                marks.remember(connection, assignment, (student, *cell), float(decided))
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """See `Store.decide`."""

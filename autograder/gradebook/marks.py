@@ -238,33 +238,40 @@ def _set(
     connection.execute(sa.update(table).where(table.c.id == row.id).values(values))
 
 
+def decided(connection: sa.Connection, assignment: str) -> dict[AnswerName, Decimal]:
+    """The points that came from decisions, by answer."""
+    table = tables.DECIDED
+    columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
+    rows = connection.execute(sa.select(*columns).where(table.c.assignment == assignment))
+    found = {(row[0], row[1], row[2]): _exact(row[3]) for row in rows}
+    return {answer: points for answer, points in found.items() if points is not None}
+
+
 def enter(connection: sa.Connection, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
     """Write decisions as manual marks, where nobody has given another one."""
-    grade, table = tables.GRADE, tables.DECIDED
+    grade = tables.GRADE
     query = _of_class(grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade)
     rows = {(row[0], row[1], row[2]): row[3:] for row in connection.execute(query)}
-    columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
-    decided = sa.select(*columns).where(table.c.assignment == assignment)
-    before = {(row[0], row[1], row[2]): row[3] for row in connection.execute(decided)}
+    before = decided(connection, assignment)
     written, kept = 0, []
     for key, decision in given.items():
         if key not in rows:
             continue
         identifier, manual, pending = rows[key]
-        found = settle(PersonMark(_exact(manual), again=bool(pending)), decision, _exact(before.get(key)))
+        found = settle(PersonMark(_exact(manual), again=bool(pending)), decision, before.get(key))
         if found.kept:
             kept.append(key)
         elif found.written:
             values = {"manual_score": float(decision.points), "needs_manual_grade": False}
             connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
-            _remember(connection, assignment, key, float(decision.points))
+            remember(connection, assignment, key, float(decision.points))
             written += 1
     theirs = {key: one.comment for key, one in given.items() if one.comment and key not in kept}
     _comment(connection, assignment, theirs)
     return EnteredMarks(written, tuple(kept))
 
 
-def _remember(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
+def remember(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
     """Note that a mark came from the list, so that it follows the list."""
     table = tables.DECIDED
     values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *key), strict=True))

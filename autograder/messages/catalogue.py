@@ -28,6 +28,7 @@ AREAS = (
     "autograder.messages.limits",
     "autograder.messages.page",
     "autograder.messages.student",
+    "autograder.web.words",
 )
 """The modules that hold tables, wherever they lie. They are read when a sentence is first asked for."""
 KINDS = "autograder.kinds"

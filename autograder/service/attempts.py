@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -38,7 +38,13 @@ OVERDUE = timedelta(seconds=5)
 
 
 def hand_in(
-    offer: Offer, student: str, files: Mapping[str, bytes], signer: Signer, by: Account | None = None
+    offer: Offer,
+    student: str,
+    files: Mapping[str, bytes],
+    signer: Signer,
+    *,
+    by: Account | None = None,
+    at: datetime | None = None,
 ) -> Attempt:
     """Receive what a student hands in: kept, signed for, and in the queue, all or nothing.
 
@@ -48,6 +54,7 @@ def hand_in(
         files: by name; names without folders.
         signer: of the receipt.
         by: who sent it; None: it was imported.
+        at: when; default: now.
 
     Raises:
         ServiceError: a name is not usable, all are too large together, or there were too many attempts.
@@ -66,8 +73,8 @@ def hand_in(
             version_id=offer.version_id,
             student=student,
             number=number,
-            digest=_submitted(student, files).digest(),
-            submitted_at=timezone.now(),
+            digest=digest_of(student, files),
+            submitted_at=at or timezone.now(),
             by=by,
         )
         attempt.receipt = signer.sign(
@@ -103,12 +110,11 @@ def _check(student: str, files: Mapping[str, bytes]) -> None:
         raise ServiceError(f"the files have {size >> 20} MB together; at most {MOST_BYTES >> 20} are taken")
 
 
-def _submitted(student: str, files: Mapping[str, bytes]) -> SubmittedFiles:
-    """As it was handed in, whatever the rubric wants of it."""
+def digest_of(student: str, files: Mapping[str, bytes]) -> str:
+    """SHA-256 of files as they were handed in, whatever the rubric wants of them."""
     notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
-    return SubmittedFiles(
-        student, notebooks, {name: data for name, data in files.items() if not name.endswith(".ipynb")}
-    )
+    others = {name: data for name, data in files.items() if not name.endswith(".ipynb")}
+    return SubmittedFiles(student, notebooks, others).digest()
 
 
 def contents(attempt: Attempt) -> dict[str, bytes]:
@@ -172,7 +178,7 @@ def retry(attempt: Attempt) -> None:
     """Try a failed attempt again, as a person asked for."""
     with transaction.atomic():
         failed = Attempt.objects.filter(pk=attempt.pk, state=State.FAILED)
-        if failed.update(state=State.WAITING, tries=0, problem=""):
+        if failed.update(state=State.WAITING, tries=0, problem="", queued_at=timezone.now()):
             tasks.defer(attempt.pk)
 
 
@@ -243,7 +249,7 @@ def _handin(attempt: Attempt) -> Handin:
 def sweep() -> int:
     """Give to the queue again what has neither a result nor, by all signs, a job; how many there were."""
     now = timezone.now()
-    forgotten = Q(state=State.WAITING, submitted_at__lt=now - OVERDUE)
+    forgotten = Q(state=State.WAITING, queued_at__lt=now - OVERDUE)
     left = Q(state=State.RUNNING, leased_until__lt=now)
     found = list(
         Attempt.objects.filter(forgotten | left).order_by("submitted_at").values_list("pk", flat=True)
@@ -257,7 +263,10 @@ def grade_again(attempts: QuerySet[Attempt]) -> int:
         found = list(attempts.select_for_update().filter(state=State.GRADED))
         for attempt in found:
             Attempt.objects.filter(pk=attempt.pk).update(
-                state=State.WAITING, tries=0, version=attempt.offer.version_id
+                state=State.WAITING,
+                tries=0,
+                version=attempt.offer.version_id,
+                queued_at=timezone.now(),
             )
             tasks.defer(attempt.pk)
     return len(found)

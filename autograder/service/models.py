@@ -5,6 +5,7 @@ Times are UTC. Points are exact decimals, written as text: a mark has as many di
 
 from __future__ import annotations
 
+import enum
 import uuid
 
 from django.contrib.auth.models import AbstractUser
@@ -16,6 +17,25 @@ class Account(AbstractUser):
     """Somebody who can sign in. What they may do follows from their memberships (`Member`)."""
 
     language = models.CharField(max_length=8, blank=True)
+
+
+class ProgramKey(models.Model):
+    """A key with which a program hands in for an account; only its digest is kept."""
+
+    account = models.ForeignKey(Account, models.CASCADE, related_name="keys")
+    digest = models.CharField(max_length=64, unique=True)
+    label = models.CharField(max_length=80)
+    created_at = models.DateTimeField(auto_now_add=True)
+    used_at = models.DateTimeField(null=True)
+
+
+class Invitation(models.Model):
+    """A link that makes an account, once: of the first administrator, or of a member of a course."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    member = models.ForeignKey("Member", models.CASCADE, null=True, related_name="invitations")
+    """Whose account it will be; None: an administrator of the whole service."""
+    expires_at = models.DateTimeField()
 
 
 class Blob(models.Model):
@@ -88,7 +108,20 @@ class Offer(models.Model):
         constraints = (models.UniqueConstraint(fields=["course", "assignment"], name="offer_assignment"),)
 
 
-class Role(models.TextChoices):
+class CourseFile(models.Model):
+    """A file of the course beside its assignments: bonus points, decisions, settings of nbgrader."""
+
+    course = models.ForeignKey(CourseRecord, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=100)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+
+    class Meta:
+        """A path occurs once."""
+
+        constraints = (models.UniqueConstraint(fields=["course", "path"], name="course_file"),)
+
+
+class Role(enum.StrEnum):
     """What somebody is in a course; each may do what those before it may, but for the student's own."""
 
     STUDENT = "student"
@@ -103,7 +136,7 @@ class Member(models.Model):
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="members")
     account = models.ForeignKey(Account, models.PROTECT, null=True, related_name="memberships")
-    role = models.CharField(max_length=16, choices=Role.choices)
+    role = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Role])
     student = models.CharField(max_length=128, blank=True)
     """The id of a student; empty for others."""
     first_name = models.CharField(max_length=150, blank=True)
@@ -124,7 +157,7 @@ class Member(models.Model):
         )
 
 
-class State(models.TextChoices):
+class State(enum.StrEnum):
     """What becomes of an attempt."""
 
     WAITING = "waiting"
@@ -145,9 +178,13 @@ class Attempt(models.Model):
     digest = models.CharField(max_length=64)
     """Of the files handed in (`autograder.grading.pipeline.SubmittedFiles.digest`)."""
     submitted_at = models.DateTimeField()
+    queued_at = models.DateTimeField(auto_now_add=True)
+    """Since when it could be graded: later than it was handed in, where it came from a folder."""
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     receipt = models.TextField()
-    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    state = models.CharField(
+        max_length=8, choices=[(one.value, one.value) for one in State], default=State.WAITING
+    )
     tries = models.PositiveSmallIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)

@@ -7,7 +7,9 @@ data, readable by its owner alone: whoever can read it can read the data as well
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import hashlib
 import importlib.util
 import os
 import secrets
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
@@ -70,7 +73,7 @@ class EmbeddedPostgres:
         self._data = folder / "data"
         self._log = folder / "postgres.log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._socket = self._socket_folder()
+        self._socket = _socket_folder(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = (folder / "lock").open("a")
         try:
@@ -78,12 +81,6 @@ class EmbeddedPostgres:
         except BlockingIOError as error:
             self._lock.close()
             raise ServiceError(f"{folder}: another service has this database; end it first") from error
-
-    def _socket_folder(self) -> Path:
-        wanted = self._folder / "socket"
-        if len(os.fsencode(wanted)) <= _LONGEST_SOCKET:
-            return wanted
-        return Path(tempfile.gettempdir()) / f"autograder-{secrets.token_hex(8)}"
 
     def __enter__(self) -> Self:
         try:
@@ -99,8 +96,7 @@ class EmbeddedPostgres:
     @property
     def url(self) -> str:
         """Where it is: a database URL with the password."""
-        password = atomic.read(self._folder / "password").decode()
-        return f"postgresql://{_USER}:{password}@{quote(str(self._socket), safe='')}/{_USER}"
+        return url_of(self._folder)
 
     @property
     def pid(self) -> int:
@@ -115,6 +111,8 @@ class EmbeddedPostgres:
         """
         self._initialise()
         self._socket.mkdir(mode=0o700, exist_ok=True)
+        if self._socket.is_symlink() or self._socket.stat().st_uid != os.getuid():
+            raise ServiceError(f"{self._socket}: expected a folder of one's own for the database's socket")
         settings = {**_SETTINGS, "unix_socket_directories": str(self._socket)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with self._log.open("ab") as log:
@@ -210,6 +208,42 @@ class EmbeddedPostgres:
     def _said(self) -> str:
         lines = self._log.read_text("utf-8", errors="replace").splitlines()
         return " | ".join(lines[-3:]) or "nothing"
+
+
+def url_of(folder: Path) -> str:
+    """The URL of the database in a folder, with its password."""
+    password = atomic.read(folder / "password").decode()
+    return f"postgresql://{_USER}:{password}@{quote(str(_socket_folder(folder)), safe='')}/{_USER}"
+
+
+def _socket_folder(folder: Path) -> Path:
+    """Where its socket lies: beside the data, or where a path is too long for a socket, elsewhere."""
+    wanted = folder / "socket"
+    if len(os.fsencode(wanted)) <= _LONGEST_SOCKET:
+        return wanted
+    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
+    return Path(tempfile.gettempdir()) / f"autograder-{os.getuid()}-{name}"
+
+
+@contextlib.contextmanager
+def running_database(folder: Path, url: str = "") -> Iterator[str]:
+    """The URL of a database: the one named, that of the service that runs, or one started for a while.
+
+    Raises:
+        ServiceError: there is none in the folder.
+    """
+    if url:
+        yield url
+        return
+    if not (folder / "made").exists():
+        raise ServiceError(f"{folder}: there is no database of a service here; name one: --database-url")
+    try:
+        started = EmbeddedPostgres(folder)
+    except ServiceError:
+        yield url_of(folder)
+        return
+    with started:
+        yield started.url
 
 
 def _environment() -> dict[str, str]:

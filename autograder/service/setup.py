@@ -15,6 +15,7 @@ import django
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from django.utils.text import slugify
 from msgspec import Struct
 
 from autograder import atomic
@@ -99,10 +100,12 @@ def migrate() -> None:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATING])
         try:
             call_command("migrate", interactive=False, verbosity=0)
+            call_command("createcachetable", _CACHE, verbosity=0)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATING])
 
 
+_CACHE = "service_cache"
 _MIGRATING = 0x6175_746F
 """A number of our own among PostgreSQL's advisory locks."""
 
@@ -132,3 +135,14 @@ def kept_key(folder: Path, name: str, size: int = 32) -> bytes:
     if len(found) != size:
         raise ServiceError(f"{path}: expected {size} bytes, found {len(found)}; restore it from a copy")
     return found
+
+
+def slug_of(folder: Path) -> str:
+    """A course's name in addresses, from that of its folder.
+
+    Raises:
+        ServiceError: nothing of the name can stand there.
+    """
+    if slug := slugify(folder.resolve().name)[:64]:
+        return slug
+    raise ServiceError(f"{folder}: its name gives no address; name the course: --name")

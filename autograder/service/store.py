@@ -217,6 +217,20 @@ class DatabaseStore:
         found = {student: decode(bytes(graded)) for student, graded in sorted(stored)}
         return {student: graded for student, graded in found.items() if graded is not None}
 
+    def of_student(self, assignment: str, student: str) -> tuple[Graded | None, dict[CellName, PersonMark]]:
+        """What `results` and `marks` have of one student, without the others.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+        with self._whole("the result could not be read"):
+            rows = CurrentResult.objects.filter(course=self._course, assignment=assignment, student=student)
+            stored = rows.values_list("result__graded", flat=True).first()
+            places = {"place__course": self._course, "place__assignment": assignment}
+            marked = CellMark.objects.filter(**places, student=student, touched=True).select_related("place")
+            marks = {(row.place.notebook, row.place.cell): _given(row) for row in marked}
+        return (None if stored is None else decode(bytes(stored))), marks
+
     def listed(self, assignment: str) -> frozenset[str]:
         """See `Store.listed`."""
         with self._whole("the submissions could not be read"):
@@ -234,13 +248,29 @@ class DatabaseStore:
                 found.setdefault(row.student, {})[row.place.notebook, row.place.cell] = _given(row)
         return found
 
-    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+    def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
+        """See `Store.decided`."""
+        with self._whole("the decisions could not be read"):
+            rows = CellMark.objects.filter(
+                place__course=self._course, place__assignment=assignment, decided__isnull=False
+            ).select_related("place")
+            return {(row.student, row.place.notebook, row.place.cell): Decimal(row.decided) for row in rows}
+
+    def give(
+        self,
+        assignment: str,
+        student: str,
+        cell: CellName,
+        mark: PersonMark,
+        decided: Decimal | None = None,
+    ) -> None:
         """See `Store.give`."""
         with self._whole("the mark could not be entered"):
             row = self._rows(assignment, [(student, *cell)]).get((student, *cell))
             if row is None:
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             _enter(row, mark)
+            row.decided = row.decided if decided is None else str(decided)
             row.save()
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:

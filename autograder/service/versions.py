@@ -146,11 +146,22 @@ def lay_out(version: Version, folder: Path) -> Course:
     return Course.at(folder)
 
 
+def names(version: Version, student: str) -> tuple[str, ...]:
+    """The names of what a student gets."""
+    return tuple(_given(version, student))
+
+
 def released(version: Version, student: str) -> Mapping[str, bytes]:
     """What a student gets: their own release where variants were handed out, else the common one."""
+    files = _given(version, student)
+    contents = blobs.get(files.values())
+    return {name: contents[digest] for name, digest in files.items()}
+
+
+def _given(version: Version, student: str) -> dict[str, str]:
+    """Name → digest."""
     for below in (f"personal/{student}/{version.assignment}/", f"release/{version.assignment}/"):
-        files = dict(version.files.filter(path__startswith=below).values_list("path", "blob_id"))
-        if files:
-            contents = blobs.get(files.values())
-            return {path.removeprefix(below): contents[digest] for path, digest in sorted(files.items())}
+        files = version.files.filter(path__startswith=below).values_list("path", "blob_id")
+        if found := {path.removeprefix(below): digest for path, digest in files.order_by("path")}:
+            return found
     return {}

@@ -234,8 +234,29 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
-    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+    def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
+        """The points that came to an answer from a decision last; a later decision may change these alone.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+
+    def give(
+        self,
+        assignment: str,
+        student: str,
+        cell: CellName,
+        mark: PersonMark,
+        decided: Decimal | None = None,
+    ) -> None:
         """Enter what a person gave one cell; it stands until a person changes it.
+
+        Args:
+            assignment: its name.
+            student: whose cell.
+            cell: its notebook and name.
+            mark: all that the person gave.
+            decided: what `decided` shall say of it, where a mark is moved from another store.
 
         Raises:
             GradebookError: the student has no result, there is no such cell, or the store refused.

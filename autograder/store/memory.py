@@ -150,13 +150,27 @@ class MemoryStore:
             given = self._kept.get(assignment, _Kept()).given
             return {student: dict(cells) for student, cells in given.items() if cells}
 
-    def give(self, assignment: str, student: str, cell: CellName, mark: PersonMark) -> None:
+    def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
+        """See `Store.decided`."""
+        with self._lock:
+            return dict(self._kept.get(assignment, _Kept()).decided)
+
+    def give(
+        self,
+        assignment: str,
+        student: str,
+        cell: CellName,
+        mark: PersonMark,
+        decided: Decimal | None = None,
+    ) -> None:
         """See `Store.give`."""
         with self._lock:
             kept = self._kept.get(assignment, _Kept())
             if cell not in kept.automatic.get(student, {}):
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             kept.given[student][cell] = mark
+            if decided is not None:
+                kept.decided[student, *cell] = decided
 
     def decide(self, assignment: str, given: Mapping[AnswerName, Decision]) -> EnteredMarks:
         """See `Store.decide`."""

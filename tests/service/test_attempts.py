@@ -229,7 +229,7 @@ def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:
         cursor.execute("DELETE FROM procrastinate_jobs")
     attempts.sweep()
     assert 0 == jobs(attempt)
-    moved(attempt, submitted_at=timezone.now() - datetime.timedelta(seconds=10))
+    moved(attempt, queued_at=timezone.now() - datetime.timedelta(seconds=10))
     attempts.sweep()
     attempts.sweep()
     assert 1 == jobs(attempt)

@@ -133,12 +133,12 @@ def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bo
 
 
 def test_the_protocol_is_small_and_documented() -> None:
-    """Twelve methods; the page about stores says of each who calls it and what matters."""
+    """Thirteen methods; the page about stores says of each who calls it and what matters."""
     page = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
     table = page.partition("## What it must keep")[2].partition("\n\nPoints")[0]
     named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if "| `" in row))
     methods = [name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"]
-    assert 12 == len(methods)
+    assert 13 == len(methods)
     assert sorted(methods) == sorted(named)
     assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]
 
@@ -380,6 +380,21 @@ def test_a_mark_given_through_the_store_is_one_given_beside_it(opened: Opened) -
             give("grace", WHY, mark)
             seen.append((opened.store.marks("exam"), totals(opened.store)))
         assert ({"grace": {WHY: mark}}, seen[0]) == (seen[0][0], seen[1])
+
+
+def test_a_mark_that_is_moved_stays_what_it_was(opened: Opened) -> None:
+    """One that came from a decision follows the next one; one that somebody gave themselves does not."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    opened.store.give("exam", "grace", WHY, PersonMark(Decimal("0.5"), comment="Which?"), Decimal("0.5"))
+    opened.store.give("exam", "grace", FORMULA, PersonMark(Decimal("0.5")))
+    assert {GRACE: Decimal("0.5")} == opened.store.decided("exam")
+    both = {
+        GRACE: Decision(WHY[1], "g", Decimal(1)),
+        ("grace", *FORMULA): Decision(FORMULA[1], "g", Decimal(1)),
+    }
+    assert EnteredMarks(1, (("grace", *FORMULA),)) == opened.store.decide("exam", both)
+    assert {GRACE: Decimal(1)} == opened.store.decided("exam")
+    assert {} == opened.store.decided("another")
 
 
 def test_a_mark_for_nothing_is_refused(store: Store) -> None:

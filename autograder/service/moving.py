@@ -1,0 +1,232 @@
+"""A course out of a folder into the service, and into a folder again. Nothing is lost on either way.
+
+What was graded before is taken over as it is, with what people gave; what was not waits for a worker.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from autograder import assignment as assignments
+from autograder import atomic
+from autograder.app.lists import read_roster
+from autograder.app.stores import open_store
+from autograder.assignment import Assignment
+from autograder.course import Course, Handin
+from autograder.errors import ServiceError
+from autograder.grading.batch import collect
+from autograder.records import Graded
+from autograder.service import attempts, audit, blobs, versions
+from autograder.service.models import (
+    Attempt,
+    CourseFile,
+    CourseRecord,
+    CurrentResult,
+    Member,
+    Offer,
+    Role,
+    State,
+    StoredResult,
+)
+from autograder.service.receipts import Signer
+from autograder.service.store import DatabaseStore
+from autograder.store import GradedEntry, Key, Store, Student, decode
+
+IMPORTED = "imported"
+"""In place of the digest of what computed a result, where that is not known any more."""
+_LISTS = ("bonus.csv", "decisions.csv", "nbgrader_config.py")
+_STAMP = "timestamp.txt"
+
+
+def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> CourseRecord:
+    """Bring a course of a folder into the database, or up to date with the folder.
+
+    Args:
+        course: the folder's; assignments that are not released yet are left out.
+        slug: its name in addresses.
+        signer: of receipts for what was handed in through the folder.
+        title: as people read it.
+
+    Raises:
+        As `versions.offer`.
+        CourseError: the class list is not usable.
+        GradebookError: the folder's gradebook cannot be read.
+    """
+    record, new = CourseRecord.objects.get_or_create(
+        slug=slug, defaults={"title": title or course.root.name, "secret": course.secret()}
+    )
+    store = DatabaseStore(record)
+    for name in course.assignments():
+        if course.release(name).is_dir():
+            versions.offer(record, course, name)
+    if course.roster.is_file():
+        store.enrol(read_roster(course.roster))
+    for path in (course.root / name for name in _LISTS):
+        if path.is_file():
+            digest = blobs.put([path.read_bytes()])[0]
+            CourseFile.objects.update_or_create(course=record, path=path.name, defaults={"blob_id": digest})
+    for offer in Offer.objects.filter(course=record):
+        if (course.root / "submitted").is_dir():
+            _handed_in(course, offer, store, signer)
+    if new:
+        audit.note("autograder serve", "course", slug, course=record, after=title or course.root.name)
+    return record
+
+
+def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signer) -> None:
+    """Take over what lies in submitted/ and earlier/, with what the folder's gradebook says of it."""
+    assignment = assignments.load(course, offer.assignment)
+    known: dict[str, Graded] = {}
+    if course.gradebook.is_file():
+        with open_store(assignment, new=False) as book:
+            known = book.results(offer.assignment)
+            _recorded(assignment, known, book, store)
+    store.enrol(Student(one.student) for one in course.handins(offer.assignment))
+    for latest in course.handins(offer.assignment):
+        earlier = sorted(course.earlier(latest.student, offer.assignment), key=_moment)
+        for handin in (*earlier, latest):
+            _attempt(assignment, offer, handin, known.get(latest.student), signer)
+
+
+def _recorded(assignment: Assignment, known: dict[str, Graded], book: Store, store: DatabaseStore) -> None:
+    """Results that count, and people's marks, of students who have none in the database."""
+    name = assignment.name
+    there = store.listed(name)
+    new = {student: graded for student, graded in known.items() if student not in there}
+    moments = {one.student: one.submitted_at for one in assignment.course.handins(name)}
+    for student, graded in new.items():
+        rubric = assignment.rubric_of(student)
+        key = Key(student, name, graded.digest, graded.score.rubric_version, rubric.digest, IMPORTED)
+        store.record([GradedEntry(key, graded, rubric, moments.get(student))])
+    decided = book.decided(name)
+    for student, cells in book.marks(name).items():
+        for cell, mark in cells.items() if student in new else ():
+            store.give(name, student, cell, mark, decided.get((student, *cell)))
+
+
+def _attempt(
+    assignment: Assignment, offer: Offer, handin: Handin, known: Graded | None, signer: Signer
+) -> None:
+    """One attempt of a folder; nothing where it is in the database already."""
+    files = {
+        path.name: atomic.read(path)
+        for path in (sorted(handin.folder.iterdir()) if handin.folder.is_dir() else ())
+        if path.is_file() and not path.is_symlink() and path.name != _STAMP and not path.name.startswith(".")
+    }
+    if not files:
+        return
+    of_student = Attempt.objects.filter(offer=offer, student=handin.student)
+    if of_student.filter(digest=attempts.digest_of(handin.student, files)).exists():
+        return
+    with transaction.atomic():
+        made = attempts.hand_in(offer, handin.student, files, signer, at=handin.submitted_at)
+        if known is not None and known.digest == collect(assignment, handin).digest():
+            current = CurrentResult.objects.filter(
+                course=offer.course, assignment=offer.assignment, student=handin.student
+            ).first()
+            if current is not None:
+                Attempt.objects.filter(pk=made.pk).update(
+                    state=State.GRADED, graded_at=timezone.now(), result=current.result
+                )
+
+
+def _moment(handin: Handin) -> datetime:
+    return handin.submitted_at or datetime.min.replace(tzinfo=UTC)
+
+
+def leave(record: CourseRecord, folder: Path) -> Course:
+    """Write a course into an empty folder, as the commands of a folder's course know it.
+
+    Of every student the attempt that counts lies in submitted/, the others in earlier/; results and people's
+    marks stand in gradebook.db.
+
+    Raises:
+        ServiceError: the folder is not empty.
+        GradebookError: the gradebook cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ServiceError(f"{folder}: expected an empty folder")
+    offers = list(Offer.objects.filter(course=record).select_related("version", "course").order_by("pk"))
+    course = Course(folder)
+    for offer in offers:
+        course = versions.lay_out(offer.version, folder)
+    for one in record.files.select_related("blob"):
+        atomic.write(folder / one.path, bytes(one.blob.data))
+    atomic.write(course.roster, _roster(Member.objects.filter(course=record, role=Role.STUDENT)).encode())
+    if times := {offer.assignment: offer.times for offer in offers if offer.times}:
+        atomic.write(course.exams, msgspec.toml.encode(times))
+    for offer in offers:
+        _leave_attempts(offer, course)
+        _leave_results(record, offer, course)
+    return course
+
+
+def _roster(members: Iterable[Member]) -> str:
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(("id", "first_name", "last_name", "email"))
+    rows.writerows(
+        (one.student, one.first_name, one.last_name, one.email)
+        for one in sorted(members, key=lambda one: one.student)
+    )
+    return written.getvalue()
+
+
+def _leave_attempts(offer: Offer, course: Course) -> None:
+    rubric = assignments.load(course, offer.assignment).rubric
+    students = Attempt.objects.filter(offer=offer).values_list("student", flat=True).distinct()
+    for student in sorted(students):
+        handin = attempts.counting(offer, student, rubric)
+        of_student = Attempt.objects.filter(offer=offer, student=student).order_by("number")
+        last = str(of_student.last().pk) if handin is None else handin.folder.name
+        for attempt in of_student:
+            place = course.root / "submitted" / student / offer.assignment
+            if str(attempt.pk) != last:
+                place = course.root / "earlier" / student / offer.assignment / str(attempt.number)
+            place.mkdir(parents=True)
+            for name, data in attempts.contents(attempt).items():
+                atomic.write(place / name, data)
+            stamp = attempt.submitted_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+            atomic.write(place / _STAMP, f"{stamp}\n".encode())
+
+
+def _leave_results(record: CourseRecord, offer: Offer, course: Course) -> None:
+    """Results, oldest first and the one that counts last, so that it does there as well."""
+    assignment = assignments.load(course, offer.assignment)
+    source, name = DatabaseStore(record), offer.assignment
+    with open_store(assignment, new=True) as book:
+        book.prepare(assignment.rubric, assignment.release_bytes)
+        book.enrol(
+            Student(one.student, one.first_name, one.last_name, one.email)
+            for one in Member.objects.filter(course=record, role=Role.STUDENT)
+        )
+        for row in _results(record, name):
+            graded = decode(bytes(row.graded))
+            if graded is not None:
+                key = Key(*(getattr(row, field) for field in Key.__struct_fields__))
+                book.record(
+                    [GradedEntry(key, graded, assignment.rubric_of(row.student), row.submitted_at)],
+                    language=assignment.language,
+                )
+        decided = source.decided(name)
+        for student, cells in source.marks(name).items():
+            for cell, mark in cells.items():
+                book.give(name, student, cell, mark, decided.get((student, *cell)))
+
+
+def _results(record: CourseRecord, name: str) -> Iterator[StoredResult]:
+    counting = set(
+        CurrentResult.objects.filter(course=record, assignment=name).values_list("result", flat=True)
+    )
+    rows = StoredResult.objects.filter(course=record, assignment=name).order_by("recorded_at", "pk")
+    yield from (row for row in rows.iterator(chunk_size=20) if row.pk not in counting)
+    yield from (row for row in rows.iterator(chunk_size=20) if row.pk in counting)

@@ -1,0 +1,19 @@
+"""The pages of the service, and the door for programs that hand in.
+
+Django, server-rendered; HTMX where a part of a page is brought up to date, and every page works without it.
+
+==================  =====================================================================================
+module              holds
+==================  =====================================================================================
+`site`              settings of the pages, and the application that a server runs
+`urls`              every route, with the least role that it asks for
+`guard`             who somebody is in a course, and what they may see of it
+`security`          headers, the number of each request, and one line about it
+`loaded`            assignments out of the database, ready to make pages of
+`student`, `staff`  pages of students, and of those who run a course
+`account`           the first administrator, invitations, keys for programs
+`door`              uploads by programs
+`operation`         whether it is well, and its figures
+`words`             every sentence on a page
+==================  =====================================================================================
+"""

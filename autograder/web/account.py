@@ -1,0 +1,122 @@
+"""Accounts: made by invitation alone; keys for programs."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+
+from autograder.service import audit
+from autograder.service.models import Account, Invitation, Member, ProgramKey
+from autograder.web.guard import open_page, own_page
+from autograder.web.student import page
+
+INVITED = timedelta(days=14)
+_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+class Adapter(DefaultAccountAdapter):
+    """Nobody makes an account without an invitation."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Never: `join` is the way."""
+        del request
+        return False
+
+
+class JoinForm(UserCreationForm):
+    """The name and the password of a new account."""
+
+    class Meta(UserCreationForm.Meta):
+        """Of ours."""
+
+        model = Account
+
+
+def digest(secret: str) -> str:
+    """What is kept of a secret that was given away."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def invite(member: Member | None) -> tuple[str, Invitation]:
+    """The end of a link that makes an account, once; links of before lead nowhere from now on.
+
+    Args:
+        member: whose account it will be; None: an administrator's.
+    """
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        Invitation.objects.filter(member=member).delete()
+        made = Invitation.objects.create(
+            digest=digest(token), member=member, expires_at=timezone.now() + INVITED
+        )
+    return reverse("join", kwargs={"token": token}), made
+
+
+@open_page("GET", "HEAD", "POST")
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """Make the account of an invitation, and sign in."""
+    form = JoinForm(request.POST or None)
+    with transaction.atomic():
+        found = Invitation.objects.select_for_update().filter(
+            digest=digest(token), expires_at__gt=timezone.now()
+        )
+        invitation = found.first()
+        if invitation is None:
+            return page(request, "error.html", {"code": "invitation-gone"}, status=404)
+        if request.method == "POST" and form.is_valid():
+            account = _made(form, invitation)
+            login(request, account, backend=_BACKEND)
+            return HttpResponseRedirect(reverse("home"))
+    return page(request, "join.html", {"form": form, "invitation": invitation})
+
+
+def _made(form: JoinForm, invitation: Invitation) -> Account:
+    account: Account = form.save(commit=False)
+    member = invitation.member
+    account.is_superuser = member is None
+    if member is not None:
+        account.first_name, account.last_name, account.email = (
+            member.first_name,
+            member.last_name,
+            member.email,
+        )
+    account.save()
+    if member is not None:
+        Member.objects.filter(pk=member.pk).update(account=account)
+    invitation.delete()
+    course = member.course if member else None
+    audit.note(account.username, "join", member.student if member else "administrator", course=course)
+    return account
+
+
+@own_page("GET", "HEAD", "POST")
+def keys(request: HttpRequest) -> HttpResponse:
+    """The keys with which programs hand in for somebody."""
+    new = ""
+    if request.method == "POST":
+        new = secrets.token_urlsafe(32)
+        label = request.POST.get("label", "")[:80] or "-"
+        ProgramKey.objects.create(account=request.user, digest=digest(new), label=label)
+        audit.note(request.user.username, "make key", label)
+    context: dict[str, Any] = {"keys": ProgramKey.objects.filter(account=request.user), "new": new}
+    return page(request, "keys.html", context)
+
+
+@own_page("POST")
+def remove_key(request: HttpRequest, key: int) -> HttpResponse:
+    """A key that opens nothing any more."""
+    found = get_object_or_404(ProgramKey, pk=key, account=request.user)
+    audit.note(request.user.username, "remove key", found.label)
+    found.delete()
+    return HttpResponseRedirect(reverse("keys"))

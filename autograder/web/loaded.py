@@ -1,0 +1,52 @@
+"""Assignments out of the database, ready to make pages of: laid out once for each version."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+
+if TYPE_CHECKING:
+    from autograder.service.models import Version
+
+MOST_KEPT = 8
+
+
+class Loaded:
+    """Keeps the assignments that were asked for last. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, tuple[Path, Assignment]] = OrderedDict()
+
+    def of(self, version: Version) -> Assignment:
+        """The assignment of a version."""
+        from autograder.service import versions  # its tables ask for Django's settings, which name this class
+
+        with self._lock:
+            if version.pk not in self._kept:
+                folder = Path(tempfile.mkdtemp(prefix="autograder-pages-"))
+                try:
+                    course = versions.lay_out(version, folder)
+                    self._kept[version.pk] = (folder, assignments.load(course, version.assignment))
+                except BaseException:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    raise
+            self._kept.move_to_end(version.pk)
+            while len(self._kept) > MOST_KEPT:
+                _, (old, _) = self._kept.popitem(last=False)
+                shutil.rmtree(old, ignore_errors=True)
+            return self._kept[version.pk][1]
+
+    def close(self) -> None:
+        """Remove all of them."""
+        with self._lock:
+            for folder, _ in self._kept.values():
+                shutil.rmtree(folder, ignore_errors=True)
+            self._kept.clear()

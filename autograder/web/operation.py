@@ -1,0 +1,95 @@
+"""Whether the service is well, its figures, its public key, and the pages for what went wrong."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import Count, Min
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+
+from autograder.service.models import Attempt, State
+from autograder.web.guard import open_page
+
+_HERE = {"127.0.0.1", "::1", ""}
+
+
+@open_page()
+def front(_: HttpRequest) -> HttpResponse:
+    """The bare address leads to the pages."""
+    return HttpResponseRedirect("/app/")
+
+
+@open_page()
+def healthz(_: HttpRequest) -> HttpResponse:
+    """Whether the database answers."""
+    try:
+        Attempt.objects.exists()
+    except DatabaseError:
+        return HttpResponse("the database does not answer\n", status=503, content_type="text/plain")
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@open_page()
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures in the text format of Prometheus; for this machine, or whoever has the key."""
+    key = settings.RUNNING.metrics_key
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    local = request.META.get("REMOTE_ADDR", "") in _HERE and "X-Forwarded-For" not in request.headers
+    if not (hmac.compare_digest(given, key) if key else local):
+        return HttpResponseForbidden("these figures are not for you\n", content_type="text/plain")
+    counts = dict(Attempt.objects.values_list("state").annotate(Count("pk")))
+    oldest = Attempt.objects.filter(state=State.WAITING).aggregate(since=Min("queued_at"))["since"]
+    waits = (timezone.now() - oldest).total_seconds() if oldest else 0.0
+    lines = [
+        "# HELP autograder_attempts Attempts by state.",
+        "# TYPE autograder_attempts gauge",
+        *(f'autograder_attempts{{state="{state}"}} {counts.get(state, 0)}' for state in State),
+        "# HELP autograder_oldest_waiting_seconds Age of the attempt that waits longest.",
+        "# TYPE autograder_oldest_waiting_seconds gauge",
+        f"autograder_oldest_waiting_seconds {waits:.3f}",
+    ]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4")
+
+
+@open_page()
+def receipt_key(_: HttpRequest) -> HttpResponse:
+    """With which receipts are verified."""
+    return HttpResponse(settings.RUNNING.signer.public + "\n", content_type="text/plain")
+
+
+def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """What cannot be read."""
+    del exception
+    return _told(request, 400)
+
+
+def forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """What somebody may not do."""
+    del exception
+    return _told(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """What there is not, or not for them."""
+    del exception
+    return _told(request, 404)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """What nobody foresaw."""
+    return _told(request, 500)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form from elsewhere, or of yesterday."""
+    del reason
+    return render(request, "error.html", {"code": "csrf"}, status=403, using="jinja2")
+
+
+def _told(request: HttpRequest, status: int) -> HttpResponse:
+    return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")

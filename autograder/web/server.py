@@ -1,0 +1,207 @@
+"""One command starts all of it: the database, the pages, a worker beside them; and ends all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import waitress
+from msgspec import Struct
+
+from autograder.course import PRIVATE, Course
+from autograder.errors import describe_error
+from autograder.sandbox.levels import Isolation
+from autograder.service import setup
+from autograder.service.postgres import EmbeddedPostgres
+from autograder.service.receipts import Signer
+from autograder.web import site
+from autograder.web.loaded import Loaded
+
+LOG = logging.getLogger("autograder.web.server")
+DATABASE_URL = "AUTOGRADER_DATABASE_URL"
+"""The environment variable that names the database: it holds a password, and command lines can be read."""
+METRICS_KEY = "AUTOGRADER_METRICS_KEY"
+_THREADS = 8
+_LOOK_SECONDS = 1.0
+
+
+class ServiceOptions(Struct, frozen=True):
+    """How a service is to run."""
+
+    course: Path
+    slug: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    address: str = ""
+    """Under which people reach it; default: host and port."""
+    database_url: str = ""
+    """Default: a database of its own."""
+    workers: int = 0
+    """Submissions at a time of the worker beside it; 0: one per core. Below zero: none is started."""
+    isolation: Isolation = Isolation.NAMESPACES
+
+
+class Service:
+    """The service of one course folder, as a context manager; `run` answers requests until it is ended.
+
+    Raises:
+        ServiceError: the database does not start, or a file of the service is not usable.
+        CourseError, RubricError: the course is not usable.
+    """
+
+    def __init__(self, options: ServiceOptions) -> None:
+        self._options = options
+        self._folder = options.course.resolve() / PRIVATE / "service"
+        self._ended = contextlib.ExitStack()
+        self._stop = threading.Event()
+        self._database: EmbeddedPostgres | None = None
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._url = options.database_url or os.environ.get(DATABASE_URL, "")
+        self.address = options.address or f"http://{options.host}:{options.port}"
+        self.signer = Signer(setup.kept_key(self._folder, "receipt-key"))
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as opened:
+            if not self._url:
+                self._database = opened.enter_context(EmbeddedPostgres(self._folder / "database"))
+                self._url = self._database.url
+            loaded = Loaded()
+            opened.callback(loaded.close)
+            running = site.Running(
+                self.signer,
+                loaded,
+                {self._options.slug: self._options.course.resolve()},
+                os.environ.get(METRICS_KEY, ""),
+            )
+            setup.configure(
+                site.wanted(
+                    self._url,
+                    secret_key=setup.kept_key(self._folder, "session-key").hex(),
+                    addresses=(self.address, "http://127.0.0.1", "http://localhost"),
+                    running=running,
+                    https=self.address.startswith("https://"),
+                )
+            )
+            setup.migrate()
+            opened.callback(setup.close)
+            self._ended = opened.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._end_worker()
+        self._ended.close()
+
+    def take_over(self) -> None:
+        """Bring the course's folder into the database, or up to date with it."""
+        from autograder.service import moving
+
+        moving.take_over(Course.at(self._options.course), self._options.slug, self.signer)
+
+    def first_administrator(self) -> str:
+        """The address at which the first administrator makes an account; empty where there is one."""
+        from autograder.service.models import Account
+        from autograder.web.account import invite
+
+        if Account.objects.filter(is_superuser=True).exists():
+            return ""
+        return f"{self.address}{invite(None)[0]}"
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Answer requests until SIGTERM or SIGINT. What is under way is finished first.
+
+        Args:
+            ready: is called when the first request can be answered.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        from django.core.wsgi import get_wsgi_application
+
+        server = waitress.create_server(
+            get_wsgi_application(),
+            host=self._options.host,
+            port=self._options.port,
+            threads=_THREADS,
+            max_request_body_size=site.MOST_UPLOAD,
+            channel_timeout=60,
+            ident=None,
+        )
+        watching = threading.Thread(target=self._watch, daemon=True)
+        watching.start()
+        with _ended_by_signals(server.close):
+            ready()
+            with contextlib.suppress(OSError):  # of a socket that was closed by a signal
+                server.run()
+        self._stop.set()
+        watching.join()
+
+    def _watch(self) -> None:
+        """Start again what ended: the database, the worker."""
+        while not self._stop.is_set():
+            try:
+                if self._database is not None and not self._database.running():
+                    LOG.warning("the database ended; it is started again")
+                    self._database.start()
+                if self._options.workers >= 0 and (self._worker is None or self._worker.poll() is not None):
+                    self._start_worker()
+            except Exception as error:  # noqa: BLE001 - the next round tries again
+                LOG.warning("could not be started: %s", describe_error(error))
+            self._stop.wait(_LOOK_SECONDS)
+
+    def _start_worker(self) -> None:
+        command = [sys.executable, "-m", "autograder", "worker", "--isolation", self._options.isolation.value]
+        command += ["--workers", str(self._options.workers)]
+        self._worker = subprocess.Popen(
+            command, env={**os.environ, DATABASE_URL: self._url}, start_new_session=True
+        )
+
+    def _end_worker(self) -> None:
+        if self._worker is not None and self._worker.poll() is None:
+            self._worker.terminate()
+            try:
+                self._worker.wait(120)
+            except subprocess.TimeoutExpired:
+                self._worker.kill()
+                self._worker.wait()
+
+
+@contextlib.contextmanager
+def _ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end`` when the process is asked to end."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: end()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def work(database_url: str, workers: int, isolation: Isolation) -> None:
+    """Be a worker until SIGTERM or SIGINT; what is under way is finished first.
+
+    Args:
+        database_url: empty: the environment names it.
+        workers: submissions at a time; 0: one per core.
+        isolation: how student code is confined.
+
+    Raises:
+        ServiceError: no database is named, or it is not one of PostgreSQL.
+    """
+    setup.configure(setup.Wanted(database_url or os.environ.get(DATABASE_URL, "")))
+    setup.migrate()
+    from autograder.service.worker import Worker, run
+
+    stop = threading.Event()
+    with _ended_by_signals(stop.set), Worker(isolation) as worker:
+        run(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
+    setup.close()

@@ -1,0 +1,172 @@
+"""What pages show of an assignment: its times, its attempts, what can be seen of a notebook at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+from msgspec import Struct
+
+from autograder.assignment import Assignment
+from autograder.course import Handin
+from autograder.errors import CourseError, NotebookError
+from autograder.feedback.render import render
+from autograder.grades import Standing, standing
+from autograder.notebook.document import parse
+from autograder.notebook.student_check import FILE_NAME, read_specification
+from autograder.service import attempts, versions
+from autograder.service.models import Attempt, Offer
+from autograder.service.store import DatabaseStore
+from autograder.student import saved_notebook
+from autograder.student.rendering import MARKS
+from autograder.student.report import ReportLine
+from autograder.timestamps import Window, by_clock, duration, format_moment
+
+_MINUTE = timedelta(minutes=1)
+
+
+class TimesShown(Struct, frozen=True):
+    """When something can be handed in, as a person reads it."""
+
+    start: str = ""
+    """Empty: it is open."""
+    end: str = ""
+    """Empty: there is no end."""
+    left: str = ""
+    """Empty: it is over, or there is no end."""
+    over: str = ""
+    """What becomes of late ones, where it is over: a rule of `autograder.timestamps`."""
+
+    @property
+    def open(self) -> bool:
+        """Whether files may be had and handed in."""
+        return not self.start
+
+
+class LineShown(Struct, frozen=True):
+    """One remark on an answer."""
+
+    state: str
+    mark: str
+    text: str
+    mathml: str
+
+
+class AnswerShown(Struct, frozen=True):
+    """What can be seen of one answer at once."""
+
+    question: str
+    title: str
+    lines: Sequence[LineShown]
+
+
+class CheckedFile(Struct, frozen=True):
+    """What can be seen of one file at once."""
+
+    name: str
+    answers: Sequence[AnswerShown] = ()
+    cells: Sequence[LineShown] = ()
+    reason: str = ""
+    """Why it cannot be read."""
+
+
+def loaded(offer: Offer) -> Assignment:
+    """The assignment that is offered now."""
+    return settings.RUNNING.loaded.of(offer.version)
+
+
+def times(offer: Offer, student: str, language: str) -> TimesShown:
+    """The times of one student."""
+    schedule = attempts.schedule_of(offer, loaded(offer).rubric)
+    if schedule is None:
+        return TimesShown()
+    window, now = schedule.of(student), timezone.now()
+    end = _by(window.end, window, language)
+    if window.start and now < window.start:
+        return TimesShown(_by(window.start, window, language), end)
+    if now <= window.end:
+        return TimesShown("", end, duration(_minutes(window.end - now)))
+    return TimesShown("", end, "", schedule.rule(student))
+
+
+def _minutes(left: timedelta) -> timedelta:
+    """Whole minutes: a page is read for longer than a second."""
+    return left - left % _MINUTE or left
+
+
+def received(attempt: Attempt, language: str) -> str:
+    """When an attempt arrived, to the second, by the clock of its assignment."""
+    schedule = attempts.schedule_of(attempt.offer, loaded(attempt.offer).rubric)
+    moment = attempt.submitted_at.replace(microsecond=0)
+    if schedule is None:
+        return format_moment(moment, "UTC", language)
+    return _by(moment, schedule.of(attempt.student), language)
+
+
+def _by(moment: datetime, window: Window, language: str) -> str:
+    return format_moment(by_clock(moment, window), window.zone, language)
+
+
+def counts(offer: Offer, student: str) -> str:
+    """The id of the attempt that counts; empty: there is none."""
+    found = attempts.counting(offer, student, loaded(offer).rubric)
+    return found.folder.name if found else ""
+
+
+def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
+    """What can be seen of an attempt without running it."""
+    released = versions.released(attempt.version, attempt.student)
+    specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
+    files = attempts.contents(attempt)
+    return [
+        _checked(name, files[name], specification, language)
+        for name in sorted(files)
+        if name.endswith(".ipynb")
+    ]
+
+
+def _checked(name: str, data: bytes, specification: Mapping[str, object], language: str) -> CheckedFile:
+    try:
+        cells = parse(data).cells
+        found = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language)
+    except (NotebookError, CourseError) as error:
+        return CheckedFile(name, reason=str(error))
+    return CheckedFile(
+        name,
+        [AnswerShown(one.question, one.title, [_line(line) for line in one.lines]) for one in found.reports],
+        [_line(line) for line in found.cells],
+    )
+
+
+def _line(line: ReportLine) -> LineShown:
+    return LineShown(line.state, MARKS[line.state], line.text, line.mathml)
+
+
+def standings(offer: Offer) -> dict[str, Standing]:
+    """Where everybody stands."""
+    store, assignment = DatabaseStore(offer.course), loaded(offer)
+    marks = store.marks(offer.assignment)
+    return {
+        who: standing(graded.score, assignment.rubric_of(who), marks.get(who))
+        for who, graded in store.results(offer.assignment).items()
+    }
+
+
+def feedback(offer: Offer, student: str, language: str) -> str | None:
+    """The feedback page of the attempt that counts, as a file of its own; None: nothing is graded."""
+    graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
+    if graded is None:
+        return None
+    assignment = loaded(offer)
+    rubric = assignment.rubric_of(student)
+    handin: Handin | None = attempts.counting(offer, student, assignment.rubric)
+    return render(
+        graded,
+        rubric,
+        language=language,
+        submitted_at=handin.submitted_at if handin else None,
+        stands=standing(graded.score, rubric, marks),
+        timing=handin.timing if handin else None,
+    )

@@ -1,0 +1,214 @@
+"""Settings of the pages, and the application that a server runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import jinja2
+from django.http import HttpRequest
+from django.urls import reverse
+from msgspec import Struct
+
+from autograder import messages
+from autograder.feedback.labels import Labels
+from autograder.service.receipts import Signer
+from autograder.service.setup import Wanted
+from autograder.timestamps import format_moment
+from autograder.web.loaded import Loaded
+
+FOLDER = Path(__file__).parent
+BASE = "app/"
+"""Below this path there are cookies; what students made is shown elsewhere, where there are none."""
+MOST_UPLOAD = 80 << 20
+"""Bytes of one request."""
+SESSION_SECONDS = 12 * 3600
+APPS = (
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+)
+
+
+class Running(Struct, frozen=True, eq=False):
+    """What the pages of this process need besides the database."""
+
+    signer: Signer
+    loaded: Loaded
+    folders: Mapping[str, Path] = {}
+    """By course: where its assignments can be taken over from."""
+    metrics_key: str = ""
+    """Whoever asks for the figures sends it; empty: only this machine may ask."""
+
+
+def wanted(
+    database_url: str, *, secret_key: str, addresses: tuple[str, ...], running: Running, https: bool = False
+) -> Wanted:
+    """What `autograder.service.setup.configure` is given for the pages.
+
+    Args:
+        database_url: of the database.
+        secret_key: signs sessions.
+        addresses: under which the service is reached, such as ``https://exams.example.org``.
+        running: what views ask for.
+        https: all of them are encrypted, by a proxy in front of this one.
+    """
+    hosts = [urlsplit(one).hostname or one for one in addresses]
+    further: dict[str, Any] = {
+        "ROOT_URLCONF": "autograder.web.urls",
+        "RUNNING": running,
+        "ALLOWED_HOSTS": hosts,
+        "CSRF_TRUSTED_ORIGINS": [one for one in addresses if "://" in one],
+        "MIDDLEWARE": _MIDDLEWARE,
+        "TEMPLATES": _templates(),
+        "STATIC_URL": "/static/",
+        "STATICFILES_DIRS": [FOLDER / "static"],
+        "WHITENOISE_USE_FINDERS": True,
+        "WHITENOISE_MAX_AGE": 3600,
+        "LANGUAGES": [("en", "English"), ("de", "Deutsch")],
+        "LANGUAGE_CODE": "en",
+        "USE_I18N": True,
+        "LANGUAGE_COOKIE_PATH": f"/{BASE}",
+        "SESSION_COOKIE_PATH": f"/{BASE}",
+        "CSRF_COOKIE_PATH": f"/{BASE}",
+        "SESSION_COOKIE_AGE": SESSION_SECONDS,
+        "SESSION_COOKIE_SAMESITE": "Lax",
+        "CSRF_COOKIE_SAMESITE": "Lax",
+        "CSRF_COOKIE_HTTPONLY": True,
+        "LANGUAGE_COOKIE_HTTPONLY": True,
+        "MESSAGE_STORAGE": "django.contrib.messages.storage.session.SessionStorage",
+        "CSRF_FAILURE_VIEW": "autograder.web.operation.csrf_failure",
+        "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
+        "DATA_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
+        "DATA_UPLOAD_MAX_NUMBER_FILES": 50,
+        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.Argon2PasswordHasher"],
+        "AUTH_PASSWORD_VALIDATORS": [
+            {"NAME": f"django.contrib.auth.password_validation.{name}"}
+            for name in (
+                "UserAttributeSimilarityValidator",
+                "MinimumLengthValidator",
+                "CommonPasswordValidator",
+                "NumericPasswordValidator",
+            )
+        ],
+        "AUTHENTICATION_BACKENDS": ["allauth.account.auth_backends.AuthenticationBackend"],
+        "CACHES": {
+            "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "service_cache"}
+        },
+        **_ACCOUNTS,
+    }
+    if https:
+        further |= {
+            "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
+            "SECURE_SSL_REDIRECT": True,
+            "SECURE_HSTS_SECONDS": 31_536_000,
+            "SESSION_COOKIE_SECURE": True,
+            "CSRF_COOKIE_SECURE": True,
+            "LANGUAGE_COOKIE_SECURE": True,
+        }
+    return Wanted(database_url, secret_key, APPS, further)
+
+
+_ACCOUNTS: Mapping[str, Any] = {
+    "ACCOUNT_ADAPTER": "autograder.web.account.Adapter",
+    "ACCOUNT_LOGIN_METHODS": {"username"},
+    "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
+    "ACCOUNT_EMAIL_VERIFICATION": "none",
+    "ACCOUNT_LOGOUT_ON_GET": False,
+    "ACCOUNT_RATE_LIMITS": {"login": "60/m/ip", "login_failed": "20/m/ip,5/5m/key"},
+    "ACCOUNT_PREVENT_ENUMERATION": True,
+    "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
+    "LOGIN_URL": f"/{BASE}accounts/login/",
+    "LOGIN_REDIRECT_URL": f"/{BASE}",
+    "ACCOUNT_LOGOUT_REDIRECT_URL": f"/{BASE}accounts/login/",
+    "ALLAUTH_TRUSTED_CLIENT_IP_HEADER": None,
+}
+_MIDDLEWARE = (
+    "autograder.web.security.Log",
+    "autograder.web.security.Headers",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+)
+
+
+def _templates() -> list[dict[str, Any]]:
+    """Ours, and those of the accounts' library, which are in Django's language."""
+    shared = [
+        "django.template.context_processors.request",
+        "django.contrib.auth.context_processors.auth",
+        "django.contrib.messages.context_processors.messages",
+        "autograder.web.site.words",
+    ]
+    return [
+        {
+            "BACKEND": "django.template.backends.jinja2.Jinja2",
+            "DIRS": [FOLDER / "templates" / "pages"],
+            "OPTIONS": {"environment": "autograder.web.site.environment", "context_processors": shared},
+        },
+        {
+            "BACKEND": "django.template.backends.django.DjangoTemplates",
+            "DIRS": [FOLDER / "templates" / "accounts"],
+            "APP_DIRS": True,
+            "OPTIONS": {"context_processors": shared},
+        },
+    ]
+
+
+def environment(**options: Any) -> jinja2.Environment:
+    """What our templates are compiled in."""
+    options |= {"autoescape": True, "undefined": jinja2.StrictUndefined}
+    made = jinja2.Environment(**options, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - it escapes
+    made.globals |= {"url": _url, "static": "/static/"}
+    return made
+
+
+def _url(name: str, /, **parts: object) -> str:
+    return reverse(name, kwargs=parts)
+
+
+def words(request: HttpRequest) -> dict[str, Any]:
+    """What every page can say, in the reader's language."""
+    language = language_of(request)
+    return {
+        "language": language,
+        "t": functools.partial(_sentence, language),
+        "counted": functools.partial(_counted, language),
+        "moment": lambda moment, zone="": format_moment(moment, zone or f"{moment:%Z}", language),
+        "number": Labels(language).number,
+        "nonce": getattr(request, "nonce", ""),
+        "sign_in": {
+            "title": _sentence(language, "sign-in"),
+            "name": _sentence(language, "user-name"),
+            "password": _sentence(language, "password"),
+        },
+    }
+
+
+def language_of(request: HttpRequest) -> str:
+    """The language that somebody reads, of those that there are."""
+    found = str(getattr(request, "LANGUAGE_CODE", "en")).partition("-")[0]
+    return found if found in messages.languages() else "en"
+
+
+def _sentence(language: str, code: str, /, **params: object) -> str:
+    return messages.sentence(f"web.{code}", language, **params)
+
+
+def _counted(language: str, code: str, number: int) -> str:
+    return (
+        messages.template(f"web.{code}", language, number).format(number=number)
+        if number != 1
+        else (messages.template(f"web.{code}", language, 1))
+    )

@@ -1,0 +1,344 @@
+"""Pages of those who run a course: progress, results, dates, the class list, the log."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages as notices
+from django.db import transaction
+from django.db.models import Count, Max, Q
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from msgspec import Struct
+
+from autograder.app import open_course
+from autograder.app.lists import read_roster
+from autograder.course import schedule
+from autograder.errors import AutograderError, CourseError, RubricError
+from autograder.service import attempts, audit, versions
+from autograder.service.models import Attempt, AuditEntry, CourseRecord, Member, Offer, Role, State
+from autograder.service.store import DatabaseStore
+from autograder.timestamps import duration
+from autograder.web import shown
+from autograder.web.account import invite as make_invitation
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import words
+from autograder.web.student import framed, page
+
+_LATE = ("review", "accept", "refuse")
+_MOST_ENTRIES = 500
+_MINUTE = timedelta(minutes=1)
+
+
+class ProgressShown(Struct, frozen=True):
+    """How far the grading of an assignment is."""
+
+    offer: Offer
+    done: int
+    total: int
+    failed: int
+    rate: int
+    """Attempts graded in the last minute."""
+    left: str
+    """How long the others take at this rate; empty where it cannot be told, or nothing waits."""
+
+
+def _progress(course: CourseRecord) -> list[ProgressShown]:
+    lately = Q(state=State.GRADED, graded_at__gt=timezone.now() - _MINUTE)
+    rows = {
+        row["offer"]: row
+        for row in Attempt.objects.filter(offer__course=course)
+        .values("offer")
+        .annotate(
+            total=Count("pk"),
+            done=Count("pk", filter=Q(state=State.GRADED)),
+            failed=Count("pk", filter=Q(state=State.FAILED)),
+            rate=Count("pk", filter=lately),
+        )
+    }
+    found = []
+    for offer in Offer.objects.filter(course=course).select_related("version").order_by("pk"):
+        row = rows.get(offer.pk, {"total": 0, "done": 0, "failed": 0, "rate": 0})
+        waiting = row["total"] - row["done"] - row["failed"]
+        left = duration(_MINUTE * waiting / row["rate"]) if waiting and row["rate"] else ""
+        found.append(ProgressShown(offer, row["done"], row["total"], row["failed"], row["rate"], left))
+    return found
+
+
+@course_page(Role.TA)
+def course(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The assignments of a course, and how far each is."""
+    return page(request, "staff.html", {"visit": visit, "rows": _progress(visit.course)})
+
+
+@course_page(Role.TA)
+def progress(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The part of the page that changes while attempts are graded."""
+    return page(request, "_progress.html", {"visit": visit, "rows": _progress(visit.course)})
+
+
+@course_page(Role.TA)
+def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """One assignment: who stands where, what failed, and how it is offered."""
+    offer = visit.offer(assignment)
+    own = Attempt.objects.filter(offer=offer)
+    last = (
+        own.values("student").annotate(number=Max("number"), moment=Max("submitted_at")).order_by("student")
+    )
+    stands = shown.standings(offer)
+    return page(
+        request,
+        "staff_assignment.html",
+        {
+            "visit": visit,
+            "offer": offer,
+            "rows": [(row, stands.get(row["student"])) for row in last],
+            "possible": shown.loaded(offer).rubric.assignment.points,
+            "failed": own.filter(state=State.FAILED).order_by("submitted_at"),
+            "times": offer.times,
+            "own_times": sorted(offer.times.get("students", {}).items()),
+            "late": _LATE,
+            "folder": visit.course.slug in settings.RUNNING.folders,
+            "instructor": visit.at_least(Role.INSTRUCTOR),
+            "head": visit.at_least(Role.HEAD_TA),
+        },
+    )
+
+
+@course_page(Role.TA)
+def feedback(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+    """A student's feedback, as they see it once marks are published."""
+    return framed(request, visit, visit.offer(assignment), who)
+
+
+def _back(visit: Visit, offer: Offer) -> HttpResponse:
+    place = {"slug": visit.course.slug, "assignment": offer.assignment}
+    return HttpResponseRedirect(reverse("staff-assignment", kwargs=place))
+
+
+def _note(
+    request: HttpRequest, visit: Visit, action: str, subject: str, *, before: Any = None, after: Any = None
+) -> None:
+    audit.note(request.user.username, action, subject, course=visit.course, before=before, after=after)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Show an assignment to students, or hide it."""
+    offer, wanted = visit.offer(assignment), request.POST.get("wanted") == "yes"
+    with transaction.atomic():
+        _note(request, visit, "visible", assignment, before=offer.visible, after=wanted)
+        Offer.objects.filter(pk=offer.pk).update(visible=wanted)
+    return _back(visit, offer)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Publish the marks of an assignment, or withdraw them."""
+    offer, wanted = visit.offer(assignment), request.POST.get("wanted") == "yes"
+    since = (offer.published_at or timezone.now()) if wanted else None
+    with transaction.atomic():
+        _note(request, visit, "published", assignment, before=offer.published_at is not None, after=wanted)
+        Offer.objects.filter(pk=offer.pk).update(published_at=since)
+    return _back(visit, offer)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Set the common dates; empty fields: there is no end."""
+    offer = visit.offer(assignment)
+    stated = {name: request.POST.get(name, "").strip() for name in ("start", "end", "zone", "late")}
+    wanted: dict[str, Any] = {name: value for name, value in stated.items() if value}
+    if not (wanted.get("start") or wanted.get("end")):
+        wanted = {}
+    elif own := offer.times.get("students"):
+        wanted["students"] = own
+    return _timed(request, visit, offer, wanted)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Give a student times of their own, or take them away; with an empty form."""
+    offer = visit.offer(assignment)
+    student = request.POST.get("student", "").strip()
+    own: dict[str, Any] = {}
+    if extra := request.POST.get("extra_minutes", "").strip():
+        own["extra_minutes"] = int(extra) if extra.isdecimal() else extra
+    own |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
+    others = {who: one for who, one in offer.times.get("students", {}).items() if who != student}
+    known = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    if not known:
+        notices.error(
+            request, words(request)["t"]("bad-times", reason=f"{student!r} is not on the class list")
+        )
+        return _back(visit, offer)
+    return _timed(
+        request, visit, offer, {**offer.times, "students": {**others, **({student: own} if own else {})}}
+    )
+
+
+def _timed(request: HttpRequest, visit: Visit, offer: Offer, wanted: dict[str, Any]) -> HttpResponse:
+    """Save times, and grade again whom they change."""
+    rubric = shown.loaded(offer).rubric
+    try:
+        after = schedule.read(wanted, rubric, offer.assignment) if wanted else None
+    except RubricError as error:
+        notices.error(request, words(request)["t"]("bad-times", reason=str(error)))
+        return _back(visit, offer)
+    before = attempts.schedule_of(offer, rubric)
+    students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
+    changed = [
+        who
+        for who in students
+        if (before and (before.of(who), before.rule(who))) != (after and (after.of(who), after.rule(who)))
+    ]
+    with transaction.atomic():
+        _note(request, visit, "times", offer.assignment, before=offer.times, after=wanted)
+        Offer.objects.filter(pk=offer.pk).update(times=wanted)
+        attempts.grade_again(Attempt.objects.filter(offer=offer, student__in=changed))
+    return _back(visit, offer)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def update(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Take an assignment over from the course's folder again."""
+    offer, say = visit.offer(assignment), words(request)["t"]
+    folder = settings.RUNNING.folders.get(visit.course.slug)
+    if folder is None:
+        raise Http404
+    try:
+        with transaction.atomic():
+            found = versions.offer(visit.course, open_course(folder), assignment)
+            _note(
+                request, visit, "version", assignment, before=offer.version.number, after=found.version.number
+            )
+    except AutograderError as error:
+        notices.error(request, say("refused", reason=str(error)))
+        return _back(visit, offer)
+    same = found.version_id == offer.version_id
+    notices.info(request, say("same-version") if same else say("updated", number=found.version.number))
+    return _back(visit, offer)
+
+
+@course_page(Role.HEAD_TA, "POST")
+def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Grade every attempt by what is offered now."""
+    offer = visit.offer(assignment)
+    with transaction.atomic():
+        number = attempts.grade_again(Attempt.objects.filter(offer=offer))
+        _note(request, visit, "grade again", assignment, after=number)
+    notices.info(request, words(request)["counted"]("regraded", number))
+    return _back(visit, offer)
+
+
+@course_page(Role.HEAD_TA, "POST")
+def retry(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
+    """Try an attempt again that failed."""
+    found = get_object_or_404(
+        Attempt.objects.select_related("offer"), pk=identifier, offer__course=visit.course
+    )
+    with transaction.atomic():
+        _note(request, visit, "retry", f"{found.offer.assignment}: {found.student} {found.number}")
+        attempts.retry(found)
+    return _back(visit, found.offer)
+
+
+@course_page(Role.INSTRUCTOR)
+def members(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Everybody who belongs to the course."""
+    return _members(request, visit)
+
+
+def _members(request: HttpRequest, visit: Visit, **told: Any) -> HttpResponse:
+    everybody = Member.objects.filter(course=visit.course).select_related("account")
+    context = {
+        "visit": visit,
+        "members": everybody.order_by("role", "student", "last_name", "pk"),
+        "roles": _may_give(visit),
+        "link": "",
+        "invited": None,
+        "until": None,
+        **told,
+    }
+    return page(request, "members.html", context)
+
+
+def _may_give(visit: Visit) -> list[str]:
+    """The roles that somebody may give: those below their own, and an administrator all."""
+    staff = [Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR]
+    return [one.value for one in staff if visit.role == Role.ADMINISTRATOR or one in staff[:2]]
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Take a class list over; whoever is on it already keeps their account."""
+    say, sent = words(request), request.FILES.get("list")
+    if sent is None:
+        notices.error(request, say["t"]("no-files"))
+        return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "roster.csv"
+        path.write_bytes(sent.read())
+        try:
+            students = read_roster(path)
+        except CourseError as error:
+            reason = str(error).removeprefix(f"{path}: ")
+            notices.error(request, say["t"]("bad-list", reason=reason))
+            return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    with transaction.atomic():
+        DatabaseStore(visit.course).enrol(students)
+        _note(request, visit, "class list", visit.course.slug, after=[one.id for one in students])
+    notices.info(request, say["counted"]("imported", len(students)))
+    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def add_staff(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Somebody more who helps to run the course."""
+    role = request.POST.get("role", "")
+    if role not in _may_give(visit):
+        raise Http404
+    name = request.POST.get("name", "").strip()[:150] or "-"
+    with transaction.atomic():
+        member = Member.objects.create(course=visit.course, role=role, last_name=name)
+        _note(request, visit, "add staff", name, after=role)
+    return _invited(request, visit, member)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def invite(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
+    """A link with which a member makes an account; shown once."""
+    found = get_object_or_404(Member, pk=member, course=visit.course, account=None)
+    if found.role != Role.STUDENT and found.role not in _may_give(visit):
+        raise Http404
+    return _invited(request, visit, found)
+
+
+def _invited(request: HttpRequest, visit: Visit, member: Member) -> HttpResponse:
+    link, invitation = make_invitation(member)
+    who = member.student or member.last_name
+    _note(request, visit, "invite", who)
+    return _members(
+        request, visit, link=request.build_absolute_uri(link), invited=who, until=invitation.expires_at
+    )
+
+
+@course_page(Role.INSTRUCTOR)
+def audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """What was changed in the course, and whether the log is whole."""
+    entries = AuditEntry.objects.filter(course=visit.course).order_by("-pk")[:_MOST_ENTRIES]
+    newest = AuditEntry.objects.order_by("-pk").first()
+    context = {
+        "visit": visit,
+        "entries": entries,
+        "broken": audit.broken(),
+        "newest": newest.digest if newest else "",
+    }
+    return page(request, "audit.html", context)

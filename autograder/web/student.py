@@ -1,0 +1,246 @@
+"""Pages of students: what there is to do, files, handing in, what became of it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages as notices
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+
+from autograder.errors import ServiceError
+from autograder.service import attempts, versions
+from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
+from autograder.web import shown
+from autograder.web.guard import Visit, course_page, open_page, own_page
+from autograder.web.site import language_of, words
+
+FRAME_SECONDS = 600
+"""How long the address of a frame leads to something."""
+MOST_ATTEMPTS, WITHIN = 20, timedelta(minutes=10)
+_FRAME_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+)
+_FRAMES = "autograder.frame"
+
+
+def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """A page of ours."""
+    return render(request, template, context, status=status, using="jinja2")
+
+
+def download(data: bytes, name: str) -> HttpResponse:
+    """A file to be kept, never to be shown."""
+    response = HttpResponse(data, content_type="application/octet-stream")
+    plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("\\", "_")
+    response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    return response
+
+
+@own_page()
+def home(request: HttpRequest) -> HttpResponse:
+    """The courses of whoever is signed in."""
+    if request.user.is_superuser:
+        found = [(one, Role.ADMINISTRATOR) for one in CourseRecord.objects.order_by("title")]
+    else:
+        members = Member.objects.filter(account=request.user).select_related("course")
+        found = [(one.course, Role(one.role)) for one in members.order_by("course__title")]
+    if len(found) == 1:
+        course, role = found[0]
+        return HttpResponseRedirect(
+            reverse("course" if role == Role.STUDENT else "staff", kwargs={"slug": course.slug})
+        )
+    return page(request, "home.html", {"courses": found})
+
+
+@course_page(Role.STUDENT)
+def course(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The assignments that a student sees."""
+    language = language_of(request)
+    rows = []
+    for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
+        own = Attempt.objects.filter(offer=offer, student=visit.student)
+        rows.append((offer, shown.times(offer, visit.student, language), own.count()))
+    return page(request, "course.html", {"visit": visit, "rows": rows})
+
+
+@course_page(Role.STUDENT, "GET", "HEAD", "POST")
+def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """One assignment: its files, the place to hand in, and what was handed in."""
+    offer = visit.offer(assignment)
+    if request.method == "POST":
+        return _take(request, visit, offer)
+    language = language_of(request)
+    times = shown.times(offer, visit.student, language)
+    own = list(
+        Attempt.objects.filter(offer=offer, student=visit.student).order_by("-number").defer("receipt")
+    )
+    return page(
+        request,
+        "assignment.html",
+        {
+            "visit": visit,
+            "offer": offer,
+            "times": times,
+            "files": sorted(versions.names(offer.version, visit.student)) if times.open else [],
+            "wanted": [f"{one.name}.ipynb" for one in shown.loaded(offer).rubric.assignment.notebooks],
+            "attempts": [(one, shown.received(one, language)) for one in own],
+            "counts": shown.counts(offer, visit.student),
+        },
+    )
+
+
+def _take(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
+    sent = request.FILES.getlist("files")
+    try:
+        attempt = take(request, offer, visit.student, {one.name: one.read() for one in sent})
+    except ServiceError as error:
+        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+        parts = {"slug": visit.course.slug, "assignment": offer.assignment}
+        return HttpResponseRedirect(reverse("assignment", kwargs=parts))
+    return HttpResponseRedirect(_place("attempt", attempt))
+
+
+def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, bytes]) -> Attempt:
+    """Receive files of the student who is signed in.
+
+    Raises:
+        ServiceError: there are none, it has not begun, or there were too many attempts just now.
+    """
+    say, of_student = words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
+    times = shown.times(offer, student, language_of(request))
+    if not files:
+        raise ServiceError(say("no-files"))
+    if not times.open:
+        raise ServiceError(say("opens", moment=times.start))
+    lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
+    if lately >= MOST_ATTEMPTS:
+        raise ServiceError(say("too-often", number=lately))
+    return attempts.hand_in(offer, student, files, settings.RUNNING.signer, by=request.user)
+
+
+def _place(name: str, attempt: Attempt) -> str:
+    offer = attempt.offer
+    return reverse(
+        name,
+        kwargs={"slug": offer.course.slug, "assignment": offer.assignment, "number": attempt.number},
+    )
+
+
+def _own(visit: Visit, assignment: str, number: int) -> Attempt:
+    return get_object_or_404(
+        Attempt.objects.select_related("offer__course", "offer__version", "version"),
+        offer=visit.offer(assignment),
+        student=visit.student,
+        number=number,
+    )
+
+
+@course_page(Role.STUDENT)
+def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+    """One attempt: its receipt, its state, and what can be seen of it at once."""
+    found, language = _own(visit, assignment, number), language_of(request)
+    return page(
+        request,
+        "attempt.html",
+        {
+            "visit": visit,
+            "offer": found.offer,
+            "attempt": found,
+            "received": shown.received(found, language),
+            "files": sorted(found.files.values_list("name", flat=True)),
+            "checked": shown.checked(found, language),
+            "counts": shown.counts(found.offer, visit.student) == str(found.pk),
+            "busy": found.state in {State.WAITING, State.RUNNING},
+        },
+    )
+
+
+@course_page(Role.STUDENT)
+def state(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+    """The part of the page that changes while an attempt is graded."""
+    found = _own(visit, assignment, number)
+    busy = found.state in {State.WAITING, State.RUNNING}
+    context = {"visit": visit, "offer": found.offer, "attempt": found, "busy": busy}
+    return page(request, "_state.html", context)
+
+
+@course_page(Role.STUDENT)
+def receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+    """The signed receipt, as a file."""
+    found = _own(visit, assignment, number)
+    return download(found.receipt.encode() + b"\n", f"receipt-{assignment}-{number}.json")
+
+
+@course_page(Role.STUDENT)
+def own_file(_: HttpRequest, visit: Visit, assignment: str, number: int, name: str) -> HttpResponse:
+    """A file that was handed in, as it arrived."""
+    row = get_object_or_404(_own(visit, assignment, number).files.select_related("blob"), name=name)
+    return download(bytes(row.blob.data), name)
+
+
+def _released(request: HttpRequest, visit: Visit, assignment: str) -> dict[str, bytes]:
+    offer = visit.offer(assignment)
+    if not shown.times(offer, visit.student, language_of(request)).open:
+        raise Http404
+    return dict(versions.released(offer.version, visit.student))
+
+
+@course_page(Role.STUDENT)
+def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str) -> HttpResponse:
+    """A file of the release; personal where each has a variant."""
+    files = _released(request, visit, assignment)
+    if name not in files:
+        raise Http404
+    return download(files[name], name)
+
+
+@course_page(Role.STUDENT)
+def archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """All files of the release."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+        for name, data in _released(request, visit, assignment).items():
+            files.writestr(f"{assignment}/{name}", data)
+    return download(packed.getvalue(), f"{assignment}.zip")
+
+
+@course_page(Role.STUDENT)
+def feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """The feedback of the attempt that counts, once marks are published."""
+    offer = visit.offer(assignment)
+    if offer.published_at is None:
+        raise Http404
+    return framed(request, visit, offer, visit.student)
+
+
+def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str) -> HttpResponse:
+    """A page with a student's feedback in a frame, which has no cookies and runs nothing."""
+    token = signing.dumps([offer.pk, student, language_of(request)], salt=_FRAMES)
+    context = {"visit": visit, "offer": offer, "student": student, "frame": reverse("frame", args=[token])}
+    return page(request, "feedback.html", context)
+
+
+@open_page()
+def frame(_: HttpRequest, token: str) -> HttpResponse:
+    """What students made, as it is shown; whoever was given the address may see it for a while."""
+    try:
+        offer, student, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
+    except signing.BadSignature as error:
+        raise Http404 from error
+    made = shown.feedback(get_object_or_404(Offer, pk=offer), student, language)
+    if made is None:
+        raise Http404
+    response = HttpResponse(made)
+    response.headers["Content-Security-Policy"] = _FRAME_POLICY
+    response.headers["X-Frame-Options"] = "SAMEORIGIN"
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,57 @@
+"""Every route of the service. What each asks for stands at its view (`autograder.web.guard`)."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, include, path
+from django.views.i18n import set_language
+
+from autograder.web import account, door, operation, staff, student
+from autograder.web.site import BASE
+
+_COURSE: list[URLPattern | URLResolver] = [
+    path("", student.course, name="course"),
+    path("a/<str:assignment>/", student.assignment, name="assignment"),
+    path("a/<str:assignment>/files.zip", student.archive, name="archive"),
+    path("a/<str:assignment>/files/<str:name>", student.released_file, name="released-file"),
+    path("a/<str:assignment>/feedback/", student.feedback, name="feedback"),
+    path("a/<str:assignment>/<int:number>/", student.attempt, name="attempt"),
+    path("a/<str:assignment>/<int:number>/state", student.state, name="attempt-state"),
+    path("a/<str:assignment>/<int:number>/receipt", student.receipt, name="receipt"),
+    path("a/<str:assignment>/<int:number>/files/<str:name>", student.own_file, name="own-file"),
+    path("staff/", staff.course, name="staff"),
+    path("staff/progress", staff.progress, name="progress"),
+    path("staff/members/", staff.members, name="members"),
+    path("staff/members/list", staff.import_list, name="import-list"),
+    path("staff/members/staff", staff.add_staff, name="add-staff"),
+    path("staff/members/<int:member>/invitation", staff.invite, name="invite"),
+    path("staff/audit/", staff.audit_log, name="audit"),
+    path("staff/a/<str:assignment>/", staff.assignment, name="staff-assignment"),
+    path("staff/a/<str:assignment>/visible", staff.set_visible, name="set-visible"),
+    path("staff/a/<str:assignment>/published", staff.set_published, name="set-published"),
+    path("staff/a/<str:assignment>/times", staff.set_times, name="set-times"),
+    path("staff/a/<str:assignment>/extension", staff.set_extension, name="set-extension"),
+    path("staff/a/<str:assignment>/update", staff.update, name="update"),
+    path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
+    path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
+    path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", operation.front, name="front"),
+    path("healthz", operation.healthz, name="healthz"),
+    path("metrics", operation.metrics, name="metrics"),
+    path("receipt-key", operation.receipt_key, name="receipt-key"),
+    path("frame/<str:token>", student.frame, name="frame"),
+    path("api/hand-in/<slug:slug>/<str:assignment>", door.hand_in, name="door"),
+    path(BASE, student.home, name="home"),
+    path(f"{BASE}language", set_language, name="language"),
+    path(f"{BASE}join/<str:token>/", account.join, name="join"),
+    path(f"{BASE}keys/", account.keys, name="keys"),
+    path(f"{BASE}keys/<int:key>/remove", account.remove_key, name="remove-key"),
+    path(f"{BASE}accounts/", include("allauth.urls")),
+    path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
+]
+handler400 = operation.bad_request
+handler403 = operation.forbidden
+handler404 = operation.not_found
+handler500 = operation.failed

@@ -1,0 +1,70 @@
+"""Somebody of every role, signed in, in a course with the small assignment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from autograder.app import open_course
+from tests.service import course as courses
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from autograder.service.models import Account, CourseRecord, Offer
+
+ROLES = ("nobody", "stranger", "student", "ta", "head-ta", "instructor", "administrator", "superuser")
+"""Not signed in; signed in, but in no course; each role; and the administrator of the whole service."""
+PASSWORD = "a long enough passphrase"
+
+
+class Small(Struct, frozen=True, eq=False):
+    """A course with one offered assignment."""
+
+    record: CourseRecord
+    offer: Offer
+    folder: Path
+
+    @property
+    def base(self) -> str:
+        """The address of the course."""
+        return f"/app/c/{self.record.slug}/"
+
+    def account(self, role: str, student: str = "") -> Account | None:
+        """Somebody of a role, made when first asked for."""
+        from autograder.service.models import Account, Member
+
+        if role == "nobody":
+            return None
+        name = f"{self.record.slug}-{student or role}"
+        made, new = Account.objects.get_or_create(username=name, is_superuser=role == "superuser")
+        if new:
+            made.set_password(PASSWORD)
+            made.save()
+            if role not in {"stranger", "superuser"}:
+                who = (student or "ada") if role == "student" else ""
+                Member.objects.update_or_create(
+                    course=self.record,
+                    **({"student": who} if who else {"account": made}),
+                    defaults={"account": made, "role": role},
+                )
+        return made
+
+    def client(self, role: str = "student", student: str = "", **options: Any) -> Client:
+        """A browser of somebody."""
+        from django.test import Client
+
+        client = Client(**options)
+        account = self.account(role, student)
+        if account is not None:
+            client.force_login(account, backend="allauth.account.auth_backends.AuthenticationBackend")
+        return client
+
+
+def small(record: CourseRecord, folder: Path) -> Small:
+    """The course, with the assignment of a folder."""
+    record.secret = open_course(folder).secret()
+    record.save()
+    return Small(record, courses.offered(record, folder), folder)

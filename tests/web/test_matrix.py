@@ -1,0 +1,138 @@
+"""Every role on every route with every method: what is answered follows from one table."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver
+
+from tests.service import course
+from tests.web.people import ROLES, Small
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+STAFF = ("ta", "head-ta", "instructor", "administrator", "superuser")
+LEADING = ("instructor", "administrator", "superuser")
+
+ALLOWED = {
+    "home": (ROLES[1:], "GET HEAD"),
+    "keys": (ROLES[1:], "GET HEAD POST"),
+    "remove-key": (ROLES[1:], "POST"),
+    "course": (("student",), "GET HEAD"),
+    "assignment": (("student",), "GET HEAD POST"),
+    "archive": (("student",), "GET HEAD"),
+    "released-file": (("student",), "GET HEAD"),
+    "feedback": (("student",), "GET HEAD"),
+    "attempt": (("student",), "GET HEAD"),
+    "attempt-state": (("student",), "GET HEAD"),
+    "receipt": (("student",), "GET HEAD"),
+    "own-file": (("student",), "GET HEAD"),
+    "staff": (STAFF, "GET HEAD"),
+    "progress": (STAFF, "GET HEAD"),
+    "staff-assignment": (STAFF, "GET HEAD"),
+    "staff-feedback": (STAFF, "GET HEAD"),
+    "retry": (STAFF[1:], "POST"),
+    "grade-again": (STAFF[1:], "POST"),
+    "members": (LEADING, "GET HEAD"),
+    "import-list": (LEADING, "POST"),
+    "add-staff": (LEADING, "POST"),
+    "invite": (LEADING, "POST"),
+    "audit": (LEADING, "GET HEAD"),
+    "set-visible": (LEADING, "POST"),
+    "set-published": (LEADING, "POST"),
+    "set-times": (LEADING, "POST"),
+    "set-extension": (LEADING, "POST"),
+    "update": (LEADING, "POST"),
+}
+"""Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
+FOR_NOTHING = {"remove-key", "add-staff", "invite", "update"}
+"""What is changed by these is not there in the test: no such key, role, member or folder."""
+OPEN = {"front", "healthz", "metrics", "receipt-key", "frame", "door", "language", "join"}
+"""Routes for everybody; each has tests of its own."""
+
+
+def routes() -> Iterator[tuple[str, URLPattern]]:
+    """Our own routes by name."""
+    from autograder.web import urls
+
+    def below(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
+        for one in patterns:
+            if isinstance(one, URLPattern):
+                yield one
+            elif "accounts/" not in str(one.pattern):
+                yield from below(one.url_patterns)
+
+    for pattern in below(urls.urlpatterns):
+        yield str(pattern.name), pattern
+
+
+def test_every_route_stands_in_the_table(at: Small) -> None:
+    """A new route has to be decided about."""
+    assert ALLOWED.keys() | OPEN == {name for name, _ in routes()}
+
+
+def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
+    """No answer but the expected one; printed where one differs."""
+    from django.db import transaction
+    from django.urls import reverse
+
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    at.offer.published_at = at.offer.attempts.get().submitted_at
+    at.offer.save()
+    parts = {
+        "slug": at.record.slug,
+        "assignment": at.offer.assignment,
+        "number": 1,
+        "name": "code.ipynb",
+        "who": "ada",
+        "identifier": at.offer.attempts.get().pk,
+        "member": 999_999,
+        "key": 999_999,
+    }
+    unexpected = []
+    for role in ROLES:
+        client = at.client(role)
+        for name, _ in routes():
+            if name in OPEN:
+                continue
+            roles, methods = ALLOWED[name]
+            place = reverse(name, kwargs={key: parts[key] for key in _keys(name)})
+            told = {}
+            for method in METHODS:
+                with transaction.atomic():
+                    told[method] = client.generic(method, place).status_code
+                    transaction.set_rollback(True)  # the next one finds everything as it was
+                if method not in methods.split():
+                    expected = {405}
+                elif role == "nobody":
+                    expected = {302}
+                elif role not in roles:
+                    expected = {403, 404}
+                elif method != "POST":
+                    expected = {200, 302} if name == "home" else {200}
+                else:
+                    expected = {404} if name in FOR_NOTHING else {200, 302}
+                if told[method] not in expected:
+                    unexpected.append((role, method, name, told[method]))
+            print(f"{role:14} {name:18}", *(f"{method} {status}" for method, status in told.items()))
+    assert [] == unexpected
+
+
+def _keys(name: str) -> set[str]:
+    """The parts of a route's address."""
+    from django.urls import get_resolver
+
+    [(_, keys)] = get_resolver().reverse_dict.getlist(name)[0][0]
+    return set(keys)
+
+
+@pytest.mark.parametrize("role", ["ta", "head-ta", "instructor", "administrator"])
+def test_staff_of_one_course_are_nobody_in_another(at: Small, role: str) -> None:
+    """They do not learn that it is."""
+    from autograder.service.models import CourseRecord
+
+    other = CourseRecord.objects.create(slug=f"other-{uuid.uuid4().hex[:8]}", title="Other", secret=bytes(32))
+    client = at.client(role)
+    for place in ("staff/", "staff/members/", "staff/audit/", "", "a/small/"):
+        assert 404 == client.get(f"/app/c/{other.slug}/{place}").status_code

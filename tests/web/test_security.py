@@ -1,0 +1,174 @@
+"""Headers, cookies, forms from elsewhere, passwords that are guessed, and what students would like to run."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.service import course
+from tests.web.people import PASSWORD, Small
+from tests.web.test_student import page, sent, text
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+def test_every_answer_has_its_headers(at: Small) -> None:
+    """A strict policy with a number used once, also on errors, and nothing of a page is kept."""
+    client = at.client()
+    seen = set()
+    for place in ("/app/", page(at), "/app/c/none/", "/healthz", "/app/accounts/login/", "/nowhere"):
+        answer = client.get(place)
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        seen.add(re.findall(r"'nonce-([^']+)'", policy)[0])
+        assert "nosniff" == answer.headers["X-Content-Type-Options"]
+        assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["X-Request-Id"])
+    assert 6 == len(seen)
+    assert "no-store" == client.get(page(at)).headers["Cache-Control"]
+
+
+def test_pages_hold_no_script_and_style_of_their_own(at: Small) -> None:
+    """The policy would refuse them: each script has the number, and no element has a style or a handler."""
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    for client, place in (
+        (at.client(), page(at)),
+        (at.client(), f"{page(at)}1/"),
+        (at.client("instructor"), f"{at.base}staff/a/small/"),
+        (at.client("instructor"), f"{at.base}staff/members/"),
+    ):
+        told = text(client.get(place))
+        assert not re.findall(r"<[^>]+\s(?:style|on\w+)=", told)
+        assert not re.findall(r"<script(?![^>]*nonce=)", told)
+        assert "<style" not in told
+
+
+def test_cookies_are_for_the_pages_alone(at: Small) -> None:
+    """HttpOnly, SameSite, below the pages' path; the session is another one after signing in."""
+    client, account = at.client("nobody"), at.account("ta")
+    client.get("/app/accounts/login/")
+    before = client.session.session_key
+    answer = client.post("/app/accounts/login/", {"login": account.username, "password": PASSWORD})
+    assert 302 == answer.status_code
+    for name, cookie in client.cookies.items():
+        assert (True, "Lax", "/app/") == (cookie["httponly"], cookie["samesite"], cookie["path"]), name
+    assert client.session.session_key != before
+
+
+def test_behind_https_cookies_are_secure_and_plain_requests_are_sent_on() -> None:
+    """The settings of a service whose address begins with https."""
+    from autograder.service.receipts import Signer
+    from autograder.web import site
+
+    running = site.Running(Signer(bytes(32)), site.Loaded())
+    made = site.wanted(
+        "postgresql://", secret_key="x", addresses=("https://exams.example.org",), running=running, https=True
+    ).further
+    assert made["SESSION_COOKIE_SECURE"]
+    assert made["CSRF_COOKIE_SECURE"]
+    assert made["SECURE_SSL_REDIRECT"]
+    assert made["SECURE_HSTS_SECONDS"] >= 31_536_000
+    assert ["exams.example.org"] == made["ALLOWED_HOSTS"]
+
+
+def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
+    """Without the form's own number, or from another origin; the page says what to do."""
+    client = at.client("instructor", enforce_csrf_checks=True)
+    for headers in ({}, {"origin": "https://evil.example"}):
+        answer = client.post(f"{at.base}staff/a/small/visible", {"wanted": "no"}, headers=headers)
+        assert 403 == answer.status_code
+        assert "load the page again" in answer.content.decode()
+    at.offer.refresh_from_db()
+    assert at.offer.visible
+
+
+def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
+    """After five wrong ones the right one waits, too; whether there is such a name is not told."""
+    account = at.account("ta")
+    client = at.client("nobody")
+    answers = [
+        client.post("/app/accounts/login/", {"login": name, "password": "wrong"}).content.decode()
+        for name in (account.username, "nobody-of-this-name")
+    ]
+    assert 1 == len({re.findall(r'role="alert">([^<]*)', one)[0] for one in answers})
+    for _ in range(6):
+        client.post("/app/accounts/login/", {"login": account.username, "password": "wrong"})
+    answer = client.post("/app/accounts/login/", {"login": account.username, "password": PASSWORD})
+    assert 302 != answer.status_code
+
+
+def test_nobody_makes_an_account_without_an_invitation(at: Small) -> None:
+    """The library's own page for that is closed."""
+    client = at.client("nobody")
+    answer = client.post(
+        "/app/accounts/signup/", {"username": "eve", "password1": PASSWORD, "password2": PASSWORD}
+    )
+    from autograder.service.models import Account
+
+    assert not Account.objects.filter(username="eve").exists()
+    assert "sessionid" not in client.cookies or answer.status_code != 302
+
+
+def test_another_host_is_refused(at: Small) -> None:
+    """A forged Host header would lead invitations elsewhere."""
+    assert 400 == at.client().get("/app/", headers={"host": "evil.example"}).status_code
+
+
+def test_what_students_write_is_text(at: Small) -> None:
+    """In answers, titles, names and reasons; on pages of students and of staff."""
+    files = course.answered(at.folder, mlp_answer=f"mlp_parameters = {EVIL!r}", thoughts=EVIL)
+    client = at.client()
+    client.post(page(at), sent(files))
+    told = text(client.get(f"{page(at)}1/"))
+    assert "<script>alert" not in told
+    assert "<img src=x" not in told
+    from autograder.service.models import Member
+
+    Member.objects.filter(course=at.record, student="ada").update(first_name=EVIL, last_name=EVIL)
+    told = text(at.client("instructor").get(f"{at.base}staff/members/"))
+    assert "<script>alert" not in told
+    assert "&lt;script&gt;" in told
+
+
+def test_files_come_back_as_files(at: Small) -> None:
+    """A page that was handed in is never shown as one."""
+    client = at.client()
+    client.post(page(at), sent({"page.html": EVIL.encode(), "a.svg": b"<svg onload=alert(1)>"}))
+    for name in ("page.html", "a.svg"):
+        answer = client.get(f"{page(at)}1/files/{name}")
+        assert "application/octet-stream" == answer.headers["Content-Type"]
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+
+
+@pytest.mark.parametrize(
+    "name", ["../code.ipynb", "..%2f..%2fsecret", "%2e%2e/secret", ".autograder/secret", "a\\b"]
+)
+def test_no_address_leads_out_of_the_release(at: Small, name: str) -> None:
+    """Names are looked up among those of the release; the course's secret is not one."""
+    client = at.client()
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    for place in ("files/", "1/files/"):
+        assert 404 == client.get(f"{page(at)}{place}{name}").status_code
+
+
+def test_figures_are_for_this_machine(at: Small) -> None:
+    """Or for whoever has the key; never through a proxy without it."""
+    client = at.client("nobody")
+    assert "autograder_attempts" in text(client.get("/metrics"))
+    assert 403 == client.get("/metrics", headers={"x-forwarded-for": "127.0.0.1"}).status_code
+    assert 403 == client.get("/metrics", REMOTE_ADDR="192.0.2.7").status_code
+
+
+def test_a_request_is_one_line_without_what_is_personal(at: Small, caplog: pytest.LogCaptureFixture) -> None:
+    """Number, route, status, time: no address, no name, no query."""
+    with caplog.at_level("INFO", "autograder.web.requests"):
+        at.client().get(f"{page(at)}?token=secret", headers={"x-request-id": "from-proxy-1"})
+    line = json.loads(caplog.records[-1].message)
+    assert {"request", "method", "route", "status", "ms"} == set(line)
+    assert ("from-proxy-1", "assignment", 200) == (line["request"], line["route"], line["status"])
+    assert "secret" not in caplog.text
+    assert "ada" not in caplog.text.replace("adam", "")

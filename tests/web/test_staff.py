@@ -1,0 +1,220 @@
+"""Those who run a course: visible, published, dates, extensions, the class list, invitations, the log."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.app import open_course
+from autograder.generate import generate
+from tests.service import course
+from tests.support import small_course
+from tests.web.people import PASSWORD, Small
+from tests.web.test_student import text
+
+
+def page(at: Small) -> str:
+    """The address of the assignment's page for staff."""
+    return f"{at.base}staff/a/{at.offer.assignment}/"
+
+
+def entries(at: Small) -> list[tuple[str, Any, Any]]:
+    """What the log says of the course."""
+    from autograder.service.models import AuditEntry
+
+    rows = AuditEntry.objects.filter(course=at.record).order_by("pk")
+    return list(rows.values_list("action", "before", "after"))
+
+
+def graded(at: Small, student: str) -> Any:
+    """An attempt with a result."""
+    from autograder.grading import scoring
+    from autograder.records import Graded
+    from autograder.service import attempts
+    from autograder.web import shown
+
+    made = course.handed_in(at.offer, student, course.released(at.folder))
+    claimed = attempts.claim(made.pk)
+    assert claimed is not None
+    rubric = shown.loaded(at.offer).rubric
+    score = scoring.left_open(student, rubric, "a person looks", (), "namespaces")
+    assert attempts.keep(claimed, Graded(score, digest=made.digest), rubric, "e" * 64)
+    return made
+
+
+def test_what_students_see_is_switched_and_noted(at: Small) -> None:
+    """Visible and published, each way; every switch stands in the log, from what to what."""
+    client = at.client("instructor")
+    for route in ("visible", "published"):
+        for wanted in ("yes", "no"):
+            client.post(f"{page(at)}{route}", {"wanted": wanted})
+            at.offer.refresh_from_db()
+            switched = at.offer.visible if route == "visible" else at.offer.published_at is not None
+            assert switched is (wanted == "yes")
+    assert [
+        ("visible", True, True),
+        ("visible", True, False),
+        ("published", False, True),
+        ("published", True, False),
+    ] == entries(at)
+    assert "published" in text(client.get(f"{at.base}staff/audit/"))
+
+
+def test_dates_are_checked_saved_and_followed(at: Small) -> None:
+    """Impossible ones are told, and nothing changes; whom a change concerns is graded again."""
+    client = at.client("instructor")
+    ada, bob = (graded(at, student) for student in ("ada", "bob"))
+    told = text(client.post(f"{page(at)}times", {"start": "2031-02-03T10:00:00"}, follow=True))
+    assert "not saved" in told
+    assert {} == type(at.offer).objects.get(pk=at.offer.pk).times
+    stated = {
+        "start": "2031-02-03T10:00:00",
+        "end": "2031-02-03T12:00:00",
+        "zone": "Europe/Berlin",
+        "late": "accept",
+    }
+    client.post(f"{page(at)}times", stated)
+    assert stated == type(at.offer).objects.get(pk=at.offer.pk).times
+    assert {"waiting"} == {type(one).objects.get(pk=one.pk).state for one in (ada, bob)}
+    assert 'value="2031-02-03T12:00:00"' in text(client.get(page(at)))
+
+
+def test_an_extension_is_one_students(at: Small) -> None:
+    """Only they are graded again; a stranger's name, and nonsense, are told."""
+    ada, bob = (graded(at, student) for student in ("ada", "bob"))
+    at.account("student", "ada")
+    end = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)).isoformat()
+    type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": end, "late": "refuse"})
+    client = at.client("instructor")
+    client.post(f"{page(at)}extension", {"student": "ada", "extra_minutes": "120"})
+    times = type(at.offer).objects.get(pk=at.offer.pk).times
+    assert {"ada": {"extra_minutes": 120}} == times["students"]
+    assert ("waiting", "graded") == tuple(type(one).objects.get(pk=one.pk).state for one in (ada, bob))
+    for stated in ({"student": "eve", "extra_minutes": "5"}, {"student": "ada", "extra_minutes": "x"}):
+        assert "not saved" in text(client.post(f"{page(at)}extension", stated, follow=True))
+    client.post(f"{page(at)}extension", {"student": "ada"})
+    assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
+
+
+def test_a_class_list_is_taken_over(at: Small) -> None:
+    """Names come and change, nobody is lost; what is wrong with a list is told with its line."""
+    from autograder.service.models import Member
+
+    client, place = at.client("instructor"), f"{at.base}staff/members/list"
+
+    def sent(content: str) -> str:
+        upload = SimpleUploadedFile("roster.csv", content.encode())
+        return text(client.post(place, {"list": upload}, follow=True))
+
+    told = sent("id,first_name,last_name,email\nada,Ada,Lovelace,ada@example.org\nbob,Bob,,\n")
+    assert "2 students" in told
+    assert "Lovelace" in told
+    assert "stands twice" in sent("id\nada\nada\n")
+    assert "1 student " in sent("id,first_name\nada,Augusta\n")
+    names = dict(Member.objects.filter(course=at.record, role="student").values_list("student", "first_name"))
+    assert {"ada": "Augusta", "bob": "Bob"} == names
+
+
+def test_an_invitation_makes_an_account_once(at: Small) -> None:
+    """The link is shown once; who follows it is the student; after that it leads nowhere."""
+    from autograder.service.models import Account, Member
+
+    member = Member.objects.create(course=at.record, role="student", student="ada")
+    client = at.client("instructor")
+    place = f"{at.base}staff/members/{member.pk}/invitation"
+    links = [re.search(r"http://testserver(/app/join/[^<]+)", text(client.post(place))) for _ in range(2)]
+    first, second = (link[1] if link else "" for link in links)
+    visitor = at.client("nobody")
+    assert 404 == visitor.get(first).status_code
+    weak = {"username": f"ada-{at.record.slug}", "password1": "12345678", "password2": "12345678"}
+    assert "password" in text(visitor.post(second, weak))
+    strong = {**weak, "password1": PASSWORD, "password2": PASSWORD}
+    answer = visitor.post(second, strong, follow=True)
+    assert at.base == answer.redirect_chain[-1][0]
+    assert 404 == at.client("nobody").get(second).status_code
+    account = Account.objects.get(username=strong["username"])
+    assert account.password.startswith("argon2")
+    assert [member.pk] == list(account.memberships.values_list("pk", flat=True))
+    assert 404 == client.post(place).status_code  # they have an account
+
+
+def test_roles_are_given_downwards(at: Small) -> None:
+    """An instructor makes TAs, an administrator everybody."""
+    from autograder.service.models import Member
+
+    place = f"{at.base}staff/members/staff"
+    assert 404 == at.client("instructor").post(place, {"name": "X", "role": "instructor"}).status_code
+    assert 404 == at.client("administrator").post(place, {"name": "X", "role": "student"}).status_code
+    assert "/app/join/" in text(at.client("instructor").post(place, {"name": "X", "role": "ta"}))
+    assert "/app/join/" in text(at.client("administrator").post(place, {"name": "Y", "role": "instructor"}))
+    found = Member.objects.filter(course=at.record, account=None).values_list("last_name", "role")
+    assert {("X", "ta"), ("Y", "instructor")} == set(found)
+
+
+def test_a_failed_attempt_is_seen_and_tried_again(at: Small) -> None:
+    """With its reason; by a head TA."""
+    made = course.handed_in(at.offer, "ada", course.released(at.folder))
+    type(made).objects.filter(pk=made.pk).update(state="failed", problem="the sandbox <b>failed</b>")
+    told = text(at.client("ta").get(page(at)))
+    assert "the sandbox &lt;b&gt;failed" in told
+    assert "Try again" not in told
+    at.client("head-ta").post(f"{at.base}staff/attempts/{made.pk}/retry")
+    made.refresh_from_db()
+    assert "waiting" == made.state
+    assert ("retry", None, None) in entries(at)
+
+
+def test_results_and_progress_are_shown(at: Small) -> None:
+    """Points, what is open, how many are done."""
+    graded(at, "ada")
+    course.handed_in(at.offer, "bob", course.released(at.folder))
+    told = text(at.client("ta").get(page(at)))
+    assert "ada" in told
+    assert "of 13" in told
+    assert "provisional" in told
+    assert "1 of 2 attempts graded" in text(at.client("ta").get(f"{at.base}staff/progress"))
+    assert "iframe" in text(at.client("ta").get(f"{page(at)}of/ada/"))
+
+
+def test_a_new_version_comes_out_of_the_folder(at: Small, tmp_path: Path) -> None:
+    """What was graded is graded again by it when somebody says so; nothing new is told as such."""
+    folder = course.small(tmp_path / "changed")
+    settings.RUNNING.folders[at.record.slug] = folder
+    made, client = graded(at, "ada"), at.client("instructor")
+    assert "Nothing has changed" in text(client.post(f"{page(at)}update", follow=True))
+    small_course.changed(folder / "rubrics" / "small.toml", "Parameters of the MLP", "Parameters of an MLP")
+    generate(open_course(folder), "small")
+    assert "Version 2" in text(client.post(f"{page(at)}update", follow=True))
+    made.refresh_from_db()
+    assert (1, "graded") == (made.version.number, made.state)
+    assert "1 attempt is graded again" in text(client.post(f"{page(at)}again", follow=True))
+    made.refresh_from_db()
+    assert (2, "waiting") == (made.version.number, made.state)
+    small_course.changed(folder / "rubrics" / "small.toml", "version = 1", "version = x")
+    assert "not taken" in text(client.post(f"{page(at)}update", follow=True))
+
+
+@pytest.mark.parametrize("change", ["entry", "removed"])
+def test_a_log_that_was_changed_says_so(at: Small, change: str) -> None:
+    """An entry that was changed, or taken out of the middle, breaks the chain; and it is whole before."""
+    from django.db import transaction
+
+    from autograder.service import audit
+    from autograder.service.models import AuditEntry
+
+    with transaction.atomic():
+        made = [audit.note("ada", "try", str(number), course=at.record) for number in range(3)]
+        assert 0 == audit.broken()
+        if change == "entry":
+            AuditEntry.objects.filter(pk=made[1].pk).update(who="eve")
+            assert made[1].pk == audit.broken()
+        else:
+            AuditEntry.objects.filter(pk=made[1].pk).delete()
+            assert made[2].pk == audit.broken()
+        transaction.set_rollback(True)

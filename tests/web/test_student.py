@@ -1,0 +1,218 @@
+"""A student's way: files, handing in, the receipt, what can be seen at once, feedback; and nobody else's."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.service.receipts import verify
+from tests.service import course
+from tests.web.people import Small
+
+
+def sent(files: dict[str, bytes]) -> dict[str, Any]:
+    """Files of a form."""
+    return {"files": [SimpleUploadedFile(name, data) for name, data in files.items()]}
+
+
+def page(at: Small) -> str:
+    """The address of the assignment."""
+    return f"{at.base}a/{at.offer.assignment}/"
+
+
+def text(answer: Any) -> str:
+    """What a page says."""
+    assert 200 == answer.status_code, answer
+    return str(answer.content.decode())
+
+
+def in_hours(hours: float) -> str:
+    """A moment from now."""
+    return (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)).isoformat()
+
+
+def test_from_the_list_to_the_receipt(at: Small) -> None:
+    """Files come as they were released; what is handed in is received, signed, and shown at once."""
+    client, released = at.client(), course.released(at.folder)
+    assert at.offer.title in text(client.get(at.base))
+    assert "code.ipynb" in text(client.get(page(at)))
+    assert released["code.ipynb"] == client.get(f"{page(at)}files/code.ipynb").content
+    packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page(at)}files.zip").content))
+    assert released["code.ipynb"] == packed.read("small/code.ipynb")
+    assert "small/coursecheck.py" in packed.namelist()
+
+    files = course.answered(at.folder, mlp_answer='mlp_parameters = "8 d^2"', layers_answer="layers =")
+    answer = client.post(page(at), sent(files), follow=True)
+    told = text(answer)
+    assert answer.redirect_chain == [(f"{page(at)}1/", 302)]
+    assert "waiting to be graded" in told
+    assert "<math" in told  # how the formula was read
+    assert "not valid Python" in told  # the other answer
+    receipt = client.get(f"{page(at)}1/receipt").content.decode()
+    assert ("ada", 1) == tuple(verify(receipt, course.SIGNER.public)[key] for key in ("student", "attempt"))
+    assert files["formulas.ipynb"] == client.get(f"{page(at)}1/files/formulas.ipynb").content
+    assert "counts" in text(client.get(page(at)))
+
+
+def test_the_pages_speak_german(at: Small) -> None:
+    """Every sentence, as the browser asks for it; and the choice is kept."""
+    client = at.client()
+    told = text(client.get(page(at), headers={"accept-language": "de"}))
+    assert '<html lang="de">' in told
+    assert "Wählen Sie Ihr Notebook" in told
+    client.post("/app/language", {"language": "de", "next": at.base})
+    assert "Noch nichts abgegeben" in text(client.get(at.base))
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, "Choose a file first"),
+        ({"a.ipynb": b""}, ""),
+        ({"code.ipynb": b"\x00\xff not a notebook"}, "cannot be read"),
+        ({"code.ipynb": b'{"cells": []}'}, "cannot be read"),
+        ({"code.ipynb": b"[" * 100_000}, "cannot be read"),
+    ],
+)
+def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, bytes], told: str) -> None:
+    """It is kept and told, or refused and told; never an error of ours."""
+    client = at.client()
+    client.raise_request_exception = True
+    assert told in text(client.post(page(at), sent(files), follow=True))
+    assert bool(files) is at.offer.attempts.exists()
+
+
+def test_names_of_files_are_names(at: Small) -> None:
+    """A path in a name is cut by the form's reader; what else cannot be a name is refused."""
+    client = at.client()
+    client.post(page(at), sent({"../../etc/passwd": b"x", "<script>": b"x"}), follow=True)
+    names = set(at.offer.attempts.values_list("files__name", flat=True))
+    assert not [name for name in names if name and ("/" in name or "<" in name)]
+
+
+def test_before_the_start_there_is_nothing_to_have(at: Small) -> None:
+    """Neither files nor a form; and nothing is taken."""
+    at.offer.times = {"start": in_hours(1), "end": in_hours(3)}
+    at.offer.save()
+    client = at.client()
+    told = text(client.get(page(at)))
+    assert "Opens" in told
+    assert '<form method="post" enctype' not in told
+    assert [404, 404] == [
+        client.get(f"{page(at)}{place}").status_code for place in ("files.zip", "files/code.ipynb")
+    ]
+    assert "Opens" in text(client.post(page(at), sent(course.released(at.folder)), follow=True))
+    assert not at.offer.attempts.exists()
+
+
+def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
+    """Told as whole minutes; after the end, what becomes of late ones."""
+    client = at.client()
+    at.offer.times = {"end": in_hours(2.02)}
+    at.offer.save()
+    assert "2 h 1 min left" in text(client.get(page(at)))
+    at.offer.times = {"end": in_hours(-1), "late": "accept"}
+    at.offer.save()
+    told = text(client.get(page(at)))
+    assert "The time is over." in told
+    assert "still counts" in told
+    client.post(page(at), sent(course.released(at.folder)))
+    assert 1 == at.offer.attempts.count()
+
+
+def test_too_many_attempts_at_once_are_refused(at: Small) -> None:
+    """A loop of somebody's script cannot fill the queue."""
+    from autograder.web import student
+
+    client, files = at.client(), course.released(at.folder)
+    for _ in range(student.MOST_ATTEMPTS):
+        course.handed_in(at.offer, "ada", files)
+    assert "Wait a little" in text(client.post(page(at), sent(files), follow=True))
+    assert student.MOST_ATTEMPTS == at.offer.attempts.count()
+
+
+def test_nobody_sees_what_is_anothers(at: Small) -> None:
+    """Numbers and names are the signed-in student's own; there is no address of another's."""
+    files = course.answered(at.folder, thoughts="My own thoughts.")
+    course.handed_in(at.offer, "bob", files)
+    ada = at.client()
+    for place in ("1/", "1/state", "1/receipt", "1/files/code.ipynb", "feedback/"):
+        assert 404 == ada.get(f"{page(at)}{place}").status_code, place
+    assert "My own thoughts" not in text(ada.get(page(at)))
+
+
+def test_what_is_hidden_is_not_there(at: Small) -> None:
+    """An assignment that students do not see has no page, no files, and takes nothing."""
+    at.offer.visible = False
+    at.offer.save()
+    client = at.client()
+    assert at.offer.title not in text(client.get(at.base))
+    assert {404} == {client.get(f"{page(at)}{place}").status_code for place in ("", "files.zip", "1/")}
+    assert 404 == client.post(page(at), sent(course.released(at.folder))).status_code
+
+
+def test_feedback_comes_when_marks_are_published(at: Small) -> None:
+    """Not before; and it goes again when they are withdrawn. Its frame has no cookies and runs nothing."""
+    from autograder.service import attempts
+    from autograder.web import shown
+
+    made = course.handed_in(at.offer, "ada", course.released(at.folder))
+    claimed = attempts.claim(made.pk)
+    assert claimed is not None
+    assignment = shown.loaded(at.offer)
+    from autograder.grading import scoring
+    from autograder.records import Graded
+
+    score = scoring.left_open("ada", assignment.rubric, "a person looks", (), "namespaces")
+    attempts.keep(claimed, Graded(score, digest=made.digest), assignment.rubric, "e" * 64)
+    client = at.client()
+    assert 404 == client.get(f"{page(at)}feedback/").status_code
+    assert "graded" in text(client.get(f"{page(at)}1/state"))
+    at.offer.published_at = made.submitted_at
+    at.offer.save()
+    told = text(client.get(f"{page(at)}feedback/"))
+    address = told.partition('src="/frame/')[2].partition('"')[0]
+    frame = at.client("nobody").get(f"/frame/{address}")
+    assert "Small" in text(frame) or "small" in text(frame)
+    policy = frame.headers["Content-Security-Policy"]
+    assert policy.startswith("sandbox;")
+    assert "script" not in policy
+    assert not frame.cookies
+    assert 404 == client.get(f"/frame/{address[:-3]}abc").status_code
+    at.offer.published_at = None
+    at.offer.save()
+    assert 404 == client.get(f"{page(at)}feedback/").status_code
+
+
+# ---------------------------------------------------------------- programs
+
+
+def test_a_program_hands_in_with_a_key(at: Small) -> None:
+    """The answer is the receipt; the key is shown once, kept as a digest, and can be removed."""
+    from autograder.service.models import ProgramKey
+
+    client = at.client()
+    told = text(client.post("/app/keys/", {"label": "my laptop"}))
+    key = told.partition("<code>")[2].partition("</code>")[0]
+    assert not ProgramKey.objects.filter(digest=key).exists()
+    assert key not in text(client.get("/app/keys/"))
+    door = f"/api/hand-in/{at.record.slug}/{at.offer.assignment}"
+    program = at.client("nobody", enforce_csrf_checks=True)
+    answer = program.post(door, sent(course.released(at.folder)), headers={"authorization": f"Bearer {key}"})
+    assert 201 == answer.status_code, answer.content
+    assert 1 == verify(answer.content.decode(), course.SIGNER.public)["attempt"]
+    refused = program.post(door, {}, headers={"authorization": f"Bearer {key}"})
+    assert (400, "Choose a file first.") == (refused.status_code, json.loads(refused.content)["error"])
+    for wrong in ("", "Bearer ", "Bearer x", f"Bearer {key}x"):
+        assert 401 == program.post(door, headers={"authorization": wrong}).status_code
+    assert 404 == program.post(f"{door}x", headers={"authorization": f"Bearer {key}"}).status_code
+    [made] = ProgramKey.objects.filter(account=at.account("student"))
+    assert 404 == at.client("ta").post(f"/app/keys/{made.pk}/remove").status_code
+    client.post(f"/app/keys/{made.pk}/remove")
+    assert 401 == program.post(door, headers={"authorization": f"Bearer {key}"}).status_code
