@@ -15,7 +15,7 @@ from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.preparing import generate, new, print_, validate, verify
-from autograder.cli.serving import export, receipt, serve, submit, worker
+from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
 
@@ -49,6 +49,8 @@ COMMANDS = (
     (submit, "submit exam.ipynb --to https://exams.example.org/app/c/dl/a/exam/"),
     (receipt, "receipt receipt.json"),
     (export, "export demo-course-2 --course demo-course"),
+    (backup, "backup copies/monday --course demo-course"),
+    (restore, "restore copies/monday --course new-course"),
     (print_, "print dl4nlp-exam --language de --solutions"),
     (check, "check exam.ipynb"),
     (doctor, "doctor --json"),

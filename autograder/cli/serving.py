@@ -1,16 +1,14 @@
-"""The commands of the service: ``serve``, ``worker``, ``submit``, ``receipt``, ``export``."""
+"""The commands of the service: it is served, worked for, handed in to, copied and left again."""
 
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from autograder.cli.options import FULL, HERE, CourseOption, IsolationOption, WorkersOption
-from autograder.errors import ServiceError
 
 DatabaseOption = Annotated[
     str,
@@ -49,21 +47,18 @@ def serve(
     Nothing has to be set up: a database comes along, and a worker is started beside the pages.
     """
     from autograder.cli import report
-    from autograder.service import setup
     from autograder.web import server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     if demo:
         _demo_course(course)
-    options = server.ServiceOptions(
-        course, name or setup.slug_of(course), host, port, address, database_url, workers, isolation
-    )
+    options = server.ServiceOptions(course, name, host, port, address, database_url, workers, isolation)
     with server.Service(options) as service:
         service.take_over()
         if demo:
             from autograder.web.trial import accounts
 
-            for line in accounts(options.slug):
+            for line in accounts(service.slug):
                 report.say(line)
         elif first := service.first_administrator():
             report.say(f"The first administrator makes an account here, once: {first}")
@@ -114,21 +109,10 @@ def receipt(
     course: CourseOption = HERE,
 ) -> None:
     """Verify a receipt: whether the service signed it, and what it says."""
-    from autograder import atomic
     from autograder.cli import report
-    from autograder.course import PRIVATE
-    from autograder.service import receipts, setup
+    from autograder.web import maintenance
 
-    if not key:
-        folder = course / PRIVATE / "service"
-        if not (folder / "receipt-key").is_file():
-            raise ServiceError(f"{folder}: there is no service of this course; give its key: --key")
-        key = receipts.Signer(setup.kept_key(folder, "receipt-key")).public
-    try:
-        text = atomic.read(file).decode("utf-8", errors="replace")
-    except OSError as error:
-        raise ServiceError(f"{file}: cannot be read: {error.strerror}") from error
-    for name, value in receipts.verify(text, key).items():
+    for name, value in maintenance.verified(file, course, key).items():
         report.say(f"{name}: {value}")
 
 
@@ -142,21 +126,33 @@ def export(
 ) -> None:
     """Write a course of the service into a folder, with gradebook.db, as the other commands know it."""
     from autograder.cli import report
-    from autograder.course import PRIVATE
-    from autograder.service import setup
-    from autograder.service.postgres import running_database
+    from autograder.web import maintenance
 
-    url = database_url or os.environ.get("AUTOGRADER_DATABASE_URL", "")
-    with running_database(course.resolve() / PRIVATE / "service" / "database", url) as found:
-        setup.configure(setup.Wanted(found))
-        setup.migrate()
-        from autograder.service import moving
-        from autograder.service.models import CourseRecord
-
-        slug = name or setup.slug_of(course)
-        record = CourseRecord.objects.filter(slug=slug).first()
-        if record is None:
-            raise ServiceError(f"there is no course {slug!r} in the database")
-        moving.leave(record, folder)
-        setup.close()
+    maintenance.export(folder, course, name, database_url)
     report.say(f"wrote {folder}")
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(help="An empty folder.")],
+    course: CourseOption = HERE,
+    database_url: DatabaseOption = "",
+) -> None:
+    """Copy all that the service of a course holds, while it runs or while it does not."""
+    from autograder.cli import report
+    from autograder.web import maintenance
+
+    maintenance.backup(folder, course, database_url)
+    report.say(f"wrote {folder}; it holds marks and keys: keep it where nobody else reads")
+
+
+def restore(
+    folder: Annotated[Path, typer.Argument(help="Of the backup.")],
+    course: CourseOption = HERE,
+    database_url: DatabaseOption = "",
+) -> None:
+    """Bring a backup into a course folder, or a database, that has no service yet."""
+    from autograder.cli import report
+    from autograder.web import maintenance
+
+    maintenance.restore(folder, course, database_url)
+    report.say(f"restored into {course}; run: autograder serve {course}")

@@ -15,7 +15,7 @@ module              holds
 `receipts`          what a student gets for handing in, signed
 `store`             the database as a store (`autograder.store`)
 `audit`             who did what, chained
-`people`            accounts, roles, what each may do
+`moving`            a course out of a folder, and into one again
 ==================  =====================================================================================
 
 Whoever hands in has a row in `models.Attempt` before a receipt is made. That row is the truth: a job of the

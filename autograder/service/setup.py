@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ APPS = (
     "procrastinate.contrib.django",
     "autograder.service",
 )
+DATABASE_URL = "AUTOGRADER_DATABASE_URL"
+"""The environment variable that names the database: it holds a password, and command lines can be read."""
 _MOST_CONNECTIONS = 16
 """Of one process; PostgreSQL has a hundred for all of them."""
 
@@ -108,6 +111,17 @@ def migrate() -> None:
 _CACHE = "service_cache"
 _MIGRATING = 0x6175_746F
 """A number of our own among PostgreSQL's advisory locks."""
+
+
+@contextmanager
+def open_tables(url: str) -> Iterator[None]:
+    """The tables of a database, for as long as a command lasts."""
+    configure(Wanted(url))
+    migrate()
+    try:
+        yield
+    finally:
+        close()
 
 
 def close() -> None:

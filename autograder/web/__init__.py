@@ -14,6 +14,9 @@ module              holds
 `account`           the first administrator, invitations, keys for programs
 `door`              uploads by programs
 `operation`         whether it is well, and its figures
+`server`            the processes: database, pages, worker; `trial`: accounts to try it
+`maintenance`       export, backup, restore; receipts verified
+`sending`           hands files in from a terminal
 `words`             every sentence on a page
 ==================  =====================================================================================
 """

@@ -16,7 +16,7 @@ from typing import Self
 import waitress
 from msgspec import Struct
 
-from autograder.course import PRIVATE, Course
+from autograder.course import Course
 from autograder.errors import describe_error
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
@@ -24,10 +24,9 @@ from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
 from autograder.web import site
 from autograder.web.loaded import Loaded
+from autograder.web.maintenance import folder_of
 
 LOG = logging.getLogger("autograder.web.server")
-DATABASE_URL = "AUTOGRADER_DATABASE_URL"
-"""The environment variable that names the database: it holds a password, and command lines can be read."""
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
 _THREADS = 8
 _LOOK_SECONDS = 1.0
@@ -37,7 +36,8 @@ class ServiceOptions(Struct, frozen=True):
     """How a service is to run."""
 
     course: Path
-    slug: str
+    slug: str = ""
+    """Of the course in addresses; default: from the folder's name."""
     host: str = "127.0.0.1"
     port: int = 8000
     address: str = ""
@@ -59,12 +59,13 @@ class Service:
 
     def __init__(self, options: ServiceOptions) -> None:
         self._options = options
-        self._folder = options.course.resolve() / PRIVATE / "service"
+        self._folder = folder_of(options.course)
+        self.slug = options.slug or setup.slug_of(options.course)
         self._ended = contextlib.ExitStack()
         self._stop = threading.Event()
         self._database: EmbeddedPostgres | None = None
         self._worker: subprocess.Popen[bytes] | None = None
-        self._url = options.database_url or os.environ.get(DATABASE_URL, "")
+        self._url = options.database_url or os.environ.get(setup.DATABASE_URL, "")
         self.address = options.address or f"http://{options.host}:{options.port}"
         self.signer = Signer(setup.kept_key(self._folder, "receipt-key"))
 
@@ -78,7 +79,7 @@ class Service:
             running = site.Running(
                 self.signer,
                 loaded,
-                {self._options.slug: self._options.course.resolve()},
+                {self.slug: self._options.course.resolve()},
                 os.environ.get(METRICS_KEY, ""),
             )
             setup.configure(
@@ -104,7 +105,7 @@ class Service:
         """Bring the course's folder into the database, or up to date with it."""
         from autograder.service import moving
 
-        moving.take_over(Course.at(self._options.course), self._options.slug, self.signer)
+        moving.take_over(Course.at(self._options.course), self.slug, self.signer)
 
     def first_administrator(self) -> str:
         """The address at which the first administrator makes an account; empty where there is one."""
@@ -161,7 +162,7 @@ class Service:
         command = [sys.executable, "-m", "autograder", "worker", "--isolation", self._options.isolation.value]
         command += ["--workers", str(self._options.workers)]
         self._worker = subprocess.Popen(
-            command, env={**os.environ, DATABASE_URL: self._url}, start_new_session=True
+            command, env={**os.environ, setup.DATABASE_URL: self._url}, start_new_session=True
         )
 
     def _end_worker(self) -> None:
@@ -197,7 +198,7 @@ def work(database_url: str, workers: int, isolation: Isolation) -> None:
     Raises:
         ServiceError: no database is named, or it is not one of PostgreSQL.
     """
-    setup.configure(setup.Wanted(database_url or os.environ.get(DATABASE_URL, "")))
+    setup.configure(setup.Wanted(database_url or os.environ.get(setup.DATABASE_URL, "")))
     setup.migrate()
     from autograder.service.worker import Worker, run
 

@@ -60,47 +60,13 @@ def wanted(
     """
     hosts = [urlsplit(one).hostname or one for one in addresses]
     further: dict[str, Any] = {
+        **_FIXED,
         "ROOT_URLCONF": "autograder.web.urls",
         "RUNNING": running,
         "ALLOWED_HOSTS": hosts,
         "CSRF_TRUSTED_ORIGINS": [one for one in addresses if "://" in one],
         "MIDDLEWARE": _MIDDLEWARE,
         "TEMPLATES": _templates(),
-        "STATIC_URL": "/static/",
-        "STATICFILES_DIRS": [FOLDER / "static"],
-        "WHITENOISE_USE_FINDERS": True,
-        "WHITENOISE_MAX_AGE": 3600,
-        "LANGUAGES": [("en", "English"), ("de", "Deutsch")],
-        "LANGUAGE_CODE": "en",
-        "USE_I18N": True,
-        "LANGUAGE_COOKIE_PATH": f"/{BASE}",
-        "SESSION_COOKIE_PATH": f"/{BASE}",
-        "CSRF_COOKIE_PATH": f"/{BASE}",
-        "SESSION_COOKIE_AGE": SESSION_SECONDS,
-        "SESSION_COOKIE_SAMESITE": "Lax",
-        "CSRF_COOKIE_SAMESITE": "Lax",
-        "CSRF_COOKIE_HTTPONLY": True,
-        "LANGUAGE_COOKIE_HTTPONLY": True,
-        "MESSAGE_STORAGE": "django.contrib.messages.storage.session.SessionStorage",
-        "CSRF_FAILURE_VIEW": "autograder.web.operation.csrf_failure",
-        "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
-        "DATA_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
-        "DATA_UPLOAD_MAX_NUMBER_FILES": 50,
-        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.Argon2PasswordHasher"],
-        "AUTH_PASSWORD_VALIDATORS": [
-            {"NAME": f"django.contrib.auth.password_validation.{name}"}
-            for name in (
-                "UserAttributeSimilarityValidator",
-                "MinimumLengthValidator",
-                "CommonPasswordValidator",
-                "NumericPasswordValidator",
-            )
-        ],
-        "AUTHENTICATION_BACKENDS": ["allauth.account.auth_backends.AuthenticationBackend"],
-        "CACHES": {
-            "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "service_cache"}
-        },
-        **_ACCOUNTS,
     }
     if https:
         further |= {
@@ -114,7 +80,41 @@ def wanted(
     return Wanted(database_url, secret_key, APPS, further)
 
 
-_ACCOUNTS: Mapping[str, Any] = {
+_FIXED: Mapping[str, Any] = {
+    "STATIC_URL": "/static/",
+    "STATICFILES_DIRS": [FOLDER / "static"],
+    "WHITENOISE_USE_FINDERS": True,
+    "WHITENOISE_MAX_AGE": 3600,
+    "LANGUAGES": [("en", "English"), ("de", "Deutsch")],
+    "LANGUAGE_CODE": "en",
+    "USE_I18N": True,
+    "LANGUAGE_COOKIE_PATH": f"/{BASE}",
+    "SESSION_COOKIE_PATH": f"/{BASE}",
+    "CSRF_COOKIE_PATH": f"/{BASE}",
+    "SESSION_COOKIE_AGE": SESSION_SECONDS,
+    "SESSION_COOKIE_SAMESITE": "Lax",
+    "CSRF_COOKIE_SAMESITE": "Lax",
+    "CSRF_COOKIE_HTTPONLY": True,
+    "LANGUAGE_COOKIE_HTTPONLY": True,
+    "MESSAGE_STORAGE": "django.contrib.messages.storage.session.SessionStorage",
+    "CSRF_FAILURE_VIEW": "autograder.web.operation.csrf_failure",
+    "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
+    "DATA_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
+    "DATA_UPLOAD_MAX_NUMBER_FILES": 50,
+    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.Argon2PasswordHasher"],
+    "AUTH_PASSWORD_VALIDATORS": [
+        {"NAME": f"django.contrib.auth.password_validation.{name}"}
+        for name in (
+            "UserAttributeSimilarityValidator",
+            "MinimumLengthValidator",
+            "CommonPasswordValidator",
+            "NumericPasswordValidator",
+        )
+    ],
+    "AUTHENTICATION_BACKENDS": ["allauth.account.auth_backends.AuthenticationBackend"],
+    "CACHES": {
+        "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "service_cache"}
+    },
     "ACCOUNT_ADAPTER": "autograder.web.account.Adapter",
     "ACCOUNT_LOGIN_METHODS": {"username"},
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],

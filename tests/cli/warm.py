@@ -30,8 +30,13 @@ from tests.support import launching
 
 LONGEST_SECONDS = 300
 COMMAND = "import sys; from tests.cli.warm import serve; serve(*sys.argv[1:])"
-NOT_IMPORTED = ("autograder.sandbox.inside", "autograder.notebook.coursecheck")
-"""What runs beside student code, and what students run: no command imports it."""
+NOT_IMPORTED = (
+    "autograder.sandbox.inside",
+    "autograder.notebook.coursecheck",
+    "autograder.service.",
+    "autograder.web.",
+)
+"""What runs beside student code, and what students run: no command imports it; what must know its database first."""
 LIBRARIES = ("flint", "mistune", "nbgrader.api", "nbgrader.preprocessors", "numpy", "rich", "typer")
 LACKING = {"Windows": ("fcntl", "resource")}
 """Modules of Python's own that another operating system does not have."""

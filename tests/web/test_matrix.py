@@ -38,7 +38,7 @@ ALLOWED = {
     "import-list": (LEADING, "POST"),
     "add-staff": (LEADING, "POST"),
     "invite": (LEADING, "POST"),
-    "audit": (LEADING, "GET HEAD"),
+    "audit-log": (LEADING, "GET HEAD"),
     "set-visible": (LEADING, "POST"),
     "set-published": (LEADING, "POST"),
     "set-times": (LEADING, "POST"),

@@ -1,0 +1,160 @@
+"""What operators do with a service besides running it: a course out of it again, copies, receipts looked at.
+
+Each of these works while the service runs and while it does not.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from autograder import atomic
+from autograder.course import PRIVATE
+from autograder.errors import ServiceError
+from autograder.service import postgres, receipts, setup
+
+KEYS = ("receipt-key", "session-key")
+"""What a service has beside its database; without the first one no receipt could be verified."""
+_DUMP = "database.dump"
+
+
+def folder_of(course: Path) -> Path:
+    """Where a course folder's service keeps its own files."""
+    return course.resolve() / PRIVATE / "service"
+
+
+@contextmanager
+def _database(course: Path, url: str) -> Iterator[str]:
+    found = url or os.environ.get(setup.DATABASE_URL, "")
+    with postgres.running_database(folder_of(course) / "database", found) as running:
+        yield running
+
+
+def export(folder: Path, course: Path, slug: str = "", url: str = "") -> None:
+    """Write a course of the service into an empty folder, with gradebook.db, as the other commands know it.
+
+    Args:
+        folder: to be written.
+        course: whose service it is.
+        slug: of the course in addresses; default: that of ``course``.
+        url: of the database; default: as the service finds it.
+
+    Raises:
+        ServiceError: there is no such course or database, or the folder is not empty.
+    """
+    slug = slug or setup.slug_of(course)
+    with _database(course, url) as found, setup.open_tables(found):
+        from autograder.service import moving
+        from autograder.service.models import CourseRecord
+
+        record = CourseRecord.objects.filter(slug=slug).first()
+        if record is None:
+            raise ServiceError(f"there is no course {slug!r} in the database")
+        moving.leave(record, folder)
+
+
+def backup(folder: Path, course: Path, url: str = "") -> None:
+    """Copy the service's database and keys into an empty folder, as they are at one moment.
+
+    Nobody has to wait meanwhile. The copy holds all that the service holds: keep it as you keep that.
+
+    Raises:
+        ServiceError: the folder is not empty, there is no database, or it cannot be copied.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ServiceError(f"{folder}: expected an empty folder")
+    for name in KEYS:
+        atomic.write(folder / name, setup.kept_key(folder_of(course), name), mode=0o600)
+    partial = folder / f"{_DUMP}.part"
+    partial.touch(0o600)
+    with _database(course, url) as found:
+        _run("pg_dump", found, "--format=custom", "--no-owner", "--no-privileges", f"--file={partial}")
+    partial.rename(folder / _DUMP)
+
+
+def restore(folder: Path, course: Path, url: str = "") -> None:
+    """Bring a backup into a service that has nothing yet: a new course folder, or an empty database.
+
+    Raises:
+        ServiceError: it is no whole backup, or there is something already.
+    """
+    for name in (*KEYS, _DUMP):
+        if not (folder / name).is_file():
+            raise ServiceError(f"{folder / name}: missing; this is no whole backup")
+    own = folder_of(course)
+    url = url or os.environ.get(setup.DATABASE_URL, "")
+    if (own / "database" / "made").exists() and not url:
+        raise ServiceError(f"{own}: there is a service here already; restore into another folder")
+    for name in KEYS:
+        data = atomic.read(folder / name)
+        if (own / name).exists() and atomic.read(own / name) != data:
+            raise ServiceError(f"{own / name}: another key than that of the backup; restore elsewhere")
+        own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.write(own / name, data, mode=0o600)
+    if url:
+        _fill(url, folder)
+        return
+    with postgres.EmbeddedPostgres(own / "database") as made:
+        _fill(made.url, folder)
+
+
+def _fill(url: str, folder: Path) -> None:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    if row is None or row[0]:
+        raise ServiceError("the database is not empty; restore into an empty one")
+    _run("pg_restore", url, "--no-owner", "--exit-on-error", "--single-transaction", str(folder / _DUMP))
+
+
+def _run(program: str, url: str, *arguments: str) -> None:
+    """Run one of PostgreSQL's programs; the URL holds a password, and so goes by the environment."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    parts = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    names = {
+        "host": "PGHOST",
+        "port": "PGPORT",
+        "user": "PGUSER",
+        "password": "PGPASSWORD",
+        "dbname": "PGDATABASE",
+    }
+    given = {names[name]: value for name, value in parts.items() if name in names}
+    target = ["--dbname", parts.get("dbname", "")] if program == "pg_restore" else []
+    done = subprocess.run(
+        [str(postgres.binaries() / program), *target, *arguments],
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ServiceError(f"{program}: {done.stderr.strip().splitlines()[-1] if done.stderr else 'failed'}")
+
+
+def verified(file: Path, course: Path, key: str = "") -> dict[str, str]:
+    """What a receipt says, if the service signed it.
+
+    Args:
+        file: the receipt.
+        course: whose service it is, where no key is given.
+        key: the service's public key, from its page receipt-key.
+
+    Raises:
+        ServiceError: it cannot be read, is not signed by that key, or there is no service.
+    """
+    if not key:
+        folder = folder_of(course)
+        if not (folder / KEYS[0]).is_file():
+            raise ServiceError(f"{folder}: there is no service of this course; give its key: --key")
+        key = receipts.Signer(setup.kept_key(folder, KEYS[0])).public
+    try:
+        text = atomic.read(file).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise ServiceError(f"{file}: cannot be read: {error.strerror}") from error
+    return {name: str(value) for name, value in receipts.verify(text, key).items()}
