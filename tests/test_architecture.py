@@ -225,11 +225,7 @@ def test_kinds_import_no_other_kind() -> None:
 
 def test_nobody_names_a_kind_of_the_subject() -> None:
     """Outside of its folder only the demo's class and the sentences name a kind about transformers."""
-    names = {
-        path.name
-        for path in (PROGRAM / "kinds" / "transformers").iterdir()
-        if (path / "__init__.py").is_file()
-    }
+    names = {path.parent.name for path in (PROGRAM / "kinds" / "transformers").glob("*/__init__.py")}
     named = [
         f"{name}: {node.value}"
         for name in OURS

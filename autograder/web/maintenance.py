@@ -19,6 +19,7 @@ from autograder.service import postgres, receipts, setup
 KEYS = ("receipt-key", "session-key")
 """What a service has beside its database; without the first one no receipt could be verified."""
 _DUMP = "database.dump"
+_PARTS = {"host", "port", "user", "password", "sslmode", "sslrootcert"}
 
 
 def folder_of(course: Path) -> Path:
@@ -117,14 +118,8 @@ def _run(program: str, url: str, *arguments: str) -> None:
     from psycopg.conninfo import conninfo_to_dict
 
     parts = {name: str(value) for name, value in conninfo_to_dict(url).items()}
-    names = {
-        "host": "PGHOST",
-        "port": "PGPORT",
-        "user": "PGUSER",
-        "password": "PGPASSWORD",
-        "dbname": "PGDATABASE",
-    }
-    given = {names[name]: value for name, value in parts.items() if name in names}
+    given = {f"PG{name.upper()}": value for name, value in parts.items() if name in _PARTS}
+    given["PGDATABASE"] = parts.get("dbname", "")
     target = ["--dbname", parts.get("dbname", "")] if program == "pg_restore" else []
     done = subprocess.run(
         [str(postgres.binaries() / program), *target, *arguments],

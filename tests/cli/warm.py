@@ -36,7 +36,7 @@ NOT_IMPORTED = (
     "autograder.service.",
     "autograder.web.",
 )
-"""What runs beside student code, and what students run: no command imports it; what must know its database first."""
+"""What runs beside student code, and what students run: no command imports it; what asks for a database."""
 LIBRARIES = ("flint", "mistune", "nbgrader.api", "nbgrader.preprocessors", "numpy", "rich", "typer")
 LACKING = {"Windows": ("fcntl", "resource")}
 """Modules of Python's own that another operating system does not have."""
