@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -47,9 +46,9 @@ def serve(
     Nothing has to be set up: a database comes along, and a worker is started beside the pages.
     """
     from autograder.cli import report
-    from autograder.web import server
+    from autograder.web import logs, server
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    logs.begin()
     if demo:
         _demo_course(course)
     options = server.ServiceOptions(course, name, host, port, address, database_url, workers, isolation)
@@ -73,14 +72,18 @@ def _demo_course(course: Path) -> None:
 
 
 def worker(
-    database_url: DatabaseOption = "", workers: WorkersOption = 0, isolation: IsolationOption = FULL
+    database_url: DatabaseOption = "",
+    workers: WorkersOption = 0,
+    isolation: IsolationOption = FULL,
+    until_input_ends: Annotated[
+        bool, typer.Option("--until-input-ends", help="End when standard input does, as whatever started it.")
+    ] = False,
 ) -> None:
     """Grade what students hand in, on this machine; it needs nothing but the database."""
-    from autograder.web import server
+    from autograder.web import logs, server
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    logging.getLogger("procrastinate").setLevel(logging.WARNING)
-    server.work(database_url, workers, isolation)
+    logs.begin()
+    server.work(database_url, workers, isolation, until_input_ends=until_input_ends)
 
 
 def submit(

@@ -28,7 +28,7 @@ from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
 from autograder.store import GradedEntry, Key
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=30)
 """How long a worker has an attempt; it is made longer while it lives."""
 MOST_TRIES = 3
 MOST_BYTES = 64 << 20

@@ -8,6 +8,7 @@ module              holds
 `site`              settings of the pages, and the application that a server runs
 `urls`              every route, with the least role that it asks for
 `guard`             who somebody is in a course, and what they may see of it
+`logs`              what the service says of itself
 `security`          headers, the number of each request, and one line about it
 `loaded`            assignments out of the database, ready to make pages of
 `student`, `staff`  pages of students, and of those who run a course

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import secrets
@@ -54,6 +53,7 @@ class Log:
         """Answer, and say how long it took."""
         given = request.headers.get("X-Request-Id", "")
         number = given if _NUMBER.fullmatch(given) else secrets.token_hex(8)
+        request.number = number
         started = time.monotonic()
         response = self._further(request)
         response.headers["X-Request-Id"] = number
@@ -65,5 +65,5 @@ class Log:
             "status": response.status_code,
             "ms": round(1000 * (time.monotonic() - started), 1),
         }
-        LOG.info(json.dumps(line))
+        LOG.info("request", extra={"facts": line})
         return response

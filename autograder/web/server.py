@@ -63,6 +63,8 @@ class Service:
         self.slug = options.slug or setup.slug_of(options.course)
         self._ended = contextlib.ExitStack()
         self._stop = threading.Event()
+        self._over = threading.Event()
+        self._starting = threading.Lock()
         self._database: EmbeddedPostgres | None = None
         self._worker: subprocess.Popen[bytes] | None = None
         self._url = options.database_url or os.environ.get(setup.DATABASE_URL, "")
@@ -98,8 +100,10 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._end_worker()
+        with self._starting:
+            self._end_worker()
         self._ended.close()
+        self._over.set()
 
     def take_over(self) -> None:
         """Bring the course's folder into the database, or up to date with it."""
@@ -136,33 +140,40 @@ class Service:
             channel_timeout=60,
             ident=None,
         )
-        watching = threading.Thread(target=self._watch, daemon=True)
-        watching.start()
+        threading.Thread(target=self._watch, daemon=True).start()
         with _ended_by_signals(server.close):
             ready()
             with contextlib.suppress(OSError):  # of a socket that was closed by a signal
                 server.run()
-        self._stop.set()
-        watching.join()
 
     def _watch(self) -> None:
         """Start again what ended: the database, the worker."""
         while not self._stop.is_set():
             try:
-                if self._database is not None and not self._database.running():
-                    LOG.warning("the database ended; it is started again")
-                    self._database.start()
-                if self._options.workers >= 0 and (self._worker is None or self._worker.poll() is not None):
-                    self._start_worker()
+                with self._starting:
+                    self._start_what_ended()
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 LOG.warning("could not be started: %s", describe_error(error))
             self._stop.wait(_LOOK_SECONDS)
+        self._over.wait()  # a program that ends with its parent ends with the thread that started it
+
+    def _start_what_ended(self) -> None:
+        if self._stop.is_set():
+            return
+        if self._database is not None and not self._database.running():
+            LOG.warning("the database ended; it is started again")
+            self._database.start()
+        if self._options.workers >= 0 and (self._worker is None or self._worker.poll() is not None):
+            self._start_worker()
 
     def _start_worker(self) -> None:
         command = [sys.executable, "-m", "autograder", "worker", "--isolation", self._options.isolation.value]
-        command += ["--workers", str(self._options.workers)]
+        command += ["--workers", str(self._options.workers), "--until-input-ends"]
         self._worker = subprocess.Popen(
-            command, env={**os.environ, setup.DATABASE_URL: self._url}, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,  # ends with this process, however that ends
+            env={**os.environ, setup.DATABASE_URL: self._url},
+            start_new_session=True,
         )
 
     def _end_worker(self) -> None:
@@ -173,6 +184,8 @@ class Service:
             except subprocess.TimeoutExpired:
                 self._worker.kill()
                 self._worker.wait()
+        if self._worker is not None and self._worker.stdin is not None:
+            self._worker.stdin.close()
 
 
 @contextlib.contextmanager
@@ -187,13 +200,14 @@ def _ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def work(database_url: str, workers: int, isolation: Isolation) -> None:
+def work(database_url: str, workers: int, isolation: Isolation, *, until_input_ends: bool = False) -> None:
     """Be a worker until SIGTERM or SIGINT; what is under way is finished first.
 
     Args:
         database_url: empty: the environment names it.
         workers: submissions at a time; 0: one per core.
         isolation: how student code is confined.
+        until_input_ends: or until standard input does.
 
     Raises:
         ServiceError: no database is named, or it is not one of PostgreSQL.
@@ -203,6 +217,14 @@ def work(database_url: str, workers: int, isolation: Isolation) -> None:
     from autograder.service.worker import Worker, run
 
     stop = threading.Event()
+    if until_input_ends:
+        threading.Thread(target=_at_end_of_input, args=(stop,), daemon=True).start()
     with _ended_by_signals(stop.set), Worker(isolation) as worker:
         run(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
     setup.close()
+
+
+def _at_end_of_input(stop: threading.Event) -> None:
+    while os.read(0, 1024):
+        pass
+    stop.set()

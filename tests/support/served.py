@@ -1,0 +1,164 @@
+"""The service as a process of its own, for tests and measurements."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+
+from autograder.service.postgres import url_of
+from autograder.service.setup import DATABASE_URL
+from autograder.web import sending
+from autograder.web.maintenance import folder_of
+
+STARTING_SECONDS = 120.0
+
+
+class Served:
+    """A course that is served, as a context manager; at the end SIGTERM, and everything has to be gone.
+
+    Args:
+        course: its folder.
+        words: further options of ``autograder serve``.
+    """
+
+    def __init__(self, course: Path, *words: str) -> None:
+        self.course = course
+        self.slug = "exam"
+        self._words = words
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self._process: subprocess.Popen[str] | None = None
+        self.said: list[str] = []
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self) -> None:
+        """Serve, until the first request can be answered."""
+        command = [sys.executable, "-m", "autograder", "serve", str(self.course), "--port", str(self.port)]
+        with (self.course / "serve.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [*command, "--name", self.slug, *self._words],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        wait_for(self.answers, STARTING_SECONDS, "the service does not answer")
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            self.said += process.stdout
+
+    def end(self) -> int:
+        """Ask it to end, as a service manager does; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(180)
+
+    @property
+    def pid(self) -> int:
+        """Of the process that answers requests."""
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self, victim: str) -> bool:
+        """SIGKILL for ``web``, ``worker`` or ``database``; False: there is none at this moment."""
+        if victim == "web":
+            assert self._process is not None
+            self._process.kill()
+            self._process.wait()
+            return True
+        pid = self.child(victim)
+        if pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(pid)
+
+    def child(self, name: str) -> int:
+        """The process id of its ``worker`` or ``database``; 0: there is none."""
+        wanted = {"worker": "autograder worker", "database": "postgres -D"}[name]
+        for path in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                status = (path / "stat").read_text().rpartition(")")[2].split()
+                words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if int(status[1]) == self.pid and wanted in words:
+                    return int(path.name)
+        return 0
+
+    def address(self, path: str = "") -> str:
+        """Of a page."""
+        return f"http://127.0.0.1:{self.port}/{path}"
+
+    def answers(self) -> bool:
+        """Whether it is well."""
+        try:
+            with urllib.request.urlopen(self.address("healthz"), timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.URLError):
+            return False
+
+    @property
+    def database_url(self) -> str:
+        """Of its database."""
+        return url_of(folder_of(self.course) / "database")
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """What the database answers."""
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def accounts(self, students: Sequence[str], role: str = "student") -> dict[str, str]:
+        """Make accounts of members, named after them with the password ``password``; their keys."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.support.accounts", self.slug, role, *students],
+            env={**os.environ, DATABASE_URL: self.database_url},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert 0 == done.returncode, done.stderr
+        return dict(json.loads(done.stdout))
+
+    def hand_in(self, assignment: str, key: str, files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
+        """Hand in as ``autograder submit`` does; the receipt.
+
+        Raises:
+            ServiceError: it was refused, or could not be reached.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "key").write_text(key)
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        page = self.address(f"app/c/{self.slug}/a/{assignment}/")
+        sending.submit([folder / name for name in files], page, folder / "key", folder / "receipt.json")
+        return dict(json.loads((folder / "receipt.json").read_text()))
+
+
+def wait_for(done: Any, seconds: float, otherwise: str) -> None:
+    """Wait until something is so."""
+    until = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < until, otherwise
+        time.sleep(0.05)

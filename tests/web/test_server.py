@@ -1,0 +1,84 @@
+"""The service as it is started: one command, everything comes along, everything ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.app import open_course
+from autograder.app.classes import standings
+from autograder.errors import ServiceError
+from tests.cli.running import run
+from tests.service import course
+from tests.support import small_course
+from tests.support.leftovers import descendants
+from tests.support.served import Served, wait_for
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+NAME = small_course.NAME
+STATE = "SELECT state, tries FROM service_attempt"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The small course, released."""
+    (tmp_path / "course").mkdir()
+    return course.small(tmp_path / "course")
+
+
+def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
+    """Handed in, signed for, graded once; SIGTERM leaves no process, and all is there at the next start.
+
+    So it is in a copy that was made meanwhile, and in a folder as the other commands know it.
+    """
+    answers = course.answered(folder, mlp_answer='mlp_parameters = "8 d^2"')
+    with Served(folder, "--workers", "1") as service:
+        key = service.accounts(["ada"])["ada"]
+        assert 1 == service.hand_in(NAME, key, answers, tmp_path / "ada")["attempt"]
+        with pytest.raises(ServiceError, match="the key is not known"):
+            service.hand_in(NAME, "guessed", answers, tmp_path / "eve")
+        wait_for(lambda: service.rows(STATE) == [("graded", 1)], 120, "not graded")
+        told = [
+            run("backup", str(tmp_path / "copy"), "--course", str(folder)),
+            run("export", str(tmp_path / "left"), "--course", str(folder), "--name", service.slug),
+        ]
+        processes = descendants(service.pid)
+        assert [] == [name for name in ("worker", "database") if service.child(name) not in processes]
+        assert 0 == service.end()
+        assert [] == [one for one in processes if Path(f"/proc/{one}").exists()]
+        service.start()
+        assert [("graded", 1)] == service.rows(STATE)
+    assert [(0, ""), (0, "")] == [(one.returncode, one.stderr) for one in told]
+    left = standings(open_course(tmp_path / "left"), NAME)
+    assert {"ada": (2, 0)} == {name: (row.points, row.pending) for name, row in left.rows.items()}
+    _receipts(tmp_path, folder)
+    _restored(tmp_path, folder)
+    log = (folder / "serve.log").read_text()
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert {"time", "level", "of"} <= set.intersection(*(set(line) for line in lines))
+    assert key not in log
+
+
+def _receipts(folder: Path, at: Path) -> None:
+    """What is signed is told, and what was changed is refused."""
+    good, changed = folder / "ada" / "receipt.json", folder / "changed.json"
+    changed.write_text(good.read_text().replace('"ada"', '"eve"'))
+    told = [run("receipt", str(file), "--course", str(at)) for file in (good, changed)]
+    assert [0, 3] == [one.returncode for one in told]
+    assert "student: ada" in told[0].stdout
+
+
+def _restored(folder: Path, at: Path) -> None:
+    """A copy brought into another course folder; what is there already stays, and is not written over."""
+    refused = run("restore", str(folder / "copy"), "--course", str(at))
+    assert (3, True) == (refused.returncode, "there is a service here already" in refused.stderr)
+    shutil.copytree(at, folder / "other", ignore=shutil.ignore_patterns("service"))
+    told = run("restore", str(folder / "copy"), "--course", str(folder / "other"))
+    assert (0, "") == (told.returncode, told.stderr)
+    receipt = str(folder / "ada" / "receipt.json")
+    assert 0 == run("receipt", receipt, "--course", str(folder / "other")).returncode
+    with Served(folder / "other", "--workers", "-1") as service:
+        assert [("graded", 1)] == service.rows(STATE)
