@@ -101,6 +101,8 @@ class Offer(models.Model):
     times = models.JSONField(default=dict)
     """A table as in exams.toml (`autograder.course.schedule`); empty: no end."""
     most_attempts = models.PositiveIntegerField(default=50)
+    bonus = models.JSONField(default=dict)
+    """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""
 
     class Meta:
         """A course offers an assignment once."""

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from autograder import assignment as assignments
 from autograder import atomic
-from autograder.app.lists import read_roster
+from autograder.app.lists import read_bonus, read_roster
 from autograder.app.stores import open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin
@@ -66,7 +66,9 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
     store = DatabaseStore(record)
     for name in course.assignments():
         if course.release(name).is_dir():
-            versions.offer(record, course, name)
+            offered = versions.offer(record, course, name)
+            offered.bonus = _bonus(course, name)
+            offered.save(update_fields=["bonus"])
     if course.roster.is_file():
         store.enrol(read_roster(course.roster))
     for path in (course.root / name for name in _LISTS):
@@ -79,6 +81,13 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
     if new:
         audit.note("autograder serve", "course", slug, course=record, after=title or course.root.name)
     return record
+
+
+def _bonus(course: Course, name: str) -> dict[str, str]:
+    if not course.bonus.is_file():
+        return {}
+    points = read_bonus(course.bonus, name, course.assignments())
+    return {student: str(given) for student, given in points.items()}
 
 
 def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signer) -> None:

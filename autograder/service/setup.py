@@ -31,8 +31,10 @@ APPS = (
 )
 DATABASE_URL = "AUTOGRADER_DATABASE_URL"
 """The environment variable that names the database: it holds a password, and command lines can be read."""
-_MOST_CONNECTIONS = 16
-"""Of one process; PostgreSQL has a hundred for all of them."""
+PATIENCE_SECONDS = 5
+"""How long a database that went away, or a free connection, is waited for by whoever needs it now."""
+_POOL = {"min_size": 1, "max_size": 16, "timeout": PATIENCE_SECONDS}
+"""Connections of one process; PostgreSQL has a hundred for all of them."""
 
 
 class Wanted(Struct, frozen=True):
@@ -93,7 +95,7 @@ def database(url: str) -> dict[str, Any]:
         "HOST": known["host"],
         "PORT": known["port"],
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**parts, "pool": {"min_size": 1, "max_size": _MOST_CONNECTIONS, "timeout": 20}},
+        "OPTIONS": {**parts, "pool": _POOL},
     }
 
 

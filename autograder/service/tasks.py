@@ -7,14 +7,14 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 import procrastinate
 from django.db import transaction
-from procrastinate.contrib.django import app
+from procrastinate.contrib.django import app, connector_params
 from procrastinate.exceptions import AlreadyEnqueued
 
 from autograder.errors import describe_error
+from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
 QUEUE = "grading"
@@ -48,8 +48,9 @@ def empty_queue(grade: Callable[[uuid.UUID], None], concurrency: int, stop: thre
 
 
 async def _work(grade: Callable[[uuid.UUID], None], concurrency: int, stop: threading.Event) -> None:
-    connector: Any = app.connector
-    worker = procrastinate.App(connector=connector.get_worker_connector())
+    worker = procrastinate.App(
+        connector=procrastinate.PsycopgConnector(kwargs=connector_params(), timeout=PATIENCE_SECONDS)
+    )
 
     @worker.task(name=_TASK, queue=QUEUE)
     def _grade(attempt: str) -> None:

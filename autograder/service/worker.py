@@ -98,6 +98,7 @@ class Worker:
     def _graded(self, attempt: Attempt, ready: _Ready) -> bool:
         assignment = ready.grader.assignment
         handed = attempts.to_grade(attempt, assignment.rubric, attempts.contents(attempt))
+        connections.close_all()  # somebody else's meanwhile: there are more graders than connections
         graded = ready.grader.grade(handed)
         if attempt.tries < attempts.MOST_TRIES and _fault(graded):
             attempts.give_back(attempt, _fault(graded))

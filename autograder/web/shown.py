@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from django.conf import settings
 from django.utils import timezone
@@ -149,9 +150,13 @@ def standings(offer: Offer) -> dict[str, Standing]:
     store, assignment = DatabaseStore(offer.course), loaded(offer)
     marks = store.marks(offer.assignment)
     return {
-        who: standing(graded.score, assignment.rubric_of(who), marks.get(who))
+        who: standing(graded.score, assignment.rubric_of(who), marks.get(who), _bonus(offer, who))
         for who, graded in store.results(offer.assignment).items()
     }
+
+
+def _bonus(offer: Offer, student: str) -> Decimal:
+    return Decimal(offer.bonus.get(student, "0"))
 
 
 def feedback(offer: Offer, student: str, language: str) -> str | None:
@@ -167,6 +172,6 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         rubric,
         language=language,
         submitted_at=handin.submitted_at if handin else None,
-        stands=standing(graded.score, rubric, marks),
+        stands=standing(graded.score, rubric, marks, _bonus(offer, student)),
         timing=handin.timing if handin else None,
     )

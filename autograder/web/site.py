@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import jinja2
+from babel import Locale
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
@@ -85,7 +86,7 @@ _FIXED: Mapping[str, Any] = {
     "STATICFILES_DIRS": [FOLDER / "static"],
     "WHITENOISE_USE_FINDERS": True,
     "WHITENOISE_MAX_AGE": 3600,
-    "LANGUAGES": [("en", "English"), ("de", "Deutsch")],
+    "LANGUAGES": [(one, str(Locale(one).language_name).capitalize()) for one in messages.languages()],
     "LANGUAGE_CODE": "en",
     "USE_I18N": True,
     "LANGUAGE_COOKIE_PATH": f"/{BASE}",

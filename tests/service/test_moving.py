@@ -81,10 +81,13 @@ def kept(root: Path) -> tuple[object, ...]:
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
     """Into the service, and into a folder."""
     from autograder.service import moving
+    from autograder.web import shown
 
     service_course.secret = open_course(root).secret()
     service_course.save()
     record = moving.take_over(open_course(root), service_course.slug, course.SIGNER)
+    (offer,) = record.offers.all()
+    assert standings(open_course(root), NAME).rows == shown.standings(offer)
     return moving.leave(record, to)
 
 

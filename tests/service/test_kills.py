@@ -1,0 +1,112 @@
+"""Web, worker and database are killed at random moments under load: what has a receipt is graded once."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from autograder.app import open_course
+from autograder.app.classes import grade, standings
+from autograder.errors import ServiceError
+from tests.service import course
+from tests.service.test_attempts import CLASS
+from tests.support import small_course
+from tests.support.leftovers import descendants
+from tests.support.served import Served, wait_for
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+NAME = small_course.NAME
+KILLS = 30
+STUDENTS = tuple(f"s{number:02}" for number in range(24))
+SECONDS_TO_FINISH = 240.0
+
+
+class Load:
+    """Students who hand in, one after another, until they are stopped; what they got receipts for."""
+
+    def __init__(self, service: Served, folder: Path, keys: dict[str, str]) -> None:
+        self._service, self._folder, self._keys = service, folder, keys
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._go_on, args=(part,)) for part in range(2)]
+        self.receipts: dict[tuple[str, int], str] = {}
+        """(student, number of the attempt) → digest."""
+        self.refused = 0
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _go_on(self, part: int) -> None:
+        chance, own = random.Random(part), STUDENTS[part::2]
+        while not self._stop.is_set():
+            student = chance.choice(own)
+            answers = CLASS[chance.choice(sorted(CLASS))]
+            files = course.answered(self._service.course, **answers)
+            try:
+                got = self._service.hand_in(NAME, self._keys[student], files, self._folder / student)
+            except ServiceError:
+                self.refused += 1
+                time.sleep(0.2)
+                continue
+            self.receipts[student, got["attempt"]] = got["digest"]
+            self._stop.wait(chance.uniform(0.05, 0.4))
+
+
+def test_what_has_a_receipt_is_graded_once(tmp_path: Path) -> None:
+    """Thirty kills under load; then each attempt has one result, with the marks of a course in a folder."""
+    (tmp_path / "course").mkdir()
+    folder, chance = course.small(tmp_path / "course"), random.Random(7)
+    with Served(folder, "--workers", "1") as service:
+        keys = service.accounts(STUDENTS)
+        with Load(service, tmp_path / "sent", keys) as load:
+            struck = dict.fromkeys(("web", "worker", "database"), 0)
+            while sum(struck.values()) < KILLS:
+                time.sleep(chance.uniform(0.3, 2.5))
+                victim = chance.choice(sorted(struck))
+                left = descendants(service.pid) if victim == "web" else []
+                struck[victim] += service.kill(victim)
+                if victim == "web":
+                    wait_for(lambda of=tuple(left): not any(map(_runs, of)), 60, "left of a killed service")
+                    service.start()
+        wait_for(service.answers, 60, "the service does not answer")
+        unfinished = "SELECT count(*) FROM service_attempt WHERE state <> 'graded'"
+        wait_for(lambda: service.rows(unfinished) == [(0,)], SECONDS_TO_FINISH, "not all are graded")
+        rows = service.rows("SELECT student, number, digest, result_id FROM service_attempt")
+        assert load.receipts.items() <= {(who, number): digest for who, number, digest, _ in rows}.items()
+        assert None not in {result for *_, result in rows}
+        kept = service.rows("SELECT student, submission FROM service_storedresult")
+        assert sorted({(who, digest) for who, _, digest, _ in rows}) == sorted(kept)
+        print(struck, len(load.receipts), "receipts", load.refused, "refused", len(rows), "attempts")
+        assert min(struck.values()) > 0
+        _the_same_marks(service, tmp_path)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def _the_same_marks(service: Served, folder: Path) -> None:
+    """What counts in the service is what `autograder grade` gives for the same files."""
+    from tests.cli.running import run
+
+    told = run("export", str(folder / "left"), "--course", str(service.course), "--name", service.slug)
+    assert (0, "") == (told.returncode, told.stderr)
+    left = open_course(folder / "left")
+    found = standings(left, NAME).rows
+    left.gradebook.unlink()
+    grade(left, NAME)
+    assert found == standings(left, NAME).rows
