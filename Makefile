@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
+SERVE_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_ARGS ?=
 REDTEAM_ARGS ?=
@@ -16,9 +17,13 @@ EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 SINCE ?= HEAD
 
-.PHONY: demo test quick thorough messages fuzz exact draws redteam apart campaign crowd sabotage survival again format docs clean
+.PHONY: demo serve test quick thorough messages fuzz exact draws redteam apart campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
+
+# The pages of the service, with an invented class and accounts to try them; Ctrl-C ends it.
+serve: $(STAMP)
+	$(BIN)/autograder serve demo-course --demo $(SERVE_ARGS)
 
 # Some machines forbid Python to keep what it compiled; a score of programs would then compile all tests anew.
 test: export PYTHONDONTWRITEBYTECODE =

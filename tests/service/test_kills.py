@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 from autograder.app import open_course
 from autograder.app.classes import grade, standings
 from autograder.errors import ServiceError
+from autograder.service.setup import DATABASE_URL
 from tests.service import course
 from tests.service.test_attempts import CLASS
 from tests.support import small_course
@@ -24,6 +28,7 @@ NAME = small_course.NAME
 KILLS = 30
 STUDENTS = tuple(f"s{number:02}" for number in range(24))
 SECONDS_TO_FINISH = 240.0
+UNFINISHED = "SELECT count(*) FROM service_attempt WHERE state <> 'graded'"
 
 
 class Load:
@@ -80,8 +85,7 @@ def test_what_has_a_receipt_is_graded_once(tmp_path: Path) -> None:
                     wait_for(lambda of=tuple(left): not any(map(_runs, of)), 60, "left of a killed service")
                     service.start()
         wait_for(service.answers, 60, "the service does not answer")
-        unfinished = "SELECT count(*) FROM service_attempt WHERE state <> 'graded'"
-        wait_for(lambda: service.rows(unfinished) == [(0,)], SECONDS_TO_FINISH, "not all are graded")
+        wait_for(lambda: service.rows(UNFINISHED) == [(0,)], SECONDS_TO_FINISH, "not all are graded")
         rows = service.rows("SELECT student, number, digest, result_id FROM service_attempt")
         assert load.receipts.items() <= {(who, number): digest for who, number, digest, _ in rows}.items()
         assert None not in {result for *_, result in rows}
@@ -90,6 +94,44 @@ def test_what_has_a_receipt_is_graded_once(tmp_path: Path) -> None:
         print(struck, len(load.receipts), "receipts", load.refused, "refused", len(rows), "attempts")
         assert min(struck.values()) > 0
         _the_same_marks(service, tmp_path)
+
+
+def test_workers_come_and_go(tmp_path: Path) -> None:
+    """Three of them, started and ended at random during a run: the same marks as without the service."""
+    (tmp_path / "course").mkdir()
+    folder, chance = course.small(tmp_path / "course"), random.Random(8)
+    with Served(folder, "--workers", "-1") as service:
+        keys = service.accounts(STUDENTS)
+        for number, student in enumerate(STUDENTS * 3):
+            answers = CLASS[sorted(CLASS)[number % len(CLASS)]]
+            service.hand_in(NAME, keys[student], course.answered(folder, **answers), tmp_path / student)
+        workers: list[subprocess.Popen[bytes] | None] = [None, None, None]
+        until, changes = time.monotonic() + SECONDS_TO_FINISH, 0
+        while service.rows(UNFINISHED) != [(0,)]:
+            assert time.monotonic() < until, "not all are graded"
+            place = chance.randrange(3)
+            running = workers[place]
+            _ended(running)
+            workers[place] = None if running else _worker(service)
+            changes += 1
+            time.sleep(chance.uniform(1, 3))
+        for one in workers:
+            _ended(one)
+        assert changes > 5
+        _the_same_marks(service, tmp_path)
+
+
+def _worker(service: Served) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, DATABASE_URL: service.database_url}
+    command = [sys.executable, "-m", "autograder", "worker", "--workers", "1"]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def _ended(worker: subprocess.Popen[bytes] | None) -> None:
+    """End a worker, if there is one, as a service manager does; what it does is finished first."""
+    if worker is not None:
+        worker.terminate()
+        worker.wait()
 
 
 def _runs(pid: int) -> bool:

@@ -1,0 +1,215 @@
+"""What the service takes: `python benchmarks/service.py [--json]`.
+
+The demo's class hands in the exam to a service that runs as it is started by one command, on this machine.
+
+1. ``together``: all students sign in, wait for each other, and hand in at the same moment by the page. From
+   sending to the page that shows the receipt and how answers were read; and to the mark.
+2. ``minute``: uploads evenly over one minute by the door for programs. From sending to the receipt; then how
+   long until the last one is graded.
+3. ``workers``: as many submissions wait, and one worker grades them, then two; each one submission at a
+   time. What counts is the rate between the first and the last result, without the start. Where two
+   processors are free a rate of two can be expected.
+
+Times are of the clock, from a program on the same two processors, and so an upper bound. With --json the last
+line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import requests
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autograder.app import demo_run  # noqa: E402 - served.py lies in tests
+from autograder.service.setup import DATABASE_URL  # noqa: E402
+from tests.support.accounts import PASSWORD  # noqa: E402
+from tests.support.served import Served, wait_for  # noqa: E402
+
+EXAM = "dl4nlp-exam"
+GRADED = "SELECT count(*) FROM service_attempt WHERE state = 'graded'"
+LONGEST_SECONDS = 1200.0
+FIRST_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+def course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
+    """The demo's course before anybody has handed in; what its class will hand in, by student."""
+    demo_run.make(folder, students=students, seed=1)
+    shutil.move(folder / "submitted", folder.parent / "class")
+    return {
+        path.parent.name: {one.name: one.read_bytes() for one in sorted(path.iterdir()) if one.is_file()}
+        for path in sorted((folder.parent / "class").glob(f"*/{EXAM}"))
+    }
+
+
+def spread(seconds: Sequence[float]) -> dict[str, float]:
+    """Median, 95th percentile and maximum, in milliseconds."""
+    ordered = sorted(seconds)
+    places = {"median": statistics.median(ordered), "p95": ordered[int(0.95 * (len(ordered) - 1))]}
+    return {name: round(1000 * value, 1) for name, value in {**places, "most": ordered[-1]}.items()}
+
+
+def by_page(
+    service: Served, student: str, files: dict[str, bytes], start: threading.Barrier
+) -> tuple[float, float]:
+    """Sign in and hand in with the others; seconds to what can be seen at once, and to the mark."""
+    browser = requests.Session()
+    page = service.address(f"app/c/{service.slug}/a/{EXAM}/")
+    token = FIRST_TOKEN.search(browser.get(page).text)
+    assert token, "there is no form to sign in"
+    form = {"login": student, "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
+    signed_in = browser.post(
+        service.address("app/accounts/login/"), {**form, "next": page[len(service.address()) - 1 :]}
+    )
+    token = FIRST_TOKEN.search(signed_in.text)
+    assert token, signed_in.status_code
+    assert signed_in.url == page, signed_in.url
+    start.wait()
+    began = time.monotonic()
+    sent = [("files", (name, data)) for name, data in files.items()]
+    seen = browser.post(page, {"csrfmiddlewaretoken": token[1]}, files=sent)
+    visible = time.monotonic() - began
+    assert (seen.status_code, "receipt" if "receipt" in seen.text else seen.text) == (200, "receipt"), student
+    while "hx-get" in browser.get(f"{seen.url}state").text:  # the part of the page that asks again
+        assert time.monotonic() - began < LONGEST_SECONDS, "not graded"
+        time.sleep(0.25)
+    return visible, time.monotonic() - began
+
+
+def together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, Any]:
+    """All students at the same moment."""
+    start = threading.Barrier(len(papers))
+    with ThreadPoolExecutor(len(papers)) as threads:
+        took = list(threads.map(lambda one: by_page(service, one[0], one[1], start), papers.items()))
+    visible, marked = zip(*took, strict=True)
+    return {"students": len(papers), "visible": spread(visible), "marked": spread(marked)}
+
+
+def minute(
+    service: Served, papers: dict[str, dict[str, bytes]], keys: dict[str, str], uploads: int
+) -> dict[str, Any]:
+    """Uploads evenly over a minute."""
+    people, began = sorted(papers), time.monotonic()
+    before = service.rows(GRADED)[0][0]
+
+    def send(number: int) -> float:
+        time.sleep(max(0.0, began + 60 * number / uploads - time.monotonic()))
+        student, sent = people[number % len(people)], time.monotonic()
+        parts = [("files", (name, data)) for name, data in papers[student].items()]
+        address = service.address(f"api/hand-in/{service.slug}/{EXAM}")
+        answer = requests.post(
+            address, files=parts, headers={"Authorization": f"Bearer {keys[student]}"}, timeout=60
+        )
+        assert answer.status_code == 201, answer.text
+        return time.monotonic() - sent
+
+    with ThreadPoolExecutor(32) as threads:
+        receipts = list(threads.map(send, range(uploads)))
+    sent_for = time.monotonic() - began
+    wait_for(lambda: service.rows(GRADED)[0][0] == before + uploads, LONGEST_SECONDS, "not all were graded")
+    return {
+        "uploads": uploads,
+        "seconds": round(sent_for, 1),
+        "receipts": spread(receipts),
+        "graded": uploads,
+        "graded_after_seconds": round(time.monotonic() - began, 1),
+    }
+
+
+@contextlib.contextmanager
+def working(service: Served, number: int) -> Iterator[None]:
+    """Workers for a while, each one submission at a time."""
+    environment = {**os.environ, DATABASE_URL: service.database_url, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "autograder", "worker", "--workers", "1"]
+    workers = [
+        subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)
+        for _ in range(number)
+    ]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.wait()
+
+
+def rate(
+    service: Served, papers: dict[str, dict[str, bytes]], keys: dict[str, str], number: int, each: int
+) -> float:
+    """Submissions a second of some workers, from when all of them have brought a first result."""
+    for _ in range(each):
+        for student, files in papers.items():
+            service.hand_in(
+                EXAM, keys[student], files, Path(tempfile.gettempdir()) / "autograder-bench" / student
+            )
+    count = each * len(papers)
+    before = service.rows(GRADED)[0][0]
+    with working(service, number):
+        wait_for(lambda: service.rows(GRADED)[0][0] == before + count, LONGEST_SECONDS, "not all were graded")
+    moments = service.rows("SELECT graded_at FROM service_attempt ORDER BY graded_at DESC LIMIT %s", count)
+    steady = sorted(moment for (moment,) in moments)[count // 3 :]
+    return float((len(steady) - 1) / (steady[-1] - steady[0]).total_seconds())
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--students", type=int, default=20)
+    parser.add_argument("--uploads", type=int, default=300)
+    parser.add_argument("--each", type=int, default=4, help="submissions of each student for the workers")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
+        folder = Path(place) / "course"
+        papers = course(folder, options.students)
+        other = Path(shutil.copytree(folder, Path(place) / "other"))  # another database
+        with Served(folder) as service:
+            keys = service.accounts(sorted(papers))
+            first = next(iter(papers))
+            began = time.monotonic()
+            service.hand_in(EXAM, keys[first], papers[first], Path(place) / "first")
+            wait_for(lambda: service.rows(GRADED) == [(1,)], LONGEST_SECONDS, "not graded")
+            found["first_seconds"] = round(time.monotonic() - began, 1)
+            found["together"] = together(service, papers)
+            found["minute"] = minute(service, papers, keys, options.uploads)
+            sizes = service.rows(
+                "SELECT pg_database_size(current_database()), (SELECT count(*) FROM service_attempt)"
+            )
+            found["database_kb_per_attempt"] = round(sizes[0][0] / 1024 / sizes[0][1])
+        with Served(other, "--workers", "-1") as service:
+            keys = service.accounts(sorted(papers))
+            rates = [rate(service, papers, keys, number, options.each) for number in (1, 2)]
+        found["workers"] = {
+            "one": round(rates[0], 2),
+            "two": round(rates[1], 2),
+            "ratio": round(rates[1] / rates[0], 2),
+        }
+    for name, value in found.items():
+        print(f"{name}: {value}")
+    if options.json:
+        print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
