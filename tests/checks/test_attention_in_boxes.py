@@ -13,7 +13,7 @@ from autograder.sandbox.session import Session
 from tests.demo.marking import SECRET, shipped
 from tests.support.attention_classes import COMPILED, PLAIN
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 LIMITS = Limits(call_seconds=1, submission_seconds=60)
 
 

@@ -17,7 +17,7 @@ from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify.papers import with_sources
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,7 +17,7 @@ from tests.support.repair_question import listing
 from tests.support.repair_variants import FILES, Variant, variants
 from tests.support.thorough import sample
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 SUBSETS = sample([frozenset(some) for count in range(9) for some in combinations(FAULT_IDS, count)], 12)
 

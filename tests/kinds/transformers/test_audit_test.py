@@ -18,6 +18,8 @@ from tests.kinds.transformers.audit_questions import asked, check_of, observed, 
 from tests.support.cases import each
 from tests.support.thorough import sample
 
+pytestmark = pytest.mark.apart
+
 PLANTED = [pytest.param(trial, id=trial["name"]) for trial in trials.test()]
 QUESTION = """
 [[question]]

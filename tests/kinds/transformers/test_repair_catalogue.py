@@ -17,6 +17,8 @@ from tests.support.repair_question import DRAW, asked, check_of, read, sit
 from tests.support.repair_variants import Variant, variants
 from tests.support.thorough import sample
 
+pytestmark = pytest.mark.apart
+
 BATCH = 50
 BATCHES = range(0, RANDOM_SUBSETS, BATCH)
 
