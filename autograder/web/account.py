@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.contrib.auth import login
@@ -15,7 +15,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import lazy
+from django.utils.translation import get_language
 
+from autograder import messages
 from autograder.service import audit
 from autograder.service.models import Account, Invitation, Member, ProgramKey
 from autograder.web.guard import open_page, own_page
@@ -25,8 +28,18 @@ INVITED = timedelta(days=14)
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
+def _wrong_password() -> str:
+    language = str(get_language() or "en").partition("-")[0]
+    return messages.sentence("web.wrong-password", language)
+
+
 class Adapter(DefaultAccountAdapter):
     """Nobody makes an account without an invitation."""
+
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultAccountAdapter.error_messages,
+        "enter_current_password": lazy(_wrong_password, str)(),
+    }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Never: `join` is the way."""

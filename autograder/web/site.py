@@ -179,6 +179,14 @@ def _url(name: str, /, **parts: object) -> str:
     return reverse(name, kwargs=parts)
 
 
+_SHELL = (
+    *("title", "skip", "courses", "account", "sign-in", "sign-out", "user-name", "password"),
+    *("signed-out", "sign-out-sure", "password-changed"),
+    *("new-codes", "new-codes-told", "make-codes", "factor-off", "factor-off-told"),
+)
+"""What the pages of accounts say besides their library."""
+
+
 def words(request: HttpRequest) -> dict[str, Any]:
     """What every page can say, in the reader's language."""
     language = language_of(request)
@@ -189,11 +197,7 @@ def words(request: HttpRequest) -> dict[str, Any]:
         "moment": lambda moment, zone="": format_moment(moment, zone or f"{moment:%Z}", language),
         "number": Labels(language).number,
         "nonce": getattr(request, "nonce", ""),
-        "sign_in": {
-            "title": _sentence(language, "sign-in"),
-            "name": _sentence(language, "user-name"),
-            "password": _sentence(language, "password"),
-        },
+        "shell": {name.replace("-", "_"): _sentence(language, name) for name in _SHELL},
     }
 
 

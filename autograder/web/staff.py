@@ -31,6 +31,7 @@ from autograder.web.account import invite as make_invitation
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import words
 from autograder.web.student import framed, page
+from autograder.web.words import ACTIONS
 
 _LATE = ("review", "accept", "refuse")
 _MOST_ENTRIES = 500
@@ -340,5 +341,6 @@ def audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
         "entries": entries,
         "broken": audit.broken(),
         "newest": newest.digest if newest else "",
+        "actions": ACTIONS,
     }
     return page(request, "audit.html", context)

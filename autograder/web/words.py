@@ -128,6 +128,11 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.chain-whole": "No entry was changed or taken out.",
     "web.chain-broken": "Entry {number} does not follow from the one before: the log was changed.",
     "web.newest": "Newest digest: {digest}",
+    "web.dates-told": "A moment is written as 2031-02-12T10:00:00, by the clock of the time zone. Without "
+    "start and end the assignment is always open.",
+    "web.number": "Attempts",
+    "web.yes": "yes",
+    "web.no": "no",
     "web.bad-times": "These times were not saved: {reason}",
     "web.bad-list": "This list was not taken over: {reason}",
 }
@@ -143,6 +148,32 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.used": "used {moment}",
     "web.never-used": "never used",
     "web.factor": "Second factor",
+    "web.new-codes": "New recovery codes",
+    "web.new-codes-told": "With a recovery code you can sign in once without your telephone. Codes of before "
+    "lead nowhere from now on.",
+    "web.make-codes": "Make new codes",
+    "web.factor-off": "Take the second factor away",
+    "web.factor-off-told": "From now on your password alone is enough to sign in.",
+    "web.signed-out": "You have signed out.",
+    "web.sign-out-sure": "Do you want to sign out?",
+    "web.password-changed": "Your password was changed.",
+    "web.wrong-password": "This is not your current password.",
 }
 
-SENTENCES: Mapping[str, str | tuple[str, str]] = {**_COMMON, **_STUDENT, **_STAFF, **_ACCOUNT}
+_LOG: Mapping[str, str] = {
+    "web.log-add-staff": "added to the staff",
+    "web.log-class-list": "class list taken over",
+    "web.log-course": "course taken over",
+    "web.log-grade-again": "graded again",
+    "web.log-invite": "invited",
+    "web.log-join": "account made",
+    "web.log-published": "marks published",
+    "web.log-retry": "tried again",
+    "web.log-times": "dates",
+    "web.log-version": "version",
+    "web.log-visible": "seen by students",
+}
+ACTIONS = frozenset(code.removeprefix("web.log-").replace("-", " ") for code in _LOG)
+"""What the log can say in the reader's language."""
+
+SENTENCES: Mapping[str, str | tuple[str, str]] = {**_COMMON, **_STUDENT, **_STAFF, **_LOG, **_ACCOUNT}

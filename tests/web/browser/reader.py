@@ -1,0 +1,156 @@
+"""Somebody who reads pages in a real browser, and what must hold of every page that they read."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response
+
+from tests.web.people import PASSWORD, Small
+
+WIDE, NARROW = 1280, 390
+"""Pixels: of a laptop and of a telephone."""
+HEIGHT = 860
+SHOTS = os.environ.get("SCREENSHOTS", "")
+"""A folder: a picture of every page that is looked at is put there."""
+_RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice")
+_AXE = Axe()
+_LOADED = "() => typeof axe === 'object'"
+_OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+class Reader:
+    """A context of the browser with one page, and everything that went wrong in it."""
+
+    def __init__(self, browser: Browser, address: str, **options: Any) -> None:
+        self.address = address
+        self.context: BrowserContext = browser.new_context(
+            base_url=address, viewport={"width": WIDE, "height": HEIGHT}, **{"locale": "en", **options}
+        )
+        self.context.set_default_timeout(10_000)
+        self.page: Page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.looked_at: list[str] = []
+        self._expected = 0
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.wrong.append(f"script: {error}"))
+        self.page.on("requestfailed", self._failed)
+        self.page.on("response", self._answered)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        told = f"{message.type}: {message.text}"
+        known = self._expected and f"status of {self._expected}" in message.text
+        if message.type in {"error", "warning"} and not known:
+            self.wrong.append(told)
+
+    def _failed(self, request: Request) -> None:
+        # A file that is downloaded, and a request of a page that was left, both end so.
+        if "ERR_ABORTED" not in str(request.failure):
+            self.wrong.append(f"request: {request.url} {request.failure}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400 and response.status != self._expected:
+            self.wrong.append(f"{response.status}: {response.url}")
+
+    def close(self) -> None:
+        """Close the context; nothing may have gone wrong in it."""
+        self.context.close()
+        assert [] == self.wrong
+
+    # ------------------------------------------------------------ where somebody goes
+
+    def goto(self, path: str, status: int = 200) -> None:
+        """Open a page of the service, which answers with a status."""
+        self._expected = status if status >= 400 else 0
+        answer = self.page.goto(path)
+        assert answer is not None
+        assert status == answer.status, path
+
+    def is_known(self, at: Small, role: str = "student", student: str = "") -> None:
+        """Sign in without the form, which has a test of its own."""
+        client = at.client(role, student)
+        name = settings.SESSION_COOKIE_NAME
+        cookie = {"name": name, "value": client.cookies[name].value, "url": f"{self.address}/app/"}
+        self.context.add_cookies([cookie])  # type: ignore[list-item]
+
+    def signs_in(self, at: Small, role: str = "student", student: str = "") -> None:
+        """Sign in with the form."""
+        account = at.account(role, student)
+        assert account is not None
+        self.goto("/app/")
+        self.page.locator("#id_login").fill(account.username)
+        self.page.locator("#id_password").fill(PASSWORD)
+        self.send()
+
+    def switches(self, language: str) -> None:
+        """Choose a language by the page's own switch."""
+        if self.language() != language:
+            self.click(self.page.locator(f'button[name="language"][value="{language}"]'))
+        assert language == self.language()
+
+    def language(self) -> str:
+        """The language of the page."""
+        return str(self.page.locator("html").get_attribute("lang"))
+
+    def press(self, name: str, within: str = "main") -> None:
+        """Press the button of this name."""
+        self.click(self.page.locator(within).get_by_role("button", name=name, exact=True))
+
+    def follow(self, name: str, within: str = "body") -> None:
+        """Follow the link of this name."""
+        self.click(self.page.locator(within).get_by_role("link", name=name, exact=True))
+
+    def send(self) -> None:
+        """Send the form of the page, whatever its button is called."""
+        self.click(self.page.locator("main form:not(.inline) button").first)
+
+    def click(self, place: Locator) -> None:
+        """Click on what leads to another page, and wait for that."""
+        with self.page.expect_navigation():
+            place.click()
+
+    def download(self, name: str) -> bytes:
+        """Follow a link that leads to a file."""
+        with self.page.expect_download() as downloaded:
+            self.page.get_by_role("link", name=name, exact=True).click()
+        return downloaded.value.path().read_bytes()
+
+    def text(self) -> str:
+        """What the page says."""
+        return self.page.locator("main").inner_text()
+
+    # ------------------------------------------------------------ what must hold
+
+    def looks(self, name: str) -> None:
+        """Whatever must hold of every page, at both widths."""
+        self.looked_at.append(name)
+        for width in (WIDE, NARROW):
+            self.page.set_viewport_size({"width": width, "height": HEIGHT})
+            where = f"{name} at {width} px"
+            assert 0 >= self.page.evaluate(_OVER), f"{where}: wider than the window"
+            self._shot(f"{name}-{self.language()}-{width}")
+            found = self.unreachable()
+            assert not found, f"{where}: {found}"
+        self.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+        assert not self.wrong, f"{name}: {self.wrong}"
+
+    def unreachable(self) -> list[str]:
+        """What axe finds that somebody could not read or use."""
+        if not self.page.evaluate(_LOADED):
+            self.page.evaluate(_AXE.axe_script)
+        options = {"runOnly": list(_RULES), "resultTypes": ["violations"], "iframes": False}
+        found = self.page.evaluate("options => axe.run(options)", options)
+        return [
+            f"{one['id']}: {one['help']}: {[node['html'] for node in one['nodes']]}"
+            for one in found["violations"]
+        ]
+
+    def _shot(self, name: str) -> None:
+        if SHOTS:
+            path = Path(SHOTS) / f"{re.sub(r'[^a-z0-9-]+', '-', name.lower())}.png"
+            self.page.screenshot(path=path, full_page=True)

@@ -1,0 +1,228 @@
+"""Every page in a real browser, in both languages and at two widths: nothing fails, nobody is kept out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, Route
+
+from autograder.messages import languages
+from tests.service import course
+from tests.web.browser.reader import Reader
+from tests.web.people import PASSWORD, Small
+from tests.web.test_staff import canned
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(params=sorted({"en", *languages()}))
+def language(request: pytest.FixtureRequest) -> str:
+    """Each language of the pages."""
+    return str(request.param)
+
+
+@pytest.fixture
+def full(at: Small) -> Small:
+    """A course in which there is something on every page."""
+    from autograder.service import audit
+    from autograder.service.models import Member
+
+    for who, name in (("ada", "Ada"), ("bob", "Bob"), ("zoe", "Zoe")):
+        Member.objects.create(course=at.record, role="student", student=who, first_name=name)
+    answers = {"mlp_answer": 'mlp_parameters = "8 d^2 +"', "layers_answer": "layers = 12"}
+    files = course.answered(at.folder, **answers)
+    for who in ("ada", "bob"):
+        canned(at, course.handed_in(at.offer, who, files))
+    made = course.handed_in(at.offer, "zoe", {"code.ipynb": b"not a notebook"})
+    type(made).objects.filter(pk=made.pk).update(state="failed", problem="the sandbox did not start")
+    course.handed_in(at.offer, "ada", files)
+    end = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
+    at.offer.times = {
+        "end": end.replace(microsecond=0).isoformat(),
+        "late": "review",
+        "students": {"bob": {"extra_minutes": 30}},
+    }
+    at.offer.published_at = timezone.now()
+    at.offer.save()
+    audit.note("ada", "times", "small", course=at.record, before={}, after=at.offer.times)
+    return at
+
+
+def tour(one: Reader, language: str, pages: dict[str, str], status: int = 200) -> None:
+    """Look at pages, by name and address."""
+    for name, path in pages.items():
+        one.goto(path, status)
+        one.looks(name)
+        assert language == one.language(), name
+
+
+def test_pages_of_nobody(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """Signing in, a link of an invitation, and what is told where there is nothing."""
+    from autograder.web.account import invite
+
+    one = reader()
+    one.goto("/app/accounts/login/")
+    one.switches(language)
+    pages = {"sign-in": "/app/accounts/login/", "join": invite(None)[0], "closed": "/app/accounts/signup/"}
+    tour(one, language, pages)
+    tour(one, language, {"not-found": "/app/nowhere", "link-gone": "/app/join/nothing/"}, 404)
+
+
+def test_pages_of_a_student(full: Small, reader: Callable[..., Reader], language: str) -> None:
+    """From the list to the feedback, which has a page of its own in a frame."""
+    one = reader()
+    one.is_known(full)
+    one.goto(full.base)
+    one.switches(language)
+    place = f"{full.base}a/small/"
+    pages = {"course": full.base, "assignment": place, "attempt": f"{place}1/", "waiting": f"{place}2/"}
+    tour(one, language, pages)
+    one.goto(f"{place}feedback/")
+    one.looks("feedback")
+    frame = one.page.locator("iframe.made").get_attribute("src")
+    one.page.route("**/frame/*", without_policy)
+    tour(one, language, {"feedback-itself": str(frame)})
+    tour(one, language, {"no-such-attempt": f"{place}9/"}, 404)
+    tour(one, language, {"not-for-students": f"{full.base}staff/"}, 403)
+
+
+def test_pages_before_anything_happened(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """No course, several courses, no assignment, one that has not begun, a course that nobody works in."""
+    from autograder.service.models import CourseRecord, Member
+
+    one = reader()
+    one.is_known(at, "stranger")
+    one.goto("/app/")
+    one.switches(language)
+    one.looks("no-course")
+    account = at.account("stranger")
+    empty = CourseRecord.objects.create(slug=f"{at.record.slug}-2", title="An empty course", secret=b"-" * 32)
+    Member.objects.create(course=at.record, role="student", student="eve", account=account)
+    Member.objects.create(course=empty, role="instructor", account=account)
+    begins = datetime.datetime.now(datetime.UTC).replace(microsecond=0) + datetime.timedelta(hours=1)
+    at.offer.times = {"start": begins.isoformat(), "end": (begins + datetime.timedelta(hours=1)).isoformat()}
+    at.offer.save()
+    base = f"/app/c/{empty.slug}/staff/"
+    pages = {"courses": "/app/", "not-begun": f"{at.base}a/small/", "not-begun-course": at.base}
+    tour(one, language, {**pages, "staff-empty": base, "audit-empty": f"{base}audit/"})
+
+
+def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: str) -> None:
+    """Progress, an assignment with all that may stand there, members, a student's feedback, the log."""
+    from django.conf import settings
+
+    settings.RUNNING.folders[full.record.slug] = full.folder
+    one = reader()
+    one.is_known(full, "instructor")
+    base = f"{full.base}staff/"
+    one.goto(base)
+    one.switches(language)
+    pages = {
+        "staff": base,
+        "staff-assignment": f"{base}a/small/",
+        "staff-feedback": f"{base}a/small/of/ada/",
+        "members": f"{base}members/",
+        "audit": f"{base}audit/",
+    }
+    tour(one, language, pages)
+    one.goto(f"{base}members/")
+    one.click(one.page.locator("table button").first)
+    one.looks("invitation")
+
+
+def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """Keys, password, and a second factor from being made to being asked for and taken away."""
+    one = reader()
+    one.signs_in(at)
+    one.goto("/app/keys/")
+    one.switches(language)
+    one.page.locator("#label").fill("my laptop")
+    one.send()
+    one.looks("key-shown")
+    accounts = "/app/accounts/"
+    pages = {
+        "keys": "/app/keys/",
+        "password": f"{accounts}password/change/",
+        "factor": f"{accounts}2fa/",
+        "activate": f"{accounts}2fa/totp/activate/",
+        "reauthenticate": f"{accounts}reauthenticate/",
+        "sign-out": f"{accounts}logout/",
+    }
+    tour(one, language, pages)
+    one.goto(pages["password"])
+    for name in ("oldpassword", "password1", "password2"):
+        one.page.locator(f"#id_{name}").fill("12345678")
+    one.send()
+    one.looks("password-refused")
+
+    one.goto(pages["reauthenticate"])
+    one.page.locator("#id_password").fill(PASSWORD)
+    one.send()
+    one.goto(pages["activate"])
+    one.looks("activate-with-code")
+    secret = one.page.locator("#authenticator_secret").input_value()
+    one.page.locator("#id_code").fill(code(secret))
+    one.send()
+    one.looks("codes")
+    pages = {
+        "factor-on": f"{accounts}2fa/",
+        "codes-new": f"{accounts}2fa/recovery-codes/generate/",
+        "deactivate": f"{accounts}2fa/totp/deactivate/",
+    }
+    tour(one, language, pages)
+    other = reader(locale=language)
+    other.signs_in(at)
+    other.looks("second-factor")
+    forget_used_codes()
+    other.page.locator("#id_code").fill(code(secret))
+    other.send()
+    assert at.offer.title in other.text()
+
+
+def without_policy(route: Route) -> None:
+    """A page on which nothing may run cannot be looked at by a script either: its policy is left out."""
+    answer = route.fetch()
+    headers = {name: value for name, value in answer.headers.items() if name != "content-security-policy"}
+    route.fulfill(response=answer, headers=headers)
+
+
+def code(secret: str) -> str:
+    """What an app on a telephone shows now."""
+    import time
+
+    from allauth.mfa.totp.internal import auth
+
+    return str(auth.format_hotp_value(auth.hotp_value(secret, int(time.time()) // 30)))
+
+
+def forget_used_codes() -> None:
+    """A code is taken once; the test does not wait half a minute for the next."""
+    from django.core.cache import cache
+
+    cache.clear()
+
+
+@pytest.mark.parametrize(
+    ("done", "told"),
+    [
+        ("document.querySelector('label').remove()", "must have labels"),
+        ("document.querySelector('main').setAttribute('style', 'width: 99rem')", "Content Security Policy"),
+        ("document.querySelector('main').style.minWidth = '99rem'", "wider than the window"),
+        ("console.error('something')", "error: something"),
+        ("await fetch('/nowhere')", "404: "),
+    ],
+)
+def test_what_is_wrong_with_a_page_is_noticed(chromium: Browser, address: str, done: str, told: str) -> None:
+    """A missing label, a style of its own, too wide a page, an error, an address that leads nowhere."""
+    one = Reader(chromium, address)
+    try:
+        one.goto("/app/accounts/login/")
+        one.page.evaluate(f"async () => {{ {done} }}")
+        with pytest.raises(AssertionError) as noticed:
+            one.looks("wrong")
+    finally:
+        one.context.close()
+    assert told in str(noticed.value)

@@ -1,0 +1,122 @@
+"""An instructor's way through the pages in a real browser, and somebody who is invited by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.web.browser.reader import Reader
+from tests.web.people import PASSWORD, Small
+from tests.web.test_staff import graded
+
+pytestmark = pytest.mark.long
+
+CLASS = "id,first_name,last_name,email\nada,Ada,Lovelace,ada@example.org\nbob,Bob,,\n"
+
+
+def takes_a_class_over(one: Reader, folder: Path) -> None:
+    """From a file; then those on it are members without an account."""
+    listed = folder / "roster.csv"
+    listed.write_text(CLASS, encoding="utf-8")
+    one.follow("Members")
+    one.page.set_input_files("#list", listed)
+    one.press("Take over")
+    assert "2 students are on the list." in one.text()
+    assert "Lovelace" in one.text()
+    listed.write_text("name\nada\n", encoding="utf-8")
+    one.page.set_input_files("#list", listed)
+    one.press("Take over")
+    assert "This list was not taken over" in one.text()
+
+
+def sets_times(one: Reader) -> None:
+    """Common ones, and an extension; what is impossible is told."""
+    for name, value in (("start", "2025-02-03T10:00:00"), ("end", "2025-02-03T12:00:00")):
+        one.page.locator(f"#{name}").fill(value)
+    one.page.locator("#zone").fill("Europe/Berlin")
+    one.page.locator("#late").select_option("accept")
+    one.press("Save")
+    assert "2025-02-03T12:00:00" == one.page.locator("#end").input_value()
+    assert "accept" == one.page.locator("#late").input_value()
+    for student, minutes in (("eve", "5"), ("bob", "30")):
+        one.page.locator("#own-student").fill(student)
+        one.page.locator("#extra").fill(minutes)
+        one.press("Add")
+        assert ("not saved" in one.text()) is (student == "eve")
+    assert "bob: Extra minutes: 30" in one.text()
+
+
+def joins(one: Reader, link: str, name: str) -> None:
+    """Make an account with a link; a password that is too weak is told."""
+    one.goto(link)
+    for password in ("12345678", PASSWORD):
+        one.page.locator("#id_username").fill(name)
+        one.page.locator("#id_password1").fill(password)
+        one.page.locator("#id_password2").fill(password)
+        one.press("Make your account")
+        if password != PASSWORD:
+            assert one.page.get_by_role("alert").first.is_visible()
+
+
+def test_a_course_is_run(at: Small, reader: Callable[..., Reader], tmp_path: Path) -> None:
+    """From signing in to the log: class list, visible, times, an extension, feedback, marks published."""
+    at.offer.visible = False
+    at.offer.save()
+    one = reader()
+    one.signs_in(at, "instructor")
+    assert f"{at.base}staff/" in one.page.url  # their only course
+    assert "Students do not see it" in one.text()
+    takes_a_class_over(one, tmp_path)
+    one.follow(at.record.title)
+    one.follow(at.offer.title)
+    one.press("Show to students")
+    assert "Students see it" in one.text()
+    sets_times(one)
+
+    graded(at, "ada")
+    one.follow(at.record.title)
+    assert "1 of 1 attempts graded" in one.text()
+    graded(at, "bob")
+    one.page.get_by_text("2 of 2 attempts graded").wait_for()  # by itself
+    one.follow(at.offer.title)
+    one.follow("ada")
+    assert "of 13" in one.page.frame_locator("iframe.made").locator("body").inner_text()
+    one.follow(at.offer.title)
+    one.press("Publish marks")
+    assert "Marks are published since" in one.text()
+    one.press("Withdraw marks")
+    assert "Marks are not published" in one.text()
+    one.follow(at.record.title)
+    one.follow("Audit log")
+    told = one.text()
+    assert "No entry was changed or taken out." in told
+    for action in ("class list taken over", "seen by students", "dates", "marks published"):
+        assert action in told
+    one.looks("staff-audit")
+
+
+def test_somebody_invited_joins(at: Small, reader: Callable[..., Reader]) -> None:
+    """A student, and a TA, each by a link that is shown once, and leads nowhere after that."""
+    from autograder.service.models import Member
+
+    Member.objects.create(course=at.record, role="student", student="ada")
+    one = reader()
+    one.is_known(at, "instructor")
+    one.goto(f"{at.base}staff/members/")
+    one.press("Invite")
+    student = one.page.locator("main code").inner_text()
+    one.page.locator("#name").fill("Tim")
+    one.page.locator("#role").select_option("ta")
+    one.press("Add")
+    helper = one.page.locator("main code").inner_text()
+    assert student != helper
+    for link, who, place in ((student, "ada", at.base), (helper, "tim", f"{at.base}staff/")):
+        other = reader()
+        joins(other, link, f"{who}-{at.record.slug}")
+        assert other.page.url.endswith(place)
+        assert at.offer.title in other.text()
+        third = reader()
+        third.goto(link, 404)
+        assert "This link was used already" in third.text()
