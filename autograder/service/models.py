@@ -30,11 +30,13 @@ class ProgramKey(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that makes an account, once: of the first administrator, or of a member of a course."""
+    """A link that works once: it makes an account, of an administrator or of a member, or a new password."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     member = models.ForeignKey("Member", models.CASCADE, null=True, related_name="invitations")
     """Whose account it will be; None: an administrator of the whole service."""
+    account = models.ForeignKey(Account, models.CASCADE, null=True, related_name="+")
+    """Whose password is forgotten; None: an account is made."""
     expires_at = models.DateTimeField()
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.contrib.auth import login
-from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -61,25 +61,25 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def invite(member: Member | None) -> tuple[str, Invitation]:
-    """The end of a link that makes an account, once; links of before lead nowhere from now on.
+def invite(member: Member | None, account: Account | None = None) -> tuple[str, Invitation]:
+    """The end of a link that works once; links of before lead nowhere from now on.
 
     Args:
-        member: whose account it will be; None: an administrator's.
+        member: whose account it will make; None: an administrator's.
+        account: whose password it will change instead.
     """
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        Invitation.objects.filter(member=member).delete()
+        Invitation.objects.filter(member=member, account=account).delete()
         made = Invitation.objects.create(
-            digest=digest(token), member=member, expires_at=timezone.now() + INVITED
+            digest=digest(token), member=member, account=account, expires_at=timezone.now() + INVITED
         )
     return reverse("join", kwargs={"token": token}), made
 
 
 @open_page("GET", "HEAD", "POST")
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Make the account of an invitation, and sign in."""
-    form = JoinForm(request.POST or None)
+    """Make the account of an invitation and sign in, or join with one's own, or choose a new password."""
     with transaction.atomic():
         found = Invitation.objects.select_for_update().filter(
             digest=digest(token), expires_at__gt=timezone.now()
@@ -87,11 +87,35 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         invitation = found.first()
         if invitation is None:
             return page(request, "error.html", {"code": "invitation-gone"}, status=404)
-        if request.method == "POST" and form.is_valid():
-            account = _made(form, invitation)
-            login(request, account, backend=_BACKEND)
+        if request.method == "POST" and "own" in request.POST and _may_join(request, invitation):
+            _joined(request.user, invitation)
             return HttpResponseRedirect(reverse("home"))
-    return page(request, "join.html", {"form": form, "invitation": invitation})
+        if invitation.account is not None:
+            form: Any = SetPasswordForm(invitation.account, request.POST or None)
+        else:
+            form = JoinForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            if invitation.account is not None:
+                _changed(form, invitation)
+                return HttpResponseRedirect(reverse("account_login"))
+            login(request, _made(form, invitation), backend=_BACKEND)
+            return HttpResponseRedirect(reverse("home"))
+    own = request.user.username if _may_join(request, invitation) else ""
+    return page(request, "join.html", {"form": form, "invitation": invitation, "own": own})
+
+
+def _may_join(request: HttpRequest, invitation: Invitation) -> bool:
+    """Whether somebody who is signed in can be this member; nobody is two of one course."""
+    member = invitation.member
+    if member is None or invitation.account is not None or not request.user.is_authenticated:
+        return False
+    return not Member.objects.filter(course=member.course, account=request.user).exists()
+
+
+def _changed(form: SetPasswordForm, invitation: Invitation) -> None:
+    account = form.save()
+    invitation.delete()
+    audit.note(account.username, "new password", account.username)
 
 
 def _made(form: JoinForm, invitation: Invitation) -> Account:
@@ -105,12 +129,17 @@ def _made(form: JoinForm, invitation: Invitation) -> Account:
             member.email,
         )
     account.save()
+    _joined(account, invitation)
+    return account
+
+
+def _joined(account: Account, invitation: Invitation) -> None:
+    member = invitation.member
     if member is not None:
         Member.objects.filter(pk=member.pk).update(account=account)
     invitation.delete()
     course = member.course if member else None
     audit.note(account.username, "join", member.student if member else "administrator", course=course)
-    return account
 
 
 @own_page("GET", "HEAD", "POST")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import jinja2
 from babel import Locale
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
@@ -197,6 +198,7 @@ def words(request: HttpRequest) -> dict[str, Any]:
         "moment": lambda moment, zone="": format_moment(moment, zone or f"{moment:%Z}", language),
         "number": Labels(language).number,
         "nonce": getattr(request, "nonce", ""),
+        "others": [one for one in settings.LANGUAGES if one[0] != language],
         "shell": {name.replace("-", "_"): _sentence(language, name) for name in _SHELL},
     }
 

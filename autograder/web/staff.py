@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages as notices
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -23,7 +24,7 @@ from autograder.app.lists import read_roster
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
 from autograder.service import attempts, audit, versions
-from autograder.service.models import Attempt, AuditEntry, CourseRecord, Member, Offer, Role, State
+from autograder.service.models import Account, Attempt, AuditEntry, CourseRecord, Member, Offer, Role, State
 from autograder.service.store import DatabaseStore
 from autograder.timestamps import duration
 from autograder.web import shown
@@ -263,6 +264,7 @@ def _members(request: HttpRequest, visit: Visit, **told: Any) -> HttpResponse:
         "visit": visit,
         "members": everybody.order_by("role", "student", "last_name", "pk"),
         "roles": _may_give(visit),
+        "resets": request.user.is_superuser,
         "link": "",
         "invited": None,
         "until": None,
@@ -322,13 +324,27 @@ def invite(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
     return _invited(request, visit, found)
 
 
-def _invited(request: HttpRequest, visit: Visit, member: Member) -> HttpResponse:
-    link, invitation = make_invitation(member)
+def _invited(
+    request: HttpRequest, visit: Visit, member: Member, account: Account | None = None
+) -> HttpResponse:
+    link, invitation = make_invitation(member, account)
     who = member.student or member.last_name
-    _note(request, visit, "invite", who)
+    _note(request, visit, "link for a password" if account else "invite", who)
     return _members(
         request, visit, link=request.build_absolute_uri(link), invited=who, until=invitation.expires_at
     )
+
+
+@course_page(Role.ADMINISTRATOR, "POST")
+def new_password(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
+    """A link with which a member who forgot theirs chooses a password; shown once.
+
+    It opens whatever the account may see, also in other courses: for administrators of the service alone.
+    """
+    if not request.user.is_superuser:
+        raise PermissionDenied
+    found = get_object_or_404(Member, pk=member, course=visit.course, account__is_superuser=False)
+    return _invited(request, visit, found, found.account)
 
 
 @course_page(Role.INSTRUCTOR)

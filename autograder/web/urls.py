@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.urls import urlpatterns as account_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
@@ -24,6 +25,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/members/list", staff.import_list, name="import-list"),
     path("staff/members/staff", staff.add_staff, name="add-staff"),
     path("staff/members/<int:member>/invitation", staff.invite, name="invite"),
+    path("staff/members/<int:member>/password", staff.new_password, name="new-password"),
     path("staff/audit/", staff.audit_log, name="audit-log"),
     path("staff/a/<str:assignment>/", staff.assignment, name="staff-assignment"),
     path("staff/a/<str:assignment>/visible", staff.set_visible, name="set-visible"),
@@ -35,6 +37,9 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
 ]
+_NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}
+"""What there is of the library's account pages: nothing that sends e-mail; signing up is closed."""
+_ACCOUNTS = [one for one in account_pages if str(one.name).removeprefix("account_") in _NAMES]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", operation.front, name="front"),
@@ -48,7 +53,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}join/<str:token>/", account.join, name="join"),
     path(f"{BASE}keys/", account.keys, name="keys"),
     path(f"{BASE}keys/<int:key>/remove", account.remove_key, name="remove-key"),
-    path(f"{BASE}accounts/", include("allauth.urls")),
+    path(f"{BASE}accounts/", include(_ACCOUNTS)),
+    path(f"{BASE}accounts/2fa/", include("allauth.mfa.urls")),
     path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
 ]
 handler400 = operation.bad_request

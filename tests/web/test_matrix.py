@@ -38,6 +38,7 @@ ALLOWED = {
     "import-list": (LEADING, "POST"),
     "add-staff": (LEADING, "POST"),
     "invite": (LEADING, "POST"),
+    "new-password": (("superuser",), "POST"),
     "audit-log": (LEADING, "GET HEAD"),
     "set-visible": (LEADING, "POST"),
     "set-published": (LEADING, "POST"),
@@ -46,7 +47,7 @@ ALLOWED = {
     "update": (LEADING, "POST"),
 }
 """Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
-FOR_NOTHING = {"remove-key", "add-staff", "invite", "update"}
+FOR_NOTHING = {"remove-key", "add-staff", "invite", "new-password", "update"}
 """What is changed by these is not there in the test: no such key, role, member or folder."""
 OPEN = {"front", "healthz", "metrics", "receipt-key", "frame", "door", "language", "join"}
 """Routes for everybody; each has tests of its own."""

@@ -148,6 +148,53 @@ def test_an_invitation_makes_an_account_once(at: Small) -> None:
     assert 404 == client.post(place).status_code  # they have an account
 
 
+def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
+    """By a link that an administrator of the service gives: once, and whoever was signed in is so no more."""
+    from autograder.service.models import Member
+
+    signed_in = at.client("student")
+    member = Member.objects.get(course=at.record, student="ada")
+    place = f"{at.base}staff/members/{member.pk}/password"
+    assert [403, 403] == [at.client(role).post(place).status_code for role in ("instructor", "administrator")]
+    found = re.search(r"http://testserver(/app/join/[^<]+)", text(at.client("superuser").post(place)))
+    assert found
+    link, visitor = found[1], at.client("nobody")
+    assert "username" not in text(visitor.get(link)).partition("<form")[2]
+    new = PASSWORD + " anew"
+    answer = visitor.post(link, {"new_password1": new, "new_password2": new})
+    assert (302, "/app/accounts/login/") == (answer.status_code, answer.headers["location"])
+    assert 404 == visitor.get(link).status_code
+    assert 302 == signed_in.get(at.base).status_code
+    answer = visitor.post("/app/accounts/login/", {"login": member.account.username, "password": new})
+    assert (302, "/app/") == (answer.status_code, answer.headers["location"])
+    assert "password changed by a link" not in text(at.client("instructor").get(f"{at.base}staff/audit/"))
+
+
+def test_one_account_joins_several_courses(at: Small) -> None:
+    """Whoever is signed in becomes the member; but nobody is two of one course."""
+    from autograder.service.models import Account, Invitation, Member
+    from autograder.web.account import invite
+
+    client = at.client("stranger")
+    bob = Member.objects.create(course=at.record, role="student", student="bob")
+    link = invite(bob)[0]
+    assert "Join as" in text(client.get(link))
+    assert at.base == client.post(link, {"own": "1"}, follow=True).redirect_chain[-1][0]
+    bob.refresh_from_db()
+    assert at.account("stranger") == bob.account
+    zoe = invite(Member.objects.create(course=at.record, role="student", student="zoe"))[0]
+    assert "Join as" not in text(client.get(zoe))
+    assert "Join as" not in text(client.post(zoe, {"own": "1"}))
+    assert not Account.objects.filter(memberships__student="zoe").exists()
+    assert 1 == Invitation.objects.filter(member__student="zoe").count()
+
+
+def test_nothing_of_the_accounts_sends_mail(at: Small) -> None:
+    """What the library has for that is not there."""
+    for place in ("password/reset/", "email/", "password/set/", "login/code/confirm/"):
+        assert 404 == at.client().post(f"/app/accounts/{place}").status_code, place
+
+
 def test_roles_are_given_downwards(at: Small) -> None:
     """An instructor makes TAs, an administrator everybody."""
     from autograder.service.models import Member
