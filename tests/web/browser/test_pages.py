@@ -15,7 +15,7 @@ from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
 from tests.web.test_staff import canned
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.apart
 
 
 @pytest.fixture(params=sorted({"en", *languages()}))

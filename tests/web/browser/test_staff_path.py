@@ -11,7 +11,7 @@ from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
 from tests.web.test_staff import graded
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.apart
 
 CLASS = "id,first_name,last_name,email\nada,Ada,Lovelace,ada@example.org\nbob,Bob,,\n"
 

@@ -15,7 +15,7 @@ from tests.web.browser.grading import grade
 from tests.web.browser.reader import Reader
 from tests.web.people import Small
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.apart
 
 ANSWERS = {
     "mlp_answer": 'mlp_parameters = "8 d^2"',
