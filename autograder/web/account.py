@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.db import transaction
@@ -25,6 +26,8 @@ from autograder.web.guard import open_page, own_page
 from autograder.web.student import page
 
 INVITED = timedelta(days=14)
+_OPENED = "invitation"
+"""In a session: the digest of an invitation that its owner has opened."""
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
@@ -88,7 +91,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         if invitation is None:
             return page(request, "error.html", {"code": "invitation-gone"}, status=404)
         if request.method == "POST" and "own" in request.POST and _may_join(request, invitation):
-            _joined(request.user, invitation)
+            joined(request.user, invitation)
             return HttpResponseRedirect(reverse("home"))
         if invitation.account is not None:
             form: Any = SetPasswordForm(invitation.account, request.POST or None)
@@ -100,6 +103,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
                 return HttpResponseRedirect(reverse("account_login"))
             login(request, _made(form, invitation), backend=_BACKEND)
             return HttpResponseRedirect(reverse("home"))
+    if settings.RUNNING.providers and invitation.account is None:
+        request.session[_OPENED] = invitation.digest
     own = request.user.username if _may_join(request, invitation) else ""
     return page(request, "join.html", {"form": form, "invitation": invitation, "own": own})
 
@@ -129,11 +134,20 @@ def _made(form: JoinForm, invitation: Invitation) -> Account:
             member.email,
         )
     account.save()
-    _joined(account, invitation)
+    joined(account, invitation)
     return account
 
 
-def _joined(account: Account, invitation: Invitation) -> None:
+def held_invitation(request: HttpRequest) -> Invitation | None:
+    """The invitation that the owner of a session has opened, if it can still be taken; once."""
+    found = Invitation.objects.select_for_update().filter(
+        digest=request.session.pop(_OPENED, ""), expires_at__gt=timezone.now(), account=None
+    )
+    return found.first()
+
+
+def joined(account: Account, invitation: Invitation) -> None:
+    """Make an account the invited member's; the invitation leads nowhere from now on."""
     member = invitation.member
     if member is not None:
         Member.objects.filter(pk=member.pk).update(account=account)

@@ -22,7 +22,7 @@ from autograder.sandbox.levels import Isolation
 from autograder.service import setup
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
-from autograder.web import site
+from autograder.web import identity, site
 from autograder.web.loaded import Loaded
 from autograder.web.maintenance import folder_of
 
@@ -82,6 +82,7 @@ class Service:
                 self.signer,
                 loaded,
                 {self.slug: self._options.course.resolve()},
+                identity.read(self._folder),
                 os.environ.get(METRICS_KEY, ""),
             )
             setup.configure(

@@ -20,6 +20,8 @@ from autograder.feedback.labels import Labels
 from autograder.service.receipts import Signer
 from autograder.service.setup import Wanted
 from autograder.timestamps import format_moment
+from autograder.web import identity
+from autograder.web.identity import IdentityProvider
 from autograder.web.loaded import Loaded
 
 FOLDER = Path(__file__).parent
@@ -32,6 +34,9 @@ APPS = (
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.jupyterhub",
+    "allauth.socialaccount.providers.openid_connect",
     "django.contrib.messages",
     "django.contrib.staticfiles",
 )
@@ -44,6 +49,8 @@ class Running(Struct, frozen=True, eq=False):
     loaded: Loaded
     folders: Mapping[str, Path] = {}
     """By course: where its assignments can be taken over from."""
+    providers: Mapping[str, IdentityProvider] = {}
+    """Through whom people can sign in."""
     metrics_key: str = ""
     """Whoever asks for the figures sends it; empty: only this machine may ask."""
 
@@ -65,6 +72,7 @@ def wanted(
         **_FIXED,
         "ROOT_URLCONF": "autograder.web.urls",
         "RUNNING": running,
+        "SOCIALACCOUNT_PROVIDERS": identity.as_settings(running.providers),
         "ALLOWED_HOSTS": hosts,
         "CSRF_TRUSTED_ORIGINS": [one for one in addresses if "://" in one],
         "MIDDLEWARE": _MIDDLEWARE,
@@ -118,6 +126,8 @@ _FIXED: Mapping[str, Any] = {
         "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "service_cache"}
     },
     "ACCOUNT_ADAPTER": "autograder.web.account.Adapter",
+    "SOCIALACCOUNT_ADAPTER": "autograder.web.adapters.IdentityAdapter",
+    "SOCIALACCOUNT_LOGIN_ON_GET": True,
     "ACCOUNT_LOGIN_METHODS": {"username"},
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
     "ACCOUNT_EMAIL_VERIFICATION": "none",
@@ -199,6 +209,7 @@ def words(request: HttpRequest) -> dict[str, Any]:
         "number": Labels(language).number,
         "nonce": getattr(request, "nonce", ""),
         "others": [one for one in settings.LANGUAGES if one[0] != language],
+        "providers": identity.buttons(settings.RUNNING.providers),
         "shell": {name.replace("-", "_"): _sentence(language, name) for name in _SHELL},
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allauth.account.urls import urlpatterns as account_pages
+from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
@@ -40,6 +41,8 @@ _COURSE: list[URLPattern | URLResolver] = [
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}
 """What there is of the library's account pages: nothing that sends e-mail; signing up is closed."""
 _ACCOUNTS = [one for one in account_pages if str(one.name).removeprefix("account_") in _NAMES]
+_ELSEWHERE = [one for one in identity_pages if "login_" in str(one.name)]
+"""Of its pages for signing in elsewhere those that say that it did not work."""
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", operation.front, name="front"),
@@ -55,6 +58,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}keys/<int:key>/remove", account.remove_key, name="remove-key"),
     path(f"{BASE}accounts/", include(_ACCOUNTS)),
     path(f"{BASE}accounts/2fa/", include("allauth.mfa.urls")),
+    path(f"{BASE}accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),
+    path(f"{BASE}accounts/", include("allauth.socialaccount.providers.jupyterhub.urls")),
+    path(f"{BASE}accounts/elsewhere/", include(_ELSEWHERE)),
     path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
 ]
 handler400 = operation.bad_request

@@ -140,6 +140,8 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
 _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.make-account": "Make your account",
     "web.make-account-told": "Choose the name and the password with which you will sign in.",
+    "web.with-provider": "Sign in with {name}",
+    "web.not-listed": "You are on no class list here. Ask your instructor for an invitation.",
     "web.join-as": "Join as {name}",
     "web.new-password": "New password",
     "web.new-password-told": "Choose the password with which you will sign in from now on.",

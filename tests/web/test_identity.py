@@ -1,0 +1,247 @@
+"""Signing in through a university or a JupyterHub: who is on a class list gets in, and nobody else."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.errors import ServiceError
+from autograder.web import identity
+from tests.web.people import PASSWORD, Small
+from tests.web.platform import CLIENT, SECRET, Platform
+from tests.web.test_student import text
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+HUB = "/app/accounts/jupyterhub/login/"
+UNIVERSITY = "/app/accounts/oidc/university/login/"
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        """Where it leads is looked at, and not followed."""
+
+
+@pytest.fixture
+def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
+    """The university, and the hub; both know the same person."""
+    from allauth.socialaccount.providers.jupyterhub.views import JupyterHubOAuth2Adapter
+    from django.conf import settings
+    from django.test import override_settings
+
+    with Platform(sub=at.record.slug, preferred_username=who(at), name=who(at)) as made:
+        providers = {
+            "university": identity.IdentityProvider("openid", "University", made.address, CLIENT, SECRET),
+            "hub": identity.IdentityProvider("jupyterhub", "The hub", made.address, CLIENT, SECRET),
+        }
+        hub = made.address + "/hub/api"
+        monkeypatch.setattr(JupyterHubOAuth2Adapter, "access_token_url", f"{hub}/oauth2/token")
+        monkeypatch.setattr(JupyterHubOAuth2Adapter, "authorize_url", f"{hub}/oauth2/authorize")
+        monkeypatch.setattr(JupyterHubOAuth2Adapter, "profile_url", f"{hub}/user")
+        running = replace(settings.RUNNING, providers=providers)
+        with override_settings(RUNNING=running, SOCIALACCOUNT_PROVIDERS=identity.as_settings(providers)):
+            yield made
+
+
+def who(at: Small) -> str:
+    """An id that stands on no other class list of the database."""
+    return f"ada-{at.record.slug}"
+
+
+def student(at: Small, **facts: str) -> Any:
+    """A member of the class list without an account."""
+    from autograder.service.models import Member
+
+    return Member.objects.create(course=at.record, role="student", student=who(at), **facts)
+
+
+def signed_in(client: Client, begin: str = UNIVERSITY, also: str = "") -> Any:
+    """What the service answers to somebody who comes back from there."""
+    there = client.get(begin).headers["location"]
+    try:
+        urllib.request.build_opener(_Stay).open(there, timeout=10)
+    except urllib.error.HTTPError as answer:
+        back = answer.headers["location"]
+        answer.close()
+    return client.get(back.removeprefix("http://testserver") + also)
+
+
+def welcome(client: Client, at: Small) -> bool:
+    """Whether somebody gets into the course."""
+    return bool(client.get(at.base).status_code == 200)
+
+
+@pytest.mark.parametrize("begin", [UNIVERSITY, HUB])
+def test_who_is_on_the_list_is_that_student(at: Small, platform: Platform, begin: str) -> None:
+    """An account is made at the first time and found at the second; the login page has a button for it."""
+    from autograder.service.models import Account
+
+    member, client = student(at), at.client("nobody")
+    assert f'href="{begin}' in text(client.get("/app/accounts/login/"))
+    assert "/app/" == signed_in(client, begin).headers["location"]
+    member.refresh_from_db()
+    assert welcome(client, at)
+    assert not member.account.has_usable_password()
+    again = at.client("nobody")
+    signed_in(again, begin)
+    assert welcome(again, at)
+    assert 1 == Account.objects.filter(username=member.account.username).count()
+
+
+def test_a_code_is_sent_with_what_proves_who_began(at: Small, platform: Platform) -> None:
+    """The university gets the secret and the verifier (RFC 7636); a state of somebody else is refused."""
+    student(at)
+    signed_in(at.client("nobody"))
+    assert {"code_verifier", "code", "redirect_uri"} <= platform.asked[0].keys()
+    client = at.client("nobody")
+    signed_in(client, also="x")
+    assert not welcome(client, at)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"preferred_username": "eve"},
+        {"preferred_username": ""},
+        {"preferred_username": ["ada"]},
+        {"preferred_username": None},
+        {"email": "ada@example.org", "email_verified": True, "preferred_username": "x"},
+    ],
+)
+def test_who_is_on_no_list_gets_no_account(at: Small, platform: Platform, claims: dict[str, Any]) -> None:
+    """Whatever else the other side says of them."""
+    from autograder.service.models import Account
+
+    student(at, email="ada@example.org")
+    platform.claims |= claims
+    client, before = at.client("nobody"), Account.objects.count()
+    answer = signed_in(client)
+    assert (403, True) == (answer.status_code, "You are on no class list" in answer.content.decode())
+    assert (before, False) == (Account.objects.count(), welcome(client, at))
+
+
+@pytest.mark.parametrize(
+    ("verified", "gets_in"), [(True, True), (False, False), ("true", False), (None, False)]
+)
+def test_an_address_counts_where_it_is_verified(
+    at: Small, platform: Platform, verified: Any, gets_in: bool
+) -> None:
+    """And where the operator chose addresses; upper and lower case are the same."""
+    from django.conf import settings
+
+    providers = settings.RUNNING.providers
+    providers["university"] = replace(providers["university"], student="email")
+    platform.claims |= {
+        "email": f"{who(at).title()}@Example.org",
+        "email_verified": verified,
+        "preferred_username": "x",
+    }
+    student(at, email=f"{who(at)}@example.org")
+    client = at.client("nobody")
+    signed_in(client)
+    assert gets_in is welcome(client, at)
+
+
+def test_an_answer_for_another_client_is_refused(at: Small, platform: Platform) -> None:
+    """A token that was made for somebody else's service opens nothing here."""
+    student(at)
+    platform.audience = "another service"
+    client = at.client("nobody")
+    assert 401 == signed_in(client).status_code
+    assert not welcome(client, at)
+
+
+def test_a_student_with_a_password_keeps_the_account(at: Small, platform: Platform) -> None:
+    """They may sign in either way; an administrator's account is found by nobody's word."""
+    account = at.account("student", who(at))
+    client = at.client("nobody")
+    signed_in(client)
+    assert welcome(client, at)
+    assert account is not None
+    assert [account.pk] == [int(client.session["_auth_user_id"])]
+    account.is_superuser = True
+    account.save()
+    platform.claims["sub"] = "another person with the same id"
+    other = at.client("nobody")
+    assert 403 == signed_in(other).status_code
+
+
+def test_an_invitation_is_taken_by_who_has_opened_it(at: Small, platform: Platform) -> None:
+    """So staff get in, who are on no class list; once, and with the account they have then."""
+    from autograder.service.models import Member
+    from autograder.web.account import invite
+
+    platform.claims["preferred_username"] = "a lecturer"
+    member = Member.objects.create(course=at.record, role="instructor", last_name="Noether")
+    client, link = at.client("nobody"), invite(member)[0]
+    assert "Sign in with University" in text(client.get(link))
+    assert "/app/" == signed_in(client).headers["location"]
+    assert 200 == client.get(f"{at.base}staff/").status_code
+    assert 404 == at.client("nobody").get(link).status_code
+    platform.claims["sub"] = "somebody else"
+    assert 403 == signed_in(at.client("nobody")).status_code
+
+
+def test_nobody_is_connected_while_signed_in(at: Small, platform: Platform) -> None:
+    """A link from elsewhere cannot tie somebody's account to another person there."""
+    client = at.client("student", who(at))
+    assert 404 == signed_in(client, f"{UNIVERSITY}?process=connect").status_code
+    from allauth.socialaccount.models import SocialAccount
+
+    assert not SocialAccount.objects.filter(user=at.account("student", who(at))).exists()
+
+
+def written(folder: Path, stated: str, mode: int = 0o600) -> Path:
+    """A folder of a service with this file."""
+    (folder / identity.FILE).write_text(stated)
+    (folder / identity.FILE).chmod(mode)
+    return folder
+
+
+GOOD = f"""
+[tu]
+kind = "openid"
+name = "TU"
+server = "https://tu.example.org"
+client = "a"
+secret = "{PASSWORD}"
+"""
+HUBS = GOOD.replace("openid", "jupyterhub") + GOOD.replace("openid", "jupyterhub").replace("[tu]", "[b]")
+
+
+def test_the_file_of_providers(tmp_path: Path) -> None:
+    """It may be missing; what is there is read."""
+    assert {} == identity.read(tmp_path)
+    found = identity.read(written(tmp_path, GOOD))
+    assert [("oidc/tu/login/", "TU")] == identity.buttons(found)
+
+
+@pytest.mark.parametrize(
+    ("stated", "mode", "told"),
+    [
+        (GOOD, 0o644, "readable for others"),
+        (GOOD.replace("openid", "saml"), 0o600, r"\[tu\].*kind"),
+        (GOOD.replace("https", "http"), 0o600, "expected an address of https"),
+        (GOOD.replace("client", "cleint"), 0o600, "cleint"),
+        ("[tu", 0o600, "sign-in.toml"),
+        (
+            GOOD.replace("openid", "jupyterhub")
+            + GOOD.replace("openid", "jupyterhub").replace("[tu]", "[b]"),
+            0o600,
+            "one",
+        ),
+    ],
+)
+def test_a_wrong_file_is_told(tmp_path: Path, stated: str, mode: int, told: str) -> None:
+    """With its place; its secrets are not repeated."""
+    with pytest.raises(ServiceError, match=told) as error:
+        identity.read(written(tmp_path, stated, mode))
+    assert not re.search(PASSWORD, str(error.value))
