@@ -21,12 +21,18 @@ DatabaseOption = Annotated[
 def serve(
     course: Annotated[Path, typer.Argument(help="The course folder.")] = HERE,
     name: Annotated[
-        str, typer.Option("--name", help="Of the course in addresses; default: the folder's.")
+        str, typer.Option("--name", help="Of a new course in addresses; default: the folder's.")
     ] = "",
     host: Annotated[str, typer.Option("--host", help="Where it listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 8000,
     address: Annotated[
         str, typer.Option("--address", help="Under which people reach it, such as https://exams.example.org.")
+    ] = "",
+    proxy: Annotated[
+        str,
+        typer.Option(
+            "--proxy", help="Of the web server in front, from where it is reached; with --address: 127.0.0.1."
+        ),
     ] = "",
     database_url: DatabaseOption = "",
     workers: Annotated[
@@ -51,7 +57,9 @@ def serve(
     logs.begin()
     if demo:
         _demo_course(course)
-    options = server.ServiceOptions(course, name, host, port, address, database_url, workers, isolation)
+    options = server.ServiceOptions(
+        course, name, host, port, address, proxy, database_url, workers, isolation
+    )
     with server.Service(options) as service:
         service.take_over()
         if demo:
@@ -90,7 +98,7 @@ def submit(
     files: Annotated[list[Path], typer.Argument(help="Notebooks, and whatever goes with them.")],
     to: Annotated[str, typer.Option("--to", help="Address of the assignment's page in the service.")],
     key_file: Annotated[
-        Path, typer.Option("--key-file", help="Holds the key that was made on the page 'Account'.")
+        Path, typer.Option("--key-file", help="Holds the key that was made on the page 'Keys for programs'.")
     ] = Path("~/.config/autograder/key"),
     receipt: Annotated[Path, typer.Option("--receipt", help="Where the receipt is written.")] = Path(
         "receipt.json"

@@ -7,7 +7,7 @@ worker; what the first one brings later is not kept. So each attempt has one res
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -45,6 +45,7 @@ def hand_in(
     *,
     by: Account | None = None,
     at: datetime | None = None,
+    allowed: Callable[[], None] = lambda: None,
 ) -> Attempt:
     """Receive what a student hands in: kept, signed for, and in the queue, all or nothing.
 
@@ -55,6 +56,7 @@ def hand_in(
         signer: of the receipt.
         by: who sent it; None: it was imported.
         at: when; default: now.
+        allowed: is asked while no other attempt of this student can come in between; raises ServiceError.
 
     Raises:
         ServiceError: a name is not usable, all are too large together, or there were too many attempts.
@@ -64,6 +66,7 @@ def hand_in(
     with transaction.atomic():
         with connection.cursor() as cursor:  # numbers of one student's attempts have no gap and no double
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [offer.pk, student])
+        allowed()
         known = Attempt.objects.filter(offer=offer, student=student)
         number = (known.aggregate(last=Max("number"))["last"] or 0) + 1
         if number > offer.most_attempts:

@@ -11,12 +11,18 @@ import uuid
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 
 
 class Account(AbstractUser):
     """Somebody who can sign in. What they may do follows from their memberships (`Member`)."""
 
     language = models.CharField(max_length=8, blank=True)
+
+    class Meta(AbstractUser.Meta):
+        """A name is one person's, however it is spelt: signing in does not look at case."""
+
+        constraints = (models.UniqueConstraint(Lower("username"), name="account_username"),)
 
 
 class ProgramKey(models.Model):

@@ -51,7 +51,7 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
 
     Args:
         course: the folder's; assignments that are not released yet are left out.
-        slug: its name in addresses.
+        slug: its name in addresses, where it is new.
         signer: of receipts for what was handed in through the folder.
         title: as people read it.
 
@@ -60,9 +60,12 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
         CourseError: the class list is not usable.
         GradebookError: the folder's gradebook cannot be read.
     """
-    record, new = CourseRecord.objects.get_or_create(
-        slug=slug, defaults={"title": title or course.root.name, "secret": course.secret()}
-    )
+    record = of_folder(course, slug)
+    new = record is None
+    if record is None:
+        record = CourseRecord.objects.create(
+            slug=slug, title=title or course.root.name, secret=course.secret()
+        )
     store = DatabaseStore(record)
     for name in course.assignments():
         if course.release(name).is_dir():
@@ -81,6 +84,17 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
     if new:
         audit.note("autograder serve", "course", slug, course=record, after=title or course.root.name)
     return record
+
+
+def of_folder(course: Course, slug: str) -> CourseRecord | None:
+    """The course that a folder is taken over into: of this name, or the only one with the folder's secret.
+
+    So a folder may be renamed, and a service be restored into another.
+    """
+    if named := CourseRecord.objects.filter(slug=slug).first():
+        return named
+    same = list(CourseRecord.objects.filter(secret=course.secret())[:2])
+    return same[0] if len(same) == 1 else None
 
 
 def _bonus(course: Course, name: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ def verify(receipt: str, public: str) -> dict[str, Any]:
         stated = json.loads(receipt)
         signature = base64.b64decode(stated.pop(_SIGNATURE), validate=True)
         known = stated["format"] == FORMAT
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ServiceError("this is no receipt: expected the line of JSON that was downloaded") from error
     if not known:
         raise ServiceError(f"this receipt is of another format: expected {FORMAT}, got {stated['format']!r}")

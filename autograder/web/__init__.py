@@ -17,6 +17,8 @@ module              holds
 `operation`         whether it is well, and its figures
 `server`            the processes: database, pages, worker; `trial`: accounts to try it
 `maintenance`       export, backup, restore; receipts verified
+`exchange`          nbgrader's exchange over the service, for JupyterLab
+`identity`          through whom people can sign in; `adapters`: whose account they get then
 `sending`           hands files in from a terminal
 `words`             every sentence on a page
 ==================  =====================================================================================

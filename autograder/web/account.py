@@ -11,7 +11,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -48,6 +48,10 @@ class Adapter(DefaultAccountAdapter):
         """Never: `join` is the way."""
         del request
         return False
+
+    def send_notification_mail(self, template_prefix: str, user: Account, *_: object, **__: object) -> None:
+        """No mail: what changed of how somebody signs in stands in the log."""
+        audit.note(user.username, template_prefix.rpartition("/")[2].replace("_", " "), user.username)
 
 
 class JoinForm(UserCreationForm):
@@ -101,8 +105,14 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             if invitation.account is not None:
                 _changed(form, invitation)
                 return HttpResponseRedirect(reverse("account_login"))
-            login(request, _made(form, invitation), backend=_BACKEND)
-            return HttpResponseRedirect(reverse("home"))
+            try:
+                with transaction.atomic():
+                    account = _made(form, invitation)
+            except IntegrityError:  # somebody took the name at this very moment
+                form.add_error("username", form.fields["username"].error_messages["unique"])
+            else:
+                login(request, account, backend=_BACKEND)
+                return HttpResponseRedirect(reverse("home"))
     if settings.RUNNING.providers and invitation.account is None:
         request.session[_OPENED] = invitation.digest
     own = request.user.username if _may_join(request, invitation) else ""

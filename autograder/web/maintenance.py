@@ -40,20 +40,22 @@ def export(folder: Path, course: Path, slug: str = "", url: str = "") -> None:
     Args:
         folder: to be written.
         course: whose service it is.
-        slug: of the course in addresses; default: that of ``course``.
+        slug: of the course in addresses; default: that of ``course``, or the only one there is.
         url: of the database; default: as the service finds it.
 
     Raises:
         ServiceError: there is no such course or database, or the folder is not empty.
     """
-    slug = slug or setup.slug_of(course)
     with _database(course, url) as found, setup.open_tables(found):
         from autograder.service import moving
         from autograder.service.models import CourseRecord
 
-        record = CourseRecord.objects.filter(slug=slug).first()
+        known = {one.slug: one for one in CourseRecord.objects.all()}
+        record = known.get(slug or setup.slug_of(course)) or (
+            next(iter(known.values())) if len(known) == 1 and not slug else None
+        )
         if record is None:
-            raise ServiceError(f"there is no course {slug!r} in the database")
+            raise ServiceError(f"name the course with --name; the database has {', '.join(known) or 'none'}")
         moving.leave(record, folder)
 
 

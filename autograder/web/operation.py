@@ -40,7 +40,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     key = settings.RUNNING.metrics_key
     given = request.headers.get("Authorization", "").removeprefix("Bearer ")
     local = request.META.get("REMOTE_ADDR", "") in _HERE and "X-Forwarded-For" not in request.headers
-    if not (hmac.compare_digest(given, key) if key else local):
+    if not (hmac.compare_digest(given.encode(), key.encode()) if key else local):
         return HttpResponseForbidden("these figures are not for you\n", content_type="text/plain")
     counts = dict(Attempt.objects.values_list("state").annotate(Count("pk")))
     oldest = Attempt.objects.filter(state=State.WAITING).aggregate(since=Min("queued_at"))["since"]

@@ -7,8 +7,10 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 
 LOG = logging.getLogger("autograder.web.requests")
 _NUMBER = re.compile(r"[A-Za-z0-9-]{8,64}")
@@ -41,6 +43,31 @@ class Headers:
         if getattr(request, "user", None) is not None and request.user.is_authenticated:
             response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+
+class Plain:
+    """Middleware: a request with NUL in its path or its fields; no database keeps one."""
+
+    def __init__(self, further: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._further = further
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer, or say that it cannot be read."""
+        if "\0" in request.path_info:
+            return HttpResponseBadRequest("not to be read: a NUL in the address\n", content_type="text/plain")
+        return self._further(request)
+
+    def process_view(self, request: HttpRequest, view: Any, *_: object) -> None:
+        """Refuse a form with it, once it is known to be no forgery.
+
+        Raises:
+            BadRequest: there is one.
+        """
+        if getattr(view, "csrf_exempt", False):
+            return  # of a program; it has no fields, and who sends it is not known yet
+        for _, values in (*request.GET.lists(), *request.POST.lists()):
+            if any("\0" in value for value in values):
+                raise BadRequest
 
 
 class Log:

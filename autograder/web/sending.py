@@ -1,4 +1,4 @@
-"""Hands files in from a terminal or a notebook cell; needs nothing but Python."""
+"""Hands files in from a terminal or a notebook cell, and asks the service for what there is."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from autograder import atomic
 from autograder.errors import ServiceError
 
+KEY_FILE = "~/.config/autograder/key"
 _SECONDS = 60
 
 
@@ -28,8 +29,8 @@ def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> s
     Raises:
         ServiceError: a file cannot be read, the address is not one of an assignment, or it was refused.
     """
+    key = _key(key_file)
     try:
-        key = atomic.read(key_file).decode().strip()
         contents = {path.name: atomic.read(path) for path in files}
     except (OSError, ValueError) as error:
         raise ServiceError(f"cannot be read: {error}") from error
@@ -39,16 +40,39 @@ def submit(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> s
     request = urllib.request.Request(  # noqa: S310 - http and https alone, see `_door`
         _door(page), data=body, headers={"Authorization": f"Bearer {key}", "Content-Type": kind}
     )
-    try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-            stated = answer.read().decode()
-    except urllib.error.HTTPError as error:
-        raise ServiceError(f"not handed in: {_reason(error)}") from error
-    except OSError as error:
-        raise ServiceError(f"not handed in: {page} cannot be reached: {error}") from error
+    stated = _answer(request, page, "not handed in: ").decode()
     atomic.write(receipt, stated.encode())
     facts = json.loads(stated)
     return f"handed in: attempt {facts['attempt']}, received {facts['received']}; receipt: {receipt}"
+
+
+def ask(address: str, key_file: Path) -> bytes:
+    """What the service answers to the owner of a key.
+
+    Raises:
+        ServiceError: the key cannot be read, or the service cannot be reached or refused.
+    """
+    if urlsplit(address).scheme not in {"http", "https"}:
+        raise ServiceError(f"{address}: expected an address such as https://exams.example.org")
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_key(key_file)}"})  # noqa: S310
+    return _answer(request, address)
+
+
+def _key(file: Path) -> str:
+    try:
+        return atomic.read(file).decode().strip()
+    except (OSError, ValueError) as error:
+        raise ServiceError(f"{file}: the key cannot be read: {error}") from error
+
+
+def _answer(request: urllib.request.Request, address: str, otherwise: str = "") -> bytes:
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+            return bytes(answer.read())
+    except urllib.error.HTTPError as error:
+        raise ServiceError(f"{otherwise}{_reason(error)}") from error
+    except OSError as error:
+        raise ServiceError(f"{otherwise}{address} cannot be reached: {error}") from error
 
 
 def _door(page: str) -> str:

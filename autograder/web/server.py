@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import waitress
 from msgspec import Struct
@@ -30,6 +30,8 @@ LOG = logging.getLogger("autograder.web.server")
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
 _THREADS = 8
 _LOOK_SECONDS = 1.0
+_CONNECTIONS = 1000
+"""That are open at a time; one that sends nothing is ended after a minute."""
 
 
 class ServiceOptions(Struct, frozen=True):
@@ -42,6 +44,9 @@ class ServiceOptions(Struct, frozen=True):
     port: int = 8000
     address: str = ""
     """Under which people reach it; default: host and port."""
+    proxy: str = ""
+    """The address of a proxy in front, whose X-Forwarded-For and -Proto are believed; default: 127.0.0.1
+    where people reach the service under another address."""
     database_url: str = ""
     """Default: a database of its own."""
     workers: int = 0
@@ -62,6 +67,7 @@ class Service:
         self._folder = folder_of(options.course)
         self.slug = options.slug or setup.slug_of(options.course)
         self._ended = contextlib.ExitStack()
+        self._folders: dict[str, Path] = {}
         self._stop = threading.Event()
         self._over = threading.Event()
         self._starting = threading.Lock()
@@ -81,7 +87,7 @@ class Service:
             running = site.Running(
                 self.signer,
                 loaded,
-                {self.slug: self._options.course.resolve()},
+                self._folders,
                 identity.read(self._folder),
                 os.environ.get(METRICS_KEY, ""),
             )
@@ -107,10 +113,23 @@ class Service:
         self._over.set()
 
     def take_over(self) -> None:
-        """Bring the course's folder into the database, or up to date with it."""
-        from autograder.service import moving
+        """Bring the course's folder into the database, or up to date with it.
 
-        moving.take_over(Course.at(self._options.course), self.slug, self.signer)
+        A folder without assignments, as after a restore, adds nothing to what the database has.
+
+        Raises:
+            CourseError: it has none, and neither has the database.
+        """
+        from autograder.service import moving
+        from autograder.service.models import CourseRecord
+
+        folder = self._options.course
+        if not (folder / "rubrics").is_dir() and CourseRecord.objects.exists():
+            LOG.warning("%s holds no assignments; what was taken over before is served", folder)
+            return
+        record = moving.take_over(Course.at(folder), self.slug, self.signer)
+        self.slug = record.slug
+        self._folders[record.slug] = folder.resolve()
 
     def first_administrator(self) -> str:
         """The address at which the first administrator makes an account; empty where there is one."""
@@ -139,6 +158,9 @@ class Service:
             threads=_THREADS,
             max_request_body_size=site.MOST_UPLOAD,
             channel_timeout=60,
+            connection_limit=_CONNECTIONS,
+            asyncore_use_poll=True,
+            **_proxied(self._options),
             ident=None,
         )
         threading.Thread(target=self._watch, daemon=True).start()
@@ -187,6 +209,17 @@ class Service:
                 self._worker.wait()
         if self._worker is not None and self._worker.stdin is not None:
             self._worker.stdin.close()
+
+
+def _proxied(options: ServiceOptions) -> dict[str, Any]:
+    """What of a proxy's headers is believed; without one they are kept: a request is known by them."""
+    if not options.address and not options.proxy:
+        return {"clear_untrusted_proxy_headers": False}
+    return {
+        "trusted_proxy": options.proxy or "127.0.0.1",
+        "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
+        "clear_untrusted_proxy_headers": True,
+    }
 
 
 @contextlib.contextmanager

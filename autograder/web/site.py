@@ -80,8 +80,8 @@ def wanted(
     }
     if https:
         further |= {
-            "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
             "SECURE_SSL_REDIRECT": True,
+            "SECURE_REDIRECT_EXEMPT": [r"^healthz$", r"^metrics$"],
             "SECURE_HSTS_SECONDS": 31_536_000,
             "SESSION_COOKIE_SECURE": True,
             "CSRF_COOKIE_SECURE": True,
@@ -132,7 +132,7 @@ _FIXED: Mapping[str, Any] = {
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
     "ACCOUNT_EMAIL_VERIFICATION": "none",
     "ACCOUNT_LOGOUT_ON_GET": False,
-    "ACCOUNT_RATE_LIMITS": {"login": "60/m/ip", "login_failed": "20/m/ip,5/5m/key"},
+    "ACCOUNT_RATE_LIMITS": {"login": "600/m/ip", "login_failed": "100/m/ip,10/5m/key"},  # a class has one ip
     "ACCOUNT_PREVENT_ENUMERATION": True,
     "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
     "LOGIN_URL": f"/{BASE}accounts/login/",
@@ -143,6 +143,7 @@ _FIXED: Mapping[str, Any] = {
 _MIDDLEWARE = (
     "autograder.web.security.Log",
     "autograder.web.security.Headers",
+    "autograder.web.security.Plain",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -192,6 +193,7 @@ def _url(name: str, /, **parts: object) -> str:
 
 _SHELL = (
     *("title", "skip", "courses", "account", "sign-in", "sign-out", "user-name", "password"),
+    "too-many",
     *("signed-out", "sign-out-sure", "password-changed"),
     *("new-codes", "new-codes-told", "make-codes", "factor-off", "factor-off-told"),
 )

@@ -172,14 +172,13 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     student = request.POST.get("student", "").strip()
     own: dict[str, Any] = {}
     if extra := request.POST.get("extra_minutes", "").strip():
-        own["extra_minutes"] = int(extra) if extra.isdecimal() else extra
+        own["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
     own |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
     others = {who: one for who, one in offer.times.get("students", {}).items() if who != student}
     known = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
-    if not known:
-        notices.error(
-            request, words(request)["t"]("bad-times", reason=f"{student!r} is not on the class list")
-        )
+    say = words(request)["t"]
+    if not known or not offer.times:
+        notices.error(request, say("no-times") if known else say("not-in-class", student=student))
         return _back(visit, offer)
     return _timed(
         request, visit, offer, {**offer.times, "students": {**others, **({student: own} if own else {})}}
@@ -296,10 +295,26 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
             notices.error(request, say["t"]("bad-list", reason=reason))
             return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
     with transaction.atomic():
+        before = _listed(visit.course)
         DatabaseStore(visit.course).enrol(students)
-        _note(request, visit, "class list", visit.course.slug, after=[one.id for one in students])
+        after = _listed(visit.course)
+        changed = sorted(who for who in after if before.get(who) != after[who])
+        _note(
+            request,
+            visit,
+            "class list",
+            visit.course.slug,
+            before={who: before[who] for who in changed if who in before},
+            after={who: after[who] for who in changed},
+        )
     notices.info(request, say["counted"]("imported", len(students)))
     return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+
+
+def _listed(course: CourseRecord) -> dict[str, str]:
+    """Name and address of each student, by id."""
+    students = Member.objects.filter(course=course, role=Role.STUDENT)
+    return {one.student: f"{one.first_name} {one.last_name} {one.email}".strip() for one in students}
 
 
 @course_page(Role.INSTRUCTOR, "POST")

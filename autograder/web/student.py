@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -101,12 +102,26 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 def _take(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     sent = request.FILES.getlist("files")
     try:
-        attempt = take(request, offer, visit.student, {one.name: one.read() for one in sent})
+        attempt = take(request, offer, visit.student, contents(request, sent))
     except ServiceError as error:
         notices.error(request, words(request)["t"]("refused", reason=str(error)))
         parts = {"slug": visit.course.slug, "assignment": offer.assignment}
         return HttpResponseRedirect(reverse("assignment", kwargs=parts))
     return HttpResponseRedirect(_place("attempt", attempt))
+
+
+def contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]:
+    """What was sent, by name.
+
+    Raises:
+        ServiceError: two of them have one name.
+    """
+    found: dict[str, bytes] = {}
+    for one in sent:
+        if one.name in found:
+            raise ServiceError(words(request)["t"]("same-name", name=one.name))
+        found[one.name] = one.read()
+    return found
 
 
 def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, bytes]) -> Attempt:
@@ -121,10 +136,14 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
         raise ServiceError(say("no-files"))
     if not times.open:
         raise ServiceError(say("opens", moment=times.start))
-    lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
-    if lately >= MOST_ATTEMPTS:
-        raise ServiceError(say("too-often", number=lately))
-    return attempts.hand_in(offer, student, files, settings.RUNNING.signer, by=request.user)
+
+    def allowed() -> None:
+        lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
+        if lately >= MOST_ATTEMPTS:
+            raise ServiceError(say("too-often", number=lately))
+
+    signer = settings.RUNNING.signer
+    return attempts.hand_in(offer, student, files, signer, by=request.user, allowed=allowed)
 
 
 def _place(name: str, attempt: Attempt) -> str:
@@ -206,11 +225,17 @@ def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str
 @course_page(Role.STUDENT)
 def archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """All files of the release."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
-        for name, data in _released(request, visit, assignment).items():
-            files.writestr(f"{assignment}/{name}", data)
-    return download(packed.getvalue(), f"{assignment}.zip")
+    _released(request, visit, assignment)  # or there is none yet
+    return download(packed(visit.offer(assignment), visit.student), f"{assignment}.zip")
+
+
+def packed(offer: Offer, student: str) -> bytes:
+    """All files that a student gets, as zip, in a folder of the assignment's name."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as files:
+        for name, data in versions.released(offer.version, student).items():
+            files.writestr(f"{offer.assignment}/{name}", data)
+    return written.getvalue()
 
 
 @course_page(Role.STUDENT)

@@ -19,6 +19,7 @@ def accounts(slug: str) -> Iterator[str]:
     staff, _ = Member.objects.get_or_create(
         course=course, role=Role.INSTRUCTOR, last_name="Instructor", defaults={"first_name": "Demo"}
     )
+    yield "accounts to try it; their passwords are new at each start:"
     for who, member in (("student", student), ("instructor", staff)):
         if member is not None:
             password = secrets.token_urlsafe(9)

@@ -26,6 +26,12 @@ def test_a_receipt_says_what_was_signed() -> None:
     assert receipt == Signer(bytes(range(32))).sign(dict(reversed(FACTS.items())))
 
 
+def test_what_is_nested_without_end_is_no_receipt() -> None:
+    """It is told as such, and ends nothing."""
+    with pytest.raises(ServiceError, match="this is no receipt"):
+        verify("[" * 200_000, SIGNER.public)
+
+
 @pytest.mark.parametrize("name", ["student", "attempt", "received", "files", "format"])
 def test_no_fact_can_be_changed(name: str) -> None:
     """Whatever is changed, added or left out, the signature does not fit."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import waitress
 
+from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
 from tests.web.people import Small, small
 
@@ -24,3 +29,23 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def at(service_course: CourseRecord, small_folder: Path) -> Small:
     """A course of its own for each test."""
     return small(service_course, small_folder)
+
+
+@pytest.fixture(scope="module")
+def address(service_database: EmbeddedPostgres) -> Iterator[str]:
+    """Where the service answers."""
+    from django.core.wsgi import get_wsgi_application
+    from django.test import override_settings
+
+    server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=0, threads=4)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):  # of a socket that is closed below
+            server.run()
+
+    serving = threading.Thread(target=serve, daemon=True)
+    with override_settings(ALLOWED_HOSTS=["127.0.0.1", "testserver"]):
+        serving.start()
+        yield f"http://127.0.0.1:{server.effective_port}"
+        server.close()
+        serving.join()

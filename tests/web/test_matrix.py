@@ -49,7 +49,19 @@ ALLOWED = {
 """Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
 FOR_NOTHING = {"remove-key", "add-staff", "invite", "new-password", "update"}
 """What is changed by these is not there in the test: no such key, role, member or folder."""
-OPEN = {"front", "healthz", "metrics", "receipt-key", "frame", "door", "language", "join"}
+OPEN = {
+    "front",
+    "healthz",
+    "metrics",
+    "receipt-key",
+    "frame",
+    "door",
+    "door-courses",
+    "door-files",
+    "door-feedback",
+    "language",
+    "join",
+}
 """Routes for everybody; each has tests of its own."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.service import course
 from tests.web.people import PASSWORD, Small
@@ -85,7 +86,7 @@ def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
 
 
 def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
-    """After five wrong ones the right one waits, too; whether there is such a name is not told."""
+    """After ten wrong ones the right one waits, too; whether there is such a name is not told."""
     account = at.account("ta")
     client = at.client("nobody")
     answers = [
@@ -93,7 +94,7 @@ def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
         for name in (account.username, "nobody-of-this-name")
     ]
     assert 1 == len({re.findall(r'role="alert">([^<]*)', one)[0] for one in answers})
-    for _ in range(6):
+    for _ in range(10):
         client.post("/app/accounts/login/", {"login": account.username, "password": "wrong"})
     answer = client.post("/app/accounts/login/", {"login": account.username, "password": PASSWORD})
     assert 302 != answer.status_code
@@ -171,3 +172,52 @@ def test_a_request_is_one_line_without_what_is_personal(at: Small, caplog: pytes
     assert ("from-proxy-1", "assignment", 200) == (line["request"], line["route"], line["status"])
     assert "secret" not in caplog.text
     assert "ada" not in caplog.text.replace("adam", "")
+
+
+def test_what_no_database_keeps_is_refused_in_words(at: Small) -> None:
+    """A NUL in an address or a field; digits without end; a key that is no text of ours."""
+    client = at.client("instructor")
+    for place in ("a/%00/", "staff/a/%00/", f"staff/a/{at.offer.assignment}/of/%00/"):
+        assert 400 == client.get(f"{at.base}{place}").status_code, place
+    staff = f"{at.base}staff/a/{at.offer.assignment}/extension"
+    assert 400 == client.post(staff, {"student": "a\0da"}).status_code
+    assert 400 == client.post("/app/keys/", {"label": "\0"}).status_code
+    at.offer.times = {"end": "2031-01-01T00:00:00Z"}
+    at.offer.save()
+    at.client("student")
+    answer = client.post(staff, {"student": "ada", "extra_minutes": "9" * 5000}, follow=True)
+    assert "not saved" in text(answer)
+    assert {"end"} == set(type(at.offer).objects.get(pk=at.offer.pk).times)
+
+
+def test_two_files_of_one_name_are_refused(at: Small) -> None:
+    """By the page and by the door: neither of them is silently the one that counts."""
+    client = at.client()
+    twice = [SimpleUploadedFile("code.ipynb", data) for data in (b"{}", b"[]")]
+    told = text(client.post(page(at), {"files": twice}, follow=True))
+    assert "Two files are called code.ipynb" in told
+    assert not at.offer.attempts.exists()
+
+
+def test_a_name_is_taken_however_it_is_spelt(at: Small) -> None:
+    """Signing in does not look at case; so the database refuses a second spelling, whoever comes first."""
+    from django.db import IntegrityError, transaction
+
+    from autograder.service.models import Account
+
+    Account.objects.create(username=f"Grace-{at.record.slug}")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Account.objects.create(username=f"grace-{at.record.slug}")
+
+
+def test_what_changes_how_somebody_signs_in_stands_in_the_log(at: Small) -> None:
+    """A changed password, in the log of the whole service."""
+    from autograder.service.models import AuditEntry
+
+    client, account = at.client(), at.account("student")
+    assert account is not None
+    client.post("/app/accounts/login/", {"login": account.username, "password": PASSWORD})
+    fields = {"oldpassword": PASSWORD, "password1": PASSWORD + "!", "password2": PASSWORD + "!"}
+    assert 302 == client.post("/app/accounts/password/change/", fields).status_code
+    newest = AuditEntry.objects.order_by("-pk")[0]
+    assert (account.username, "password changed") == (newest.who, newest.action)

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import requests
 
 from autograder.app import open_course
 from autograder.app.classes import standings
@@ -82,3 +83,33 @@ def _restored(folder: Path, at: Path) -> None:
     assert 0 == run("receipt", receipt, "--course", str(folder / "other")).returncode
     with Served(folder / "other", "--workers", "-1") as service:
         assert [("graded", 1)] == service.rows(STATE)
+
+
+def test_behind_a_web_server(folder: Path) -> None:
+    """With an address of https its word is believed: cookies are secure, and figures are not for all."""
+    address = "https://exams.example.org"
+    with Served(folder, "--workers", "-1", "--address", address) as service:
+        passed_on = {
+            "Host": "exams.example.org",
+            "X-Forwarded-Proto": "https",
+            "X-Forwarded-For": "192.0.2.7",
+        }
+
+        def ask(path: str, **headers: str) -> requests.Response:
+            given = {"Host": "exams.example.org"} | headers
+            return requests.get(service.address(path), headers=given, allow_redirects=False, timeout=30)
+
+        shown = ask("app/accounts/login/", **passed_on)
+        assert (200, True) == (shown.status_code, "secure" in shown.headers["Set-Cookie"].lower())
+        plain = ask("app/accounts/login/")
+        assert (301, f"{address}/app/accounts/login/") == (plain.status_code, plain.headers["Location"])
+        assert [403, 200] == [ask("metrics", **passed_on).status_code, ask("metrics").status_code]
+        assert 200 == ask("healthz", Host="127.0.0.1").status_code
+
+
+def test_a_web_server_nobody_was_told_of_opens_nothing(folder: Path) -> None:
+    """What it passes on is known by its headers."""
+    with Served(folder, "--workers", "-1") as service:
+        headers = {"X-Forwarded-For": "192.0.2.7"}
+        told = [requests.get(service.address("metrics"), headers=one, timeout=30) for one in (headers, {})]
+        assert [403, 200] == [one.status_code for one in told]

@@ -100,8 +100,10 @@ def test_an_extension_is_one_students(at: Small) -> None:
     times = type(at.offer).objects.get(pk=at.offer.pk).times
     assert {"ada": {"extra_minutes": 120}} == times["students"]
     assert ("waiting", "graded") == tuple(type(one).objects.get(pk=one.pk).state for one in (ada, bob))
-    for stated in ({"student": "eve", "extra_minutes": "5"}, {"student": "ada", "extra_minutes": "x"}):
-        assert "not saved" in text(client.post(f"{page(at)}extension", stated, follow=True))
+    wrong = {"eve is not on the class list": ("eve", "5"), "not saved": ("ada", "x")}
+    for told, (student, minutes) in wrong.items():
+        stated = {"student": student, "extra_minutes": minutes}
+        assert told in text(client.post(f"{page(at)}extension", stated, follow=True))
     client.post(f"{page(at)}extension", {"student": "ada"})
     assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
 

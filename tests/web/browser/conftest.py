@@ -1,18 +1,13 @@
-"""The service on a port of its own, and Chromium in front of it."""
+"""Chromium in front of the service."""
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import waitress
 from playwright.sync_api import Browser, sync_playwright
-
-from autograder.service.postgres import EmbeddedPostgres
 
 if TYPE_CHECKING:
     from tests.web.browser.reader import Reader
@@ -27,26 +22,6 @@ _ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-
-
-@pytest.fixture(scope="module")
-def address(service_database: EmbeddedPostgres) -> Iterator[str]:
-    """Where the service answers."""
-    from django.core.wsgi import get_wsgi_application
-    from django.test import override_settings
-
-    server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=0, threads=4)
-
-    def serve() -> None:
-        with contextlib.suppress(OSError):  # of a socket that is closed below
-            server.run()
-
-    serving = threading.Thread(target=serve, daemon=True)
-    with override_settings(ALLOWED_HOSTS=["127.0.0.1", "testserver"]):
-        serving.start()
-        yield f"http://127.0.0.1:{server.effective_port}"
-        server.close()
-        serving.join()
 
 
 @pytest.fixture(scope="module")

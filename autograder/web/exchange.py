@@ -1,0 +1,163 @@
+"""nbgrader's exchange, over the service: the Assignment List of JupyterLab works without a shared disk.
+
+A private folder takes the place of the disk. Before each action it is brought up to date with the service:
+releases, and feedback. What is submitted lies there as nbgrader leaves it, and goes to the service first.
+What students see and do is nbgrader's own code. In ``nbgrader_config.py``::
+
+    c.ExchangeFactory.exchange = "autograder.web.exchange.ServiceExchange"
+    c.ExchangeFactory.list = "autograder.web.exchange.ServiceList"
+    c.ExchangeFactory.fetch_assignment = "autograder.web.exchange.ServiceFetchAssignment"
+    c.ExchangeFactory.fetch_feedback = "autograder.web.exchange.ServiceFetchFeedback"
+    c.ExchangeFactory.submit = "autograder.web.exchange.ServiceSubmit"
+    c.ServiceExchange.address = "https://exams.example.org"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from jupyter_core.paths import jupyter_data_dir
+from nbgrader.exchange import default
+from nbgrader.utils import notebook_hash
+from traitlets import Unicode
+from traitlets import default as default_of
+
+from autograder import atomic
+from autograder.errors import ServiceError
+from autograder.web import sending
+
+_SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
+_BESIDE = {"timestamp.txt", _SECRET, "receipt.json"}
+
+
+class ServiceExchange(default.Exchange):
+    """What all of them share: where the service is, and the folder that stands for it."""
+
+    address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
+    key_file = Unicode(
+        sending.KEY_FILE, help="Holds the key that was made on the page 'Keys for programs'."
+    ).tag(config=True)
+
+    @default_of("root")
+    def _root_default(self) -> str:
+        place = quote(urlsplit(self.address).netloc, safe="") or "nowhere"
+        return str(Path(jupyter_data_dir()) / "autograder_exchange" / place)
+
+    def start(self) -> Any:
+        """Bring the folder up to date, and do what nbgrader does.
+
+        Raises:
+            ExchangeError: the service cannot be reached, or refused.
+        """
+        Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._bring_up_to_date()
+            return super().start()
+        except ServiceError as error:
+            return self.fail(str(error))
+
+    def ensure_root(self) -> None:
+        """Nobody but its owner has to write there."""
+
+    def _ask(self, path: str) -> bytes:
+        return sending.ask(f"{self.address.rstrip('/')}/api/courses{path}", Path(self.key_file).expanduser())
+
+    def _bring_up_to_date(self) -> None:
+        courses = json.loads(self._ask(""))
+        for slug in (one.name for one in Path(self.root).iterdir() if one.name not in courses):
+            shutil.rmtree(Path(self.root) / slug)
+        for slug, assignments in courses.items():
+            folder = Path(self.root) / slug
+            for name in ("inbound", "outbound", "feedback"):
+                (folder / name).mkdir(parents=True, exist_ok=True)
+            for old in (folder / "outbound").iterdir():
+                if old.name not in assignments:
+                    shutil.rmtree(old)
+            for name, facts in assignments.items():
+                place = f"/{quote(slug)}/{quote(name)}"
+                if _digests(folder / "outbound" / name) != facts["files"]:
+                    self._unpack(f"{place}/files.zip", folder / "outbound", name)
+                if facts["feedback"]:
+                    self._keep_feedback(place, slug, name)
+
+    def _unpack(self, path: str, outbound: Path, name: str) -> None:
+        """A release, as it is now."""
+        shutil.rmtree(outbound / name, ignore_errors=True)
+        with zipfile.ZipFile(io.BytesIO(self._ask(path))) as packed:
+            for one in packed.namelist():
+                below, _, file = one.partition("/")
+                if below != name or not file or file in {".", ".."} or "/" in file or "\\" in file:
+                    raise ServiceError(f"{one!a}: this is no file of the release")
+                atomic.write(_made(outbound / name) / file, packed.read(one))
+
+    def _keep_feedback(self, place: str, slug: str, name: str) -> None:
+        """The page, where nbgrader looks for that of each notebook of the submission that was made last."""
+        submissions = sorted((Path(self.cache) / slug).glob(f"*+{name}+*"), key=_moment)
+        if not submissions or not (submissions[-1] / _SECRET).is_file():
+            return
+        secret, page = (submissions[-1] / _SECRET).read_text(), self._ask(f"{place}/feedback")
+        for notebook in submissions[-1].glob("*.ipynb"):
+            called = notebook_hash(secret=secret, notebook_id=notebook.stem)
+            atomic.write(Path(self.root) / slug / "feedback" / f"{called}.html", page)
+
+
+class ServiceList(ServiceExchange, default.ExchangeList):
+    """What there is to fetch, and what was submitted."""
+
+
+class ServiceFetchAssignment(ServiceExchange, default.ExchangeFetchAssignment):
+    """Fetches a release."""
+
+
+class ServiceFetchFeedback(ServiceExchange, default.ExchangeFetchFeedback):
+    """Fetches the feedback of what was submitted last."""
+
+
+class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
+    """Submits: to the service first, which signs for it; the receipt lies beside nbgrader's copy."""
+
+    def copy_files(self) -> None:
+        """Hand in, and keep nbgrader's copies.
+
+        Raises:
+            ServiceError: it was refused; nothing looks submitted then.
+        """
+        files = [one for one in sorted(Path(self.src_path).iterdir()) if one.is_file() and _counts(one.name)]
+        course, name = self.coursedir.course_id, self.coursedir.assignment_id
+        page = f"{self.address.rstrip('/')}/app/c/{course}/a/{name}/"
+        receipt = Path(self.root) / "receipt.json"
+        self.log.info(sending.submit(files, page, Path(self.key_file).expanduser(), receipt))
+        super().copy_files()
+        copies = (Path(self.cache) / course).glob(f"*+{self.timestamp}")
+        for copy in copies:
+            shutil.copyfile(receipt, copy / receipt.name)
+        receipt.unlink()
+
+
+def _counts(name: str) -> bool:
+    return not name.startswith(".") and name not in _BESIDE and name != "coursecheck.py"
+
+
+def _moment(submission: Path) -> str:
+    return submission.name.rpartition("+")[2]
+
+
+def _digests(folder: Path) -> Mapping[str, str]:
+    if not folder.is_dir():
+        return {}
+    return {
+        one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.iterdir() if one.is_file()
+    }
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
