@@ -164,10 +164,10 @@ class Service:
             ident=None,
         )
         threading.Thread(target=self._watch, daemon=True).start()
-        with _ended_by_signals(server.close):
+        with _ended_by_signals(_interrupt), contextlib.suppress(KeyboardInterrupt):
             ready()
-            with contextlib.suppress(OSError):  # of a socket that was closed by a signal
-                server.run()
+            server.run()  # finishes, when it is interrupted, what it has begun to answer
+        server.close()
 
     def _watch(self) -> None:
         """Start again what ended: the database, the worker."""
@@ -220,6 +220,10 @@ def _proxied(options: ServiceOptions) -> dict[str, Any]:
         "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
         "clear_untrusted_proxy_headers": True,
     }
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
