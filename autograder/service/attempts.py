@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Max, Q, QuerySet
@@ -80,24 +81,27 @@ def hand_in(
             submitted_at=at or timezone.now(),
             by=by,
         )
-        attempt.receipt = signer.sign(
-            {
-                "course": offer.course.slug,
-                "assignment": offer.assignment,
-                "student": student,
-                "attempt": number,
-                "id": str(attempt.pk),
-                "received": attempt.submitted_at.isoformat(timespec="milliseconds"),
-                "digest": attempt.digest,
-                "files": digests,
-            }
-        )
+        attempt.receipt = signer.sign(_facts(attempt, digests))
         attempt.save(force_insert=True)
         AttemptFile.objects.bulk_create(
             AttemptFile(attempt=attempt, name=name, blob_id=digest) for name, digest in digests.items()
         )
         tasks.defer(attempt.pk)
     return attempt
+
+
+def _facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, Any]:
+    """What a receipt says."""
+    return {
+        "course": attempt.offer.course.slug,
+        "assignment": attempt.offer.assignment,
+        "student": attempt.student,
+        "attempt": attempt.number,
+        "id": str(attempt.pk),
+        "received": attempt.submitted_at.isoformat(timespec="milliseconds"),
+        "digest": attempt.digest,
+        "files": dict(digests),
+    }
 
 
 def _check(student: str, files: Mapping[str, bytes]) -> None:

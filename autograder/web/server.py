@@ -30,6 +30,8 @@ LOG = logging.getLogger("autograder.web.server")
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
 _THREADS = 8
 _LOOK_SECONDS = 1.0
+_BEHIND = 10
+"""How nice a worker is to the pages beside it: somebody waits for those."""
 _CONNECTIONS = 1000
 """That are open at a time; one that sends nothing is ended after a minute."""
 
@@ -256,6 +258,7 @@ def work(database_url: str, workers: int, isolation: Isolation, *, until_input_e
 
     stop = threading.Event()
     if until_input_ends:
+        os.nice(_BEHIND)
         threading.Thread(target=_at_end_of_input, args=(stop,), daemon=True).start()
     with _ended_by_signals(stop.set), Worker(isolation) as worker:
         run(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)

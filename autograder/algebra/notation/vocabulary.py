@@ -5,6 +5,7 @@ For a name that is not known, the one that was meant is only guessed where it is
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -207,7 +208,7 @@ class Vocabulary:
 
         What a rubric states is read without them: it has decimal points, as programs have.
         """
-        known = Vocabulary(self._declared)
+        known = copy.copy(self)
         known.decimal_comma = decimal_comma
         return known
 
