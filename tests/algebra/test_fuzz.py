@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.algebra.fuzz import check_inputs, check_pairs
+from tests.algebra.fuzz import Judge, check_inputs, check_pairs
 
 pytestmark = pytest.mark.alone
 
@@ -31,3 +31,16 @@ def test_no_input_breaks_or_stalls_anything() -> None:
     assert isinstance(refused, int)
     assert judged > INPUTS // 20
     assert refused > INPUTS // 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(d_hidden*d_hidden)**(V*V*(-V)*e)",
+        "(d_hidden*d_hidden)**(V*V*(-V)*e)/(e/e)**(e/e)",
+        "(d_hidden*d_hidden)**(V*V*V*e)",
+    ],
+)
+def test_numbers_beyond_a_machines_end_no_search(text: str) -> None:
+    """What a part would have to be is without end at one point; that is no number to look for."""
+    assert "judged" == Judge()(text)

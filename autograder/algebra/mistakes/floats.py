@@ -69,8 +69,8 @@ def _drawn(name: str, domain: str, number: int) -> float:
 
 
 def close(first: float, second: float) -> bool:
-    """Whether two values may be equal; never where one is not a number."""
-    return abs(first - second) <= CLOSE * (abs(first) + abs(second))
+    """Whether two values may be equal; never where one is not a number, or without end."""
+    return abs(first - second) <= CLOSE * (abs(first) + abs(second)) < math.inf
 
 
 def near(first: float, second: float) -> bool:
