@@ -120,11 +120,17 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _may_join(request: HttpRequest, invitation: Invitation) -> bool:
-    """Whether somebody who is signed in can be this member; nobody is two of one course."""
-    member = invitation.member
-    if member is None or invitation.account is not None or not request.user.is_authenticated:
+    """Whether somebody who is signed in can be this member."""
+    if invitation.member is None or invitation.account is not None or not request.user.is_authenticated:
         return False
-    return not Member.objects.filter(course=member.course, account=request.user).exists()
+    return may_be(request.user, invitation.member)
+
+
+def may_be(account: Account | None, member: Member | None) -> bool:
+    """Whether an account can become a member: nobody is two of one course."""
+    if account is None or member is None:
+        return True
+    return not Member.objects.filter(course=member.course, account=account).exists()
 
 
 def _changed(form: SetPasswordForm, invitation: Invitation) -> None:

@@ -18,7 +18,7 @@ from django.http import Http404, HttpRequest
 
 from autograder.service import audit
 from autograder.service.models import Account, Member, Role
-from autograder.web.account import held_invitation, joined
+from autograder.web.account import held_invitation, joined, may_be
 from autograder.web.identity import IdentityProvider
 from autograder.web.student import page
 
@@ -57,7 +57,7 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
 def _of_invitation(request: HttpRequest, account: Account | None) -> Account | None:
     """The account of whoever has opened an invitation, made where they have none; None: they have not."""
     invitation = held_invitation(request)
-    if invitation is None:
+    if invitation is None or not may_be(account, invitation.member):
         return None
     account = account or _made(invitation.member)
     if invitation.member is None:
@@ -97,7 +97,7 @@ def _of_lists(
     if account is None and free:
         account = _made(free[0])
     for one in free:
-        if account is not None and not Member.objects.filter(course=one.course, account=account).exists():
+        if account is not None and may_be(account, one):
             Member.objects.filter(pk=one.pk).update(account=account)
             audit.note(account.username, "join", one.student, course=one.course)
     return account
@@ -107,7 +107,7 @@ def _made(member: Member | None) -> Account:
     """An account without a password."""
     name = (member.student or member.last_name) if member is not None else "administrator"
     free = (name if not number else f"{name}-{number}" for number in range(1_000_000))
-    username = next(one for one in free if not Account.objects.filter(username=one).exists())
+    username = next(one for one in free if not Account.objects.filter(username__iexact=one).exists())
     account = Account(username=username)
     if member is not None:
         account.first_name, account.last_name, account.email = (

@@ -133,7 +133,7 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
         files = [one for one in sorted(Path(self.src_path).iterdir()) if one.is_file() and _counts(one.name)]
         course, name = self.coursedir.course_id, self.coursedir.assignment_id
         page = f"{self.address.rstrip('/')}/app/c/{course}/a/{name}/"
-        receipt = Path(self.root) / "receipt.json"
+        receipt = Path(self.root) / course / "receipt.json"
         self.log.info(sending.submit(files, page, Path(self.key_file).expanduser(), receipt))
         super().copy_files()
         copies = (Path(self.cache) / course).glob(f"*+{self.timestamp}")

@@ -190,6 +190,23 @@ def test_an_invitation_is_taken_by_who_has_opened_it(at: Small, platform: Platfo
     assert 403 == signed_in(at.client("nobody")).status_code
 
 
+def test_nobody_becomes_two_of_one_course(at: Small, platform: Platform) -> None:
+    """Whoever is a student there already takes no second place by an invitation; a name may be taken."""
+    from autograder.service.models import Account, Member
+    from autograder.web.account import invite
+
+    Account.objects.create(username=who(at).upper())
+    member, client = student(at), at.client("nobody")
+    signed_in(client)
+    other = Member.objects.create(course=at.record, role="ta", last_name="Second")
+    again = at.client("nobody")
+    again.get(invite(other)[0])
+    signed_in(again)
+    for one in (member, other):
+        one.refresh_from_db()
+    assert (f"{who(at)}-1", None) == (member.account.username, other.account)
+
+
 def test_nobody_is_connected_while_signed_in(at: Small, platform: Platform) -> None:
     """A link from elsewhere cannot tie somebody's account to another person there."""
     client = at.client("student", who(at))
