@@ -44,7 +44,7 @@ def sets_times(one: Reader) -> None:
         one.page.locator("#own-student").fill(student)
         one.page.locator("#extra").fill(minutes)
         one.press("Add")
-        assert ("not saved" in one.text()) is (student == "eve")
+        assert ("is not on the class list" in one.text()) is (student == "eve")
     assert "bob: Extra minutes: 30" in one.text()
 
 
