@@ -109,11 +109,11 @@ def test_a_code_is_sent_with_what_proves_who_began(at: Small, platform: Platform
 @pytest.mark.parametrize(
     "claims",
     [
-        {"preferred_username": "eve"},
+        {"preferred_username": "somebody on no list"},
         {"preferred_username": ""},
         {"preferred_username": ["ada"]},
         {"preferred_username": None},
-        {"email": "ada@example.org", "email_verified": True, "preferred_username": "x"},
+        {"email": "ada@example.org", "email_verified": True, "preferred_username": "on no list"},
     ],
 )
 def test_who_is_on_no_list_gets_no_account(at: Small, platform: Platform, claims: dict[str, Any]) -> None:

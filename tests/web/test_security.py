@@ -104,11 +104,11 @@ def test_nobody_makes_an_account_without_an_invitation(at: Small) -> None:
     """The library's own page for that is closed."""
     client = at.client("nobody")
     answer = client.post(
-        "/app/accounts/signup/", {"username": "eve", "password1": PASSWORD, "password2": PASSWORD}
+        "/app/accounts/signup/", {"username": "uninvited", "password1": PASSWORD, "password2": PASSWORD}
     )
     from autograder.service.models import Account
 
-    assert not Account.objects.filter(username="eve").exists()
+    assert not Account.objects.filter(username="uninvited").exists()
     assert "sessionid" not in client.cookies or answer.status_code != 302
 
 
