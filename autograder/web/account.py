@@ -143,15 +143,17 @@ def _made(form: JoinForm, invitation: Invitation) -> Account:
     account: Account = form.save(commit=False)
     member = invitation.member
     account.is_superuser = member is None
-    if member is not None:
-        account.first_name, account.last_name, account.email = (
-            member.first_name,
-            member.last_name,
-            member.email,
-        )
+    named(account, member)
     account.save()
     joined(account, invitation)
     return account
+
+
+def named(account: Account, member: Member | None) -> None:
+    """Give an account the name and the address that stand on the class list."""
+    if member is not None:
+        account.first_name, account.last_name = member.first_name, member.last_name
+        account.email = member.email
 
 
 def held_invitation(request: HttpRequest) -> Invitation | None:

@@ -18,7 +18,7 @@ from django.http import Http404, HttpRequest
 
 from autograder.service import audit
 from autograder.service.models import Account, Member, Role
-from autograder.web.account import held_invitation, joined, may_be
+from autograder.web.account import held_invitation, joined, may_be, named
 from autograder.web.identity import IdentityProvider
 from autograder.web.student import page
 
@@ -109,12 +109,7 @@ def _made(member: Member | None) -> Account:
     free = (name if not number else f"{name}-{number}" for number in range(1_000_000))
     username = next(one for one in free if not Account.objects.filter(username__iexact=one).exists())
     account = Account(username=username)
-    if member is not None:
-        account.first_name, account.last_name, account.email = (
-            member.first_name,
-            member.last_name,
-            member.email,
-        )
+    named(account, member)
     account.set_unusable_password()
     account.save()
     return account
